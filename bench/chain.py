@@ -21,6 +21,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store, StoredResponse
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import responses as stored_responses
 from antiphon.upstream.backend import Listing, Reply
 from antiphon.upstream.registry import ModelRegistry
 from bench.backend import ANSWER
@@ -112,7 +113,7 @@ async def _costs(url: str) -> Costs:
 async def _grow(engine: Engine) -> list[str | None]:
     """Make a chain one turn shorter than the longest; return what each turn would follow, None for the first."""
     run = await Gateway(engine).create(decode_request(body_of(None)))
-    made = await engine.store.load("", (await run.result()).id)
+    made = await engine.store.read(stored_responses.load, "", (await run.result()).id)
     assert made is not None
     responses = [again(made) for _ in range(LONGEST - 1)]
     chain = [None, *(response.id for response in responses)]
@@ -147,7 +148,7 @@ async def turn(engine: Engine, backend: Instant, previous: str | None) -> tuple[
 
 async def _read(store: Store, response_id: str) -> float:
     began = time.perf_counter()
-    items = await store.history("", response_id)
+    items = await store.read(stored_responses.history, "", response_id)
     seconds = time.perf_counter() - began
     assert items is not None and len(items) == 2 * (LONGEST - 1)
     return seconds

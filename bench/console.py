@@ -17,6 +17,8 @@ from antiphon.protocol.response_filters import Filters, parse_filters
 from antiphon.runs.facts import Origin, facts_of
 from antiphon.storage.contract import Facts, FactsQuery, FiguresQuery, Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import facts as stored_facts
+from antiphon.storage.operations import facts_page, figures
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.facts import STORED
 from antiphon.storage.sqlite.file import path_of
@@ -63,16 +65,16 @@ async def _stored(kind: str, url: str, most: int) -> list[Reading]:
     await _fill(url, most, now)
     store = await open_store(url)
     try:
-        while await store.sum_up():
+        while await store.write(figures.sum_up):
             pass
         readings = []
         for name, line in LISTS.items():
             wanted = FactsQuery(50, filters=parse_filters(line, now))
-            slowest = await _slowest(partial(store.list_facts, "t0", wanted))
+            slowest = await _slowest(partial(store.read, facts_page.page, "t0", wanted))
             readings.append((f"{name} of {most:,} responses, {kind}, p95, ms", OURS, slowest))
         for by in ("model", "key"):
             query = FiguresQuery(int(now) - DAYS * DAY, int(now), DAY // 3, by)
-            slowest = await _slowest(partial(store.figures, "t0", query))
+            slowest = await _slowest(partial(store.read, figures.figures, "t0", query))
             readings.append((f"figures of {DAYS} days by {by}, {kind}, p95, ms", OURS, slowest))
         path = path_of(url) if isinstance(store, SqliteStore) else None
         if path is not None:
@@ -103,7 +105,7 @@ async def _fill(url: str, most: int, now: float) -> None:
         opened = await PostgresStore.open(url, now=lambda: 0)
     for start in range(0, most, AT_ONCE):
         begins = [now - DAYS * DAY * (1 - number / most) for number in range(start, start + AT_ONCE)]
-        await opened.put_facts([_facts(start + place, began) for place, began in enumerate(begins)])
+        await opened.write(stored_facts.put_new, [_facts(start + place, began) for place, began in enumerate(begins)])
     await opened.close()
 
 
@@ -181,7 +183,7 @@ async def _keeping(many: int = 20_000, together: int = 16) -> float:
     made = [_facts(number, now) for number in range(many)]
     began = time.process_time()
     for start in range(0, many, together):
-        await store.put_facts(made[start : start + together])
+        await store.write(stored_facts.put_new, made[start : start + together])
     took = time.process_time() - began
     await store.close()
     return took / many * 1e6
@@ -207,7 +209,7 @@ async def _coming(consoles: int) -> float:
     began, number = time.process_time(), 0
     for _ in range(WATCHED * 10):
         until = time.monotonic() + 0.1
-        await store.put_facts([_facts(number + each, now) for each in range(RATE // 10)])
+        await store.write(stored_facts.put_new, [_facts(number + each, now) for each in range(RATE // 10)])
         number += RATE // 10
         await asyncio.sleep(max(0.0, until - time.monotonic()))
     took = time.process_time() - began

@@ -15,6 +15,7 @@ from antiphon.server.limits import Limits as Bounds
 from antiphon.server.request import HttpRequest
 from antiphon.sharing.memory import Memory
 from antiphon.storage.contract import ApiKey, Limits
+from antiphon.storage.operations import api_keys
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry
 from bench.trace.counter import CallCounter
@@ -37,7 +38,7 @@ async def _check() -> tuple[float, float]:
     bare, unneeded = await _least((None, []), (free, []))
     mint = await Mint.of(store)
     key, kept = mint.issue("key_1", "acme", "bench", Limits(), 1, None)
-    await store.put_api_key(kept)
+    await store.write(api_keys.put, kept)
     (keyed,) = await _least((Gateway(_engine(store)), [(b"authorization", b"Bearer " + key.encode())]))
     await store.close()
     return keyed - bare, unneeded - bare

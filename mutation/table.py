@@ -76,7 +76,7 @@ AREAS: Mapping[str, Area] = {
             f"{SERVER}/test_fair_sharing.py",
             f"{SERVER}/admin/test_keys.py",
             "tests/integration/test_application.py",
-            "tests/integration/testing/store",
+            "tests/integration/store",
             "tests/unit/upstream/test_prices.py",
             "tests/integration/cli/test_keys.py",
             "tests/integration/cli/test_key_usage.py",

@@ -11,6 +11,7 @@ from antiphon.access.api_keys import Mint
 from antiphon.ids import new_id
 from antiphon.storage.contract import Limits
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys
 from bench.attacks.resolver import write_resolver
 from bench.process import free_port, running
 from bench.server import Served, wait_for_answer
@@ -37,7 +38,7 @@ async def issue(store_url: str) -> list[tuple[str, str]]:
     keys = []
     for name in ("a", "b"):
         key, kept = mint.issue(new_id("key"), name, "bench", Limits(), int(time.time()), None)
-        await store.put_api_key(kept)
+        await store.write(api_keys.put, kept)
         keys.append((key, kept.id))
     await store.close()
     return keys

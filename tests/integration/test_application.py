@@ -21,6 +21,7 @@ from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import WebSearchTool
 from antiphon.storage.contract import Budget, StoredProfile, TenantBudget
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import budgets, profiles
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.base import Use
 from antiphon.translation.dialects.profile import ModelProfile
@@ -394,7 +395,7 @@ async def test_a_profile_in_the_store_is_used_from_the_start(backend: ReplayBack
     url = f"sqlite:///{tmp_path}/a.db"
     store = await open_store(url)
     body = Measurement(profile=ModelProfile(context_window=8192)).encode()
-    await store.put_profile(StoredProfile(backend.url, "m", "", body, 1))
+    await store.write(profiles.put, StoredProfile(backend.url, "m", "", body, 1))
     await store.close()
 
     async with house(replace(settings(BackendConfig(url=backend.url)), store=url)) as built:
@@ -451,7 +452,7 @@ async def test_a_model_without_a_price_is_warned_of_where_a_budget_applies(
     store = await open_store(url)
     await issued(store)
     if has_budget:
-        await store.put_tenant_budget(TenantBudget("acme", Budget(per_month=NANO)))
+        await store.write(budgets.put_tenant, TenantBudget("acme", Budget(per_month=NANO)))
     await store.close()
     models = [ModelConfig(name="*", prices=PriceConfig(input=1, output=1))] if is_priced else []
     async with house(replace(settings(BackendConfig(url=backend.url), models=models), store=url)):

@@ -7,6 +7,7 @@ from typing import Any
 from antiphon.access.api_keys import Mint
 from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Limits, Role, Store
+from antiphon.storage.operations import api_keys
 
 
 async def issue(store: Store, tenant: str = "acme", **limits: Any) -> str:
@@ -20,7 +21,7 @@ async def issued(
     """Make a key; return it and what is kept of it."""
     key, kept = (await Mint.of(store)).issue(new_id("key"), tenant, "test", Limits(**limits), 1_700_000_000, None)
     kept = replace(kept, caches=caches, role=role)
-    await store.put_api_key(kept)
+    await store.write(api_keys.put, kept)
     return key, kept
 
 

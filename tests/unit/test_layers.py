@@ -11,7 +11,7 @@ import pytest
 from tests.support.cases import each
 
 SOURCE = Path(__file__).parents[2] / "src"
-BASES = {"upstream.backend", "storage.contract", "storage.records", "tools.base", "sandbox.contract"}
+BASES = {"upstream.backend", "storage.records", "tools.base", "sandbox.contract"}
 
 ARROWS: dict[str, set[str]] = {
     "errors": set(),
@@ -33,7 +33,10 @@ ARROWS: dict[str, set[str]] = {
     "search.nearest": {"search", "search.loaded", "sharing", "storage.contract"},
     "search.searching": {"search.frequent_terms", "search.nearest"},
     "storage.records": {"search"},
-    "storage.contract": {"protocol", "search", "storage.records"},
+    "storage.changes": set(),
+    "storage.operations": {"protocol", "search", "storage.changes", "storage.records"},
+    "storage.contract": {"storage.operations"},
+    "storage.answers": {"storage.contract"},
     "storage.notifications": {"storage.contract"},
     "storage.probe": {"storage.contract"},
     "storage": {"storage.contract", "sharing"},
@@ -49,7 +52,7 @@ ARROWS: dict[str, set[str]] = {
     "telemetry": {"telemetry.formatters", "upstream", "storage.contract"},
     "access.keyring": {"packages"},
     "access": {"access.keyring", "upstream", "storage.contract"},
-    "cache": {"access", "telemetry", "storage.contract"},
+    "cache": {"access", "telemetry", "storage.answers"},
     "runs": {"cache", "telemetry", "tools.registry", "storage.notifications", "documents", "search"},
     "stored": {"runs", "conformance"},
     "webhooks": {"outbound", "storage.contract"},
@@ -62,7 +65,7 @@ ARROWS: dict[str, set[str]] = {
     "library": {"hosting"},
     "types": {"protocol"},
     "translate": {"runs"},
-    "testing": {"protocol", "storage.contract", "sandbox.contract"},
+    "testing": {"protocol", "sandbox.contract"},
     "conformance": {"testing"},
     "cli": {"hosting", "conformance"},
     "": {"library", "translate", "types"},
@@ -84,7 +87,8 @@ BY_THE_GATEWAY = {
 
 TECHNOLOGIES = ("storage", "tools")
 SHARED = {
-    *("base", "contract", "later", "notifications", "open", "operations", "records", "registry", "schema", "sql"),
+    *("act", "base", "changes", "contract", "later", "notifications", "open", "operations", "records", "registry"),
+    *("clock", "schema", "sql"),
 }
 """Files of such a folder that serve several technologies: every SQL store has operations."""
 

@@ -19,7 +19,10 @@ PRIVATE = {
     "integration/runs/test_attachments.py": (("_attachments",), "the next process, with an engine in this one"),
     "integration/runs/test_vision.py": (("_making",), "all three wait for one description before one of them leaves"),
     "integration/storage/sqlite/test_facts.py": (("_reader",), "SQLite counts the steps of its connection alone"),
-    "integration/storage/test_history_cost.py": (("_read", "_read"), "the rows that each statement returns"),
+    "integration/storage/test_history_cost.py": (
+        ("_perform_read", "_perform_read"),
+        "the rows that each statement returns",
+    ),
     "integration/storage/test_pulse.py": (
         ("_connection", "_loop", "_writer"),
         "a connection that stops in the middle, and a writer that is busy for as long as the test wants",

@@ -19,6 +19,8 @@ from typing import Protocol
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.ids import TENANT_RULE, Clock, is_tenant_name
 from antiphon.storage.contract import ApiKey, Limits, Store
+from antiphon.storage.operations import api_keys
+from antiphon.storage.operations import secrets as stored_secrets
 
 PREFIX = "sk-antiphon-"
 
@@ -41,7 +43,7 @@ class Mint:
     @classmethod
     async def of(cls, store: Store) -> "Mint":
         """Return the mint of a store; its servers share one secret."""
-        return cls(await store.secret(SECRET, secrets.token_bytes(32)))
+        return cls(await store.write(stored_secrets.agree, SECRET, secrets.token_bytes(32)))
 
     def digest(self, key: bytes) -> bytes:
         """Return the digest of the whole key."""
@@ -162,7 +164,7 @@ class KnownKeys:
             self._has_any, self.open_until = True, float("-inf")
             return True
         try:
-            self._has_any = self._are_readable = await self._store.has_api_keys()
+            self._has_any = self._are_readable = await self._store.read(api_keys.any_at_all)
         except StoreError:
             # While the store is unavailable, no key can be created either, or this process could not know of it.
             if not is_known:
@@ -175,7 +177,7 @@ class KnownKeys:
     async def _check_readable(self) -> None:
         """Raise `StoreError` if the store has no key: it is not the store in which the keys were created."""
         if not self._are_readable:
-            self._are_readable = await self._store.has_api_keys()
+            self._are_readable = await self._store.read(api_keys.any_at_all)
         if not self._are_readable:
             if self._clock() - self._complained >= COMPLAIN_EVERY:
                 self._complained = self._clock()
@@ -192,7 +194,7 @@ class KnownKeys:
 
     async def _read(self, digest: bytes) -> ApiKey | None:
         now = self._clock()
-        found = await self._store.find_api_key(digest)
+        found = await self._store.read(api_keys.find, digest)
         self._known.pop(digest, None)
         if len(self._known) >= MOST:
             del self._known[next(iter(self._known))]

@@ -11,6 +11,7 @@ from antiphon.errors import ClientError, StoreError
 from antiphon.ids import TENANT_RULE, Clock, NewId, is_tenant_name
 from antiphon.protocol.console import ChangeKey, CreateKey, RotateKey
 from antiphon.storage.contract import ApiKey, Budget, Limits, Role, Store
+from antiphon.storage.operations import api_keys
 from antiphon.upstream.prices import NANO, decimal, nano
 
 MOST = 1_000_000_000
@@ -30,7 +31,7 @@ class KeyAdmin:
     async def list(self, tenant: str | None) -> Sequence[JsonObject]:
         """Return the keys of a tenant, or of all tenants, newest first, including revoked and expired keys."""
         now = self._now()
-        return [shown(key, now) for key in await self._store.api_keys() if tenant in (None, key.tenant)]
+        return [shown(key, now) for key in await self._store.read(api_keys.every) if tenant in (None, key.tenant)]
 
     async def create(self, request: CreateKey) -> JsonObject:
         """Create a key; its reply alone contains the `key` itself. Raises `ClientError` (400)."""
@@ -73,7 +74,7 @@ class KeyAdmin:
             raise StoreError(f"The API key is not revoked, and is still accepted. {error.message}") from error
 
     async def _found(self, key_id: str) -> ApiKey:
-        found = next((key for key in await self._store.api_keys() if key.id == key_id), None)
+        found = next((key for key in await self._store.read(api_keys.every) if key.id == key_id), None)
         if found is None:
             raise ClientError(f"API key with id '{key_id[:100]}' not found.", status=404)
         return found
@@ -85,7 +86,7 @@ class KeyAdmin:
         return key
 
     async def _put(self, key: ApiKey, secret: str | None = None) -> JsonObject:
-        await self._store.put_api_key(key)
+        await self._store.write(api_keys.put, key)
         self._known.forget()
         return shown(key, self._now()) | ({} if secret is None else {"key": secret})
 

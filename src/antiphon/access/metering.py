@@ -38,6 +38,7 @@ from antiphon.storage.contract import (
     Store,
     UsageRecord,
 )
+from antiphon.storage.operations import api_keys
 from antiphon.upstream.permitted import permit, restriction
 
 TRY_AGAIN = 0.5
@@ -281,7 +282,7 @@ class Meter:
     async def _reserve(self, key: ApiKey, taken: Reservation, claim: MoneyClaim | None) -> BucketState:
         """Reserve this in the store; if the client disconnects meanwhile, release it at once."""
         more = () if claim is None else (claim,)
-        taking = asyncio.ensure_future(self.store.take(key.id, key.limits, taken.tokens, *more))
+        taking = asyncio.ensure_future(self.store.write(api_keys.take, key.id, key.limits, taken.tokens, *more))
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
@@ -298,7 +299,7 @@ class Meter:
             while self._uses:
                 uses, self._uses = self._uses, {}
                 try:
-                    await self.store.charge(list(uses.values()))
+                    await self.store.write(api_keys.charge, list(uses.values()))
                 except StoreError as error:
                     log.warning("Cannot store the usage of API keys; retrying: %s", error)
                     for use in uses.values():

@@ -12,6 +12,7 @@ from math import inf
 
 from antiphon.ids import Clock
 from antiphon.storage.contract import ApiKey, ConsoleSession, Store
+from antiphon.storage.operations import sessions
 
 IDLE = 12 * 3_600
 """Seconds without a request after which a session ends."""
@@ -40,30 +41,30 @@ class Sessions:
         token, now = secrets.token_urlsafe(32), int(self._now())
         key_id = "" if key is None else key.id
         session = ConsoleSession(_digest(token.encode()), key_id, key_digest, now, now, now + IDLE)
-        await self._store.put_session(session)
+        await self._store.write(sessions.put, session)
         return token, session
 
     async def find(self, token: bytes) -> ConsoleSession | None:
         """Return the session of this token, and count this as its use; None if it has ended or is unknown."""
-        session = await self._store.find_session(_digest(token))
+        session = await self._store.read(sessions.find, _digest(token))
         now = int(self._now())
         if session is not None and now - session.used_at >= TOUCH_EVERY:
-            await self._store.touch_session(session.digest, now, min(now + IDLE, session.created_at + LONGEST))
+            await self._store.write(sessions.touch, session.digest, now, min(now + IDLE, session.created_at + LONGEST))
         return session
 
     async def end(self, session: ConsoleSession) -> None:
         """End a session."""
-        await self._store.delete_session(session.digest)
+        await self._store.write(sessions.delete, session.digest)
 
     async def issue_code(self) -> str:
         """Return a new one-time code, which begins an operator's session within `CODE_LASTS` seconds."""
         code = secrets.token_urlsafe(32)
-        await self._store.put_code(_digest(code.encode()), int(self._now()) + CODE_LASTS)
+        await self._store.write(sessions.put_code, _digest(code.encode()), int(self._now()) + CODE_LASTS)
         return code
 
     async def redeem(self, code: str) -> bool:
         """Use up a code; return whether it was valid."""
-        return await self._store.redeem_code(_digest(code.encode()))
+        return await self._store.write(sessions.redeem_code, _digest(code.encode()))
 
 
 def _digest(secret: bytes) -> bytes:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from antiphon.errors import AntiphonError, ClientError, log
 from antiphon.protocol.response import Usage
 from antiphon.storage.contract import ApiKey, MoneyClaim, Store
+from antiphon.storage.operations import api_keys
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
@@ -114,7 +115,7 @@ def _price(target: Target) -> Prices:
 
 async def warn_of_unpriced(store: Store, models: ModelRegistry) -> None:
     """Log a warning if a budget applies and served models have no price: requests for them are rejected."""
-    keys = await store.api_keys()
+    keys = await store.read(api_keys.every)
     is_budgeted = any(key.revoked_at is None and (key.limits.budget or key.tenant_budget) for key in keys)
     if not is_budgeted:
         return

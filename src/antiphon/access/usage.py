@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from antiphon.storage.contract import Store, UsageField, UsageRow
+from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import DAY
 from antiphon.upstream.prices import decimal
 
@@ -26,11 +27,11 @@ class UsageFound(Struct, frozen=True):
 
 async def find_usage(store: Store, tenant: str | None, begin: int, end: int, by: Collection[UsageField]) -> UsageFound:
     """Return the usage of some days; see `Store.usage`. Raises `StoreError`."""
-    rows = await store.usage(tenant, begin, end, by, MOST_ROWS + 1)
+    rows = await store.read(api_keys.usage, tenant, begin, end, by, MOST_ROWS + 1)
     if len(rows) <= MOST_ROWS:
         return UsageFound(rows)
     rows.remove(min(rows, key=lambda row: row.requests))
-    (total,) = await store.usage(tenant, begin, end, ())
+    (total,) = await store.read(api_keys.usage, tenant, begin, end, ())
     return UsageFound(rows, _without(total, rows))
 
 

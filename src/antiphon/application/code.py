@@ -12,6 +12,7 @@ from antiphon.extras import missing
 from antiphon.packages import require_module
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import sizes
 from antiphon.tools.base import CodeState, ContainerTools
 from antiphon.tools.later import ContainerToolsLater
 
@@ -144,7 +145,7 @@ class FileContent:
 
         left = most
         if limit := self._files.limits.stored_bytes:
-            left = min(most, limit - await self._store.stored_bytes(tenant))
+            left = min(most, limit - await self._store.read(sizes.stored_bytes, tenant))
         refusal = ClientError("The container has no room for the file.")
         room = Room(left, refusal, f"code of {tenant}", max(left, 0), refusal)
         try:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from antiphon.access.keyring import Keyring, new_key
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import secrets
 
 
 async def open_keyring(store: Store, keys: Sequence[bytes] = ()) -> Keyring:
     """Return the configured keys; the last key is shared by the servers of this store."""
-    return Keyring([*keys, await store.secret("seal", new_key())])
+    return Keyring([*keys, await store.write(secrets.agree, "seal", new_key())])

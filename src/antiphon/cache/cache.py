@@ -27,7 +27,9 @@ from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CacheParam, CreateResponse
 from antiphon.protocol.response import Response
+from antiphon.storage.answers import find_answer
 from antiphon.storage.contract import Store, StoredAnswer
+from antiphon.storage.operations import answers, secrets
 from antiphon.telemetry.observers import CacheStatus
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.router import Router
@@ -96,7 +98,7 @@ class Cache:
 
     async def _key(self) -> bytes:
         if not self._secret:
-            self._secret = await self._store.secret("cache", new_key())
+            self._secret = await self._store.write(secrets.agree, "cache", new_key())
         return self._secret
 
     async def question(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> Question | None:
@@ -105,12 +107,12 @@ class Cache:
 
     async def find(self, tenant: str, key: bytes) -> bytes | None:
         """Return a cached answer. Raises `StoreError`."""
-        return await self._store.find_answer(tenant, key)
+        return await find_answer(self._store, tenant, key)
 
     async def keep(self, tenant: str, key: bytes, answer: bytes, ttl: int) -> None:
         """Store an answer; make room if the size limit is reached. Raises `StoreError`."""
         now = int(self._now())
-        await self._store.keep_answer(StoredAnswer(tenant, key, answer, now, now + ttl))
+        await self._store.write(answers.keep, StoredAnswer(tenant, key, answer, now, now + ttl))
         self._written += len(answer)
         if self._written * TRIM_EVERY >= self._room.most_bytes:
             self._written = 0

@@ -16,7 +16,9 @@ from antiphon.errors import AntiphonError, BackendError, log
 from antiphon.ids import Clock
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.requests import CreateResponse
+from antiphon.storage.answers import find_answer
 from antiphon.storage.contract import Store, StoredAnswer
+from antiphon.storage.operations import answers
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import Unobserved, call
@@ -99,10 +101,10 @@ class Similar:
         async with self._noting:
             body = to_bytes(with_entry(await self._entries(question), Entry(key, question.vector)))
             now = int(self._now())
-            await self._store.keep_answer(StoredAnswer(question.tenant, question.rest, body, now, now + ttl))
+            await self._store.write(answers.keep, StoredAnswer(question.tenant, question.rest, body, now, now + ttl))
 
     async def _entries(self, question: Question) -> list[Entry]:
-        return from_bytes(await self._store.find_answer(question.tenant, question.rest))
+        return from_bytes(await find_answer(self._store, question.tenant, question.rest))
 
     async def _embed(self, text: str, tenant: str) -> bytes:
         """Return the vector of a text. Raises `AntiphonError` without one."""

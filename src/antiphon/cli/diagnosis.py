@@ -42,6 +42,7 @@ from antiphon.packages import described, problem_with
 from antiphon.sharing.compression import ZSTD
 from antiphon.storage.contract import Store, StoredLesson
 from antiphon.storage.open import creates_file, open_store, schema_of
+from antiphon.storage.operations import lessons
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.lessons import LIFE
@@ -136,7 +137,7 @@ async def _store(settings: Settings, found: list[Finding]) -> None:
         await store.check_writable()
         found.append(Finding("store", "ok", f"{store.url} can be read and written; its schema is {schema.found}."))
         await _check_clock(store, found)
-        found += [_learned(one) for one in await store.lessons(int(time.time()) - LIFE)]
+        found += [_learned(one) for one in await store.read(lessons.every, int(time.time()) - LIFE)]
     finally:
         await store.close()
     _check_disk(url, found)

@@ -18,6 +18,8 @@ from antiphon.cli.with_store import notice, say, with_store
 from antiphon.errors import ConfigError
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.storage.contract import Budget, Store, TenantBudget, UsageField, UsageRow
+from antiphon.storage.operations import api_keys
+from antiphon.storage.operations import budgets as stored_budgets
 from antiphon.storage.records.money import DAY, day_of
 from antiphon.upstream.prices import decimal
 
@@ -54,7 +56,7 @@ def usage(
     begin, currency = _begin(since, now), read_settings(config, store=store).currency
 
     async def act(opened: Store) -> None:
-        rows = await opened.usage(tenant, begin, int(now) + 1, fields)
+        rows = await opened.read(api_keys.usage, tenant, begin, int(now) + 1, fields)
         if as_json:
             say(json.dumps([usage_object(row, currency) for row in rows], indent=2))
         elif rows:
@@ -74,7 +76,7 @@ def budgets(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     currency = read_settings(config, store=store).currency
 
     async def act(opened: Store) -> None:
-        found = await opened.tenant_budgets()
+        found = await opened.read(stored_budgets.of_tenants)
         if not found:
             say("No tenant has a budget. Set one with `antiphon keys set-budget`.")
             return
@@ -111,10 +113,10 @@ def set_budget(
     currency = read_settings(config, store=store).currency
 
     async def act(opened: Store) -> None:
-        await opened.put_tenant_budget(TenantBudget(tenant, budget or Budget()))
+        await opened.write(stored_budgets.put_tenant, TenantBudget(tenant, budget or Budget()))
         allowed = " and ".join(spent_at_most(budget, currency))
         say(f"The tenant {tenant} can spend {allowed}." if budget else f"The tenant {tenant} has no budget.")
-        if budget and not any(key.tenant == tenant for key in await opened.api_keys()):
+        if budget and not any(key.tenant == tenant for key in await opened.read(api_keys.every)):
             say("This tenant has no API keys yet. Check the name: `antiphon keys list` shows the tenants of all keys.")
 
     with_store(store, config, act)

@@ -30,6 +30,7 @@ from antiphon.cli.with_store import notice, say, with_store
 from antiphon.errors import AntiphonError, ConfigError, StoreError
 from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Limits, Role, Store
+from antiphon.storage.operations import api_keys
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -87,7 +88,7 @@ def create(
         ends = None if expires_in is None else now + expires_in * DAY
         key, kept = (await Mint.of(opened)).issue(new_id("key"), tenant, name, limits, now, ends)
         kept = replace(kept, caches=cache, role=role)
-        await opened.put_api_key(kept)
+        await opened.write(api_keys.put, kept)
         _show(key, kept, opened)
 
     with_store(store, config, act)
@@ -130,7 +131,7 @@ def update(
         if key.revoked_at is not None:
             raise ConfigError(f"{key_id} is revoked permanently. Create a new key with `antiphon keys create`.")
         changed = change.applied(key, int(time.time()))
-        await opened.put_api_key(changed)
+        await opened.write(api_keys.put, changed)
         print_whole(keys_table([changed], read_settings(config, store=store).currency))
 
     with_store(store, config, act)
@@ -145,7 +146,7 @@ def list_keys(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     """
 
     async def act(opened: Store) -> None:
-        keys = await opened.api_keys()
+        keys = await opened.read(api_keys.every)
         if not keys:
             say(f"The store {opened.url} has no API key. Create one with `antiphon keys create`.")
             return
@@ -168,7 +169,7 @@ def revoke(key_id: KeyArgument, store: StoreFlag = None, config: ConfigFlag = No
     async def act(opened: Store) -> None:
         key = await _find(opened, key_id)
         try:
-            await opened.put_api_key(replace(key, revoked_at=key.revoked_at or int(time.time())))
+            await opened.write(api_keys.put, replace(key, revoked_at=key.revoked_at or int(time.time())))
         except StoreError as error:
             text = f"{key.id} is not revoked, and is still accepted: the store failed. {text_for_operator(error)}"
             raise AntiphonError(text) from error
@@ -200,7 +201,7 @@ def rotate(
         if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
             raise ConfigError(f"{key_id} is revoked or has expired. Create a new key with `antiphon keys create`.")
         key, kept = (await Mint.of(opened)).rotate(old, now + keep_old * HOUR)
-        await opened.put_api_key(kept)
+        await opened.write(api_keys.put, kept)
         _show(key, kept, opened)
 
     with_store(store, config, act)
@@ -212,7 +213,7 @@ app.command("set-budget")(key_usage.set_budget)
 
 
 async def _find(store: Store, key_id: str) -> ApiKey:
-    found = next((key for key in await store.api_keys() if key.id == key_id), None)
+    found = next((key for key in await store.read(api_keys.every) if key.id == key_id), None)
     if found is None:
         hint = "`antiphon keys list` lists the keys with their IDs."
         raise ConfigError(f"The store {store.url} has no key '{key_id}'. {hint}")

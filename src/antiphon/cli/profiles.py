@@ -18,6 +18,8 @@ from antiphon.jobs import lessons
 from antiphon.jobs.profiles import measured, store_measurement
 from antiphon.storage.contract import Store, StoredLesson, StoredProfile
 from antiphon.storage.open import creates_file, open_store
+from antiphon.storage.operations import lessons as stored_lessons
+from antiphon.storage.operations import profiles as stored_profiles
 from antiphon.translation.dialects.profile import FACTS, NOTHING_KNOWN, ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.backend import place_of
@@ -131,7 +133,9 @@ async def stored(settings: Settings) -> Stored:
     try:
         store = await open_store(settings.store)
         try:
-            return Stored(await store.profiles(), await store.lessons(int(time.time()) - LIFE))
+            return Stored(
+                await store.read(stored_profiles.every), await store.read(stored_lessons.every, int(time.time()) - LIFE)
+            )
         finally:
             await store.close()
     except (ConfigError, StoreError) as error:
@@ -215,8 +219,8 @@ async def forget(settings: Settings, model: str, backend: str) -> tuple[int, int
         finally:
             await house.close()
         places = [(place_of(one.backend), one.model) for one in targets]
-        profiles = sum([await store.delete_profile(*place) for place in places])
-        return profiles, sum([await store.delete_lessons(*place) for place in places])
+        profiles = sum([await store.write(stored_profiles.delete, *place) for place in places])
+        return profiles, sum([await store.write(stored_lessons.delete, *place) for place in places])
     finally:
         await store.close()
 
@@ -257,7 +261,9 @@ async def _probe(store: Store, target: Target, console: Console, *, measures: bo
     console.print(
         f"Probed {target.model} at {state.name}: {found.requests} requests, {found.tokens:,} tokens.", soft_wrap=True
     )
-    records = Stored(await store.profiles(), await store.lessons(int(time.time()) - LIFE))
+    records = Stored(
+        await store.read(stored_profiles.every), await store.read(stored_lessons.every, int(time.time()) - LIFE)
+    )
     use([state], records)
     return _known(target, records)
 

@@ -19,6 +19,7 @@ from antiphon.errors import ConfigError
 from antiphon.protocol.response_filters import FilterError, Filters, parse_filters
 from antiphon.storage.contract import Facts, FactsQuery
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import facts_page
 from antiphon.stored.response_list import shown
 
 WIDEST = 240
@@ -71,7 +72,7 @@ async def _load(url: str, tenant: str, filters: Filters, limit: int) -> list[Fac
         found: list[Facts] = []
         after: str | None = None
         while len(found) < limit:
-            page = await store.list_facts(tenant, FactsQuery(limit - len(found), after, filters=filters))
+            page = await store.read(facts_page.page, tenant, FactsQuery(limit - len(found), after, filters=filters))
             found += page.facts
             if not page.read_to:
                 break

@@ -35,6 +35,7 @@ from antiphon.server.console import is_built
 from antiphon.server.limits import Limits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.storage.open import creates_file, open_store
+from antiphon.storage.operations import api_keys
 from antiphon.upstream.backend_state import NOT_ASKED, BackendState
 from antiphon.version import __version__
 
@@ -119,7 +120,7 @@ async def _check_keys(settings: Settings) -> None:
 async def _has_keys(url: str) -> bool:
     store = await open_store(url)
     try:
-        return await store.has_api_keys()
+        return await store.read(api_keys.any_at_all)
     finally:
         await store.close()
 

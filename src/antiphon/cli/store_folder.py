@@ -14,6 +14,7 @@ from antiphon.protocol.files import FileForm
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
+from antiphon.storage.operations import files as stored_files
 from antiphon.stored.vector_store_files import usual_sizes
 
 PART = 1024 * 1024
@@ -76,7 +77,7 @@ async def add(engine: Engine, store: VectorStore, paths: Sequence[tuple[str, Pat
             result.failed.append((name, f"The file cannot be read: {error.strerror}."))
             continue
         if before is not None:  # only now that the new content is stored
-            await engine.store.delete_file(store.tenant, before.file_id)
+            await engine.store.write(stored_files.delete, store.tenant, before.file_id)
     await _ingested(engine, store, begun, result, lambda done: progress(len(paths) - len(begun) + done, len(paths)))
     return result
 

@@ -29,6 +29,7 @@ from antiphon.conformance.reading import legible
 from antiphon.conformance.report import Report, decode_reports, encode_report, raw
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import reports as stored_reports
 
 HERE = "http://127.0.0.1:8321/v1"
 
@@ -266,7 +267,7 @@ def _save(report: Report, store: str | None, config: Path | None) -> None:
     from antiphon.stored.console.reports import stored_report  # noqa: PLC0415 - for this option only
 
     kept = stored_report(encode_report(report))
-    with_store(store, config, lambda opened: opened.put_report(kept))
+    with_store(store, config, lambda opened: opened.write(stored_reports.put, kept))
     notice(f"The report was saved in the store as {kept.id}. The console shows it under Conformance.")
 
 

@@ -10,6 +10,7 @@ from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.with_store import say, with_store
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import Delivery, Store
+from antiphon.storage.operations import webhooks
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -30,7 +31,7 @@ def deliveries(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     """
 
     async def act(opened: Store) -> None:
-        found = await opened.deliveries()
+        found = await opened.read(webhooks.deliveries)
         if not found:
             say("All webhooks were delivered.")
             return
@@ -62,8 +63,8 @@ def retry(
 
     async def act(opened: Store) -> None:
         if delivery_id is None:
-            say(f"Deliveries to retry: {await opened.retry_failed_deliveries()}.")
-        elif await opened.retry_delivery(delivery_id):
+            say(f"Deliveries to retry: {await opened.write(webhooks.retry_failed)}.")
+        elif await opened.write(webhooks.retry, delivery_id):
             say(f"Delivery {delivery_id} will be retried.")
         else:
             raise ConfigError(

@@ -43,6 +43,8 @@ from antiphon.sharing.recent import Recent
 from antiphon.sharing.resources import SharedResources
 from antiphon.storage.contract import ApiKey, Reply, StoredItem, UsageField
 from antiphon.storage.notifications import Subscription
+from antiphon.storage.operations import container_counts, idempotency, sizes, webhooks
+from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.probe import StoreProbe
 from antiphon.stored import response_list, responses
 from antiphon.telemetry.code import code_metrics
@@ -221,7 +223,10 @@ class Gateway:
     async def backlog(self) -> list[Family]:
         """Return the metrics that all processes have in common, since they are in the store."""
         store = self._engine.store
-        waiting, containers = await store.backlog(queue.LEAD), await store.running_containers()
+        waiting, containers = (
+            await store.read(stored_jobs.backlog, queue.LEAD),
+            await store.read(container_counts.running),
+        )
         jobs, deliveries = "Background responses in the queue.", "Webhooks in the outbox."
         deferred = "Background responses in the queue that can wait for idle slots."
         overdue = "Background responses that still wait after their window."
@@ -457,12 +462,12 @@ class Gateway:
         self, tenant: str | None, limit: int, after: str, *, is_failed: bool | None
     ) -> list[JsonObject]:
         """Return deliveries of webhooks, newest first; without a `tenant`, of all tenants."""
-        found = await self._engine.store.list_deliveries(tenant, limit, after, is_failed=is_failed)
+        found = await self._engine.store.read(webhooks.page, tenant, limit, after, is_failed=is_failed)
         return [shown_delivery(one) for one in found]
 
     def retry_delivery(self, delivery_id: str) -> Awaitable[bool]:
         """Attempt a delivery now; return False if it is unknown."""
-        return self._engine.store.retry_delivery(delivery_id)
+        return self._engine.store.write(webhooks.retry, delivery_id)
 
     def failed_attempts(self) -> "FailedAttempts":
         """Return the rate limiter for failed sign-ins to the console, by address."""
@@ -488,7 +493,7 @@ class Gateway:
 
     async def stored(self, tenant: str) -> Stored:
         """Return the bytes that a tenant has stored, and its limit."""
-        return Stored(await self._engine.store.stored_bytes(tenant), self._engine.bounds.stored_bytes)
+        return Stored(await self._engine.store.read(sizes.stored_bytes, tenant), self._engine.bounds.stored_bytes)
 
     def reserve(
         self, tenant: str, key: str, path: str, body: bytes, prefix: str
@@ -523,7 +528,7 @@ async def _reserved(engine: Engine, ticket: RequestIdentity) -> AsyncGenerator[N
         yield
     except BaseException:
         try:
-            await engine.store.free_key(ticket.tenant, ticket.key, ticket.response_id)
+            await engine.store.write(idempotency.free, ticket.tenant, ticket.key, ticket.response_id)
         except StoreError as trouble:
             text = "Cannot release the Idempotency-Key of the failed response %s until the store works again: %s"
             log.warning(text, ticket.response_id, trouble)

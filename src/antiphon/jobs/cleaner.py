@@ -9,6 +9,7 @@ from antiphon.periodic import Periodic
 from antiphon.runs.engine import Upkeep
 from antiphon.storage.contract import PurgeSize, Store
 from antiphon.storage.contract.responses import RETENTION
+from antiphon.storage.operations import files, responses
 
 LOOK_EVERY = 2.0
 """Seconds between two checks of the clock; other servers wait for this one to write its time."""
@@ -41,7 +42,7 @@ DeleteBlobs = Callable[[Sequence[str]], Awaitable[None]]
 async def sweep(store: Store, delete_blobs: DeleteBlobs) -> int:
     """Delete the content that no file refers to; return how many blobs. Raises `StoreError`."""
     gone = 0
-    while gone < MOST_BLOBS and (stale := await store.claim_stale_blobs(BLOBS_AT_ONCE)):
+    while gone < MOST_BLOBS and (stale := await store.write(files.claim_stale, BLOBS_AT_ONCE)):
         await delete_blobs(stale)
         gone += len(stale)
     return gone
@@ -73,7 +74,7 @@ class Cleaner(Periodic):
         if abs(skew) > MOST_SKEW or (self._purged is not None and time.monotonic() - self._purged < PURGE_EVERY):
             return
         self._purged = time.monotonic()
-        size = await self._store.purge_size(self._fraction)
+        size = await self._store.write(responses.purge_size, self._fraction)
         self._report_size(size)
         if not size.is_too_large:
             await self._store.purge(self._retention)
@@ -117,5 +118,5 @@ async def objection(store: Store, fraction: float) -> str | None:
         skew = await store.clock_skew()
     if skew is not None and abs(skew) > MOST_SKEW:
         return differs(skew)
-    size = await store.purge_size(fraction)
+    size = await store.write(responses.purge_size, fraction)
     return too_large(size, fraction) if size.is_too_large else None

@@ -16,6 +16,7 @@ from antiphon.runs.checkpoints import ToolCallRecord, from_bytes
 from antiphon.runs.engine import Engine
 from antiphon.runs.tool_calls import LEFT, restore_done
 from antiphon.storage.contract import Job, StoredItem
+from antiphon.storage.operations import jobs
 from antiphon.translation.hosted_items import begin
 from antiphon.translation.writer import ResponseWriter
 
@@ -195,7 +196,7 @@ async def _read_log(engine: Engine, job: Job, first: int) -> dict[int, HalfMadeI
     """Return the items after the stored ones, by output index; reads the log page by page."""
     items: dict[int, HalfMadeItem] = {}
     after, stored = job.kept_number - 1, job.response
-    while (tail := await engine.store.tail(stored.tenant, stored.id, after)) is not None and tail.frames:
+    while (tail := await engine.store.read(jobs.tail, stored.tenant, stored.id, after)) is not None and tail.frames:
         for frames in tail.frames:
             for event in _events(frames.body):
                 if event["sequence_number"] > after and event.get("output_index", -1) >= first:

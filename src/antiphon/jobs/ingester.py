@@ -14,7 +14,8 @@ from antiphon.runs.engine import Engine
 from antiphon.sharing.cores import whole_cores
 from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import SHARE, FairScheduler
-from antiphon.storage.contract import INGESTIONS, Ingestion
+from antiphon.storage.changes import INGESTIONS
+from antiphon.storage.contract import Ingestion
 from antiphon.telemetry.context import About, begin
 from antiphon.upstream.permitted import permit
 

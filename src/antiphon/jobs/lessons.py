@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from antiphon.storage.contract import Store, StoredLesson
+from antiphon.storage.operations import lessons as stored_lessons
 from antiphon.upstream.backend import place_of
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.lessons import LIFE, Lesson
@@ -20,7 +21,9 @@ async def store_new(store: Store, states: Iterable[BackendState], now: float) ->
         for one in lessons.new()
     ]
     for start in range(0, len(new), MOST_AT_ONCE):
-        await store.put_lessons([record for _, record in new[start : start + MOST_AT_ONCE]], int(now) - LIFE)
+        await store.write(
+            stored_lessons.put, [record for _, record in new[start : start + MOST_AT_ONCE]], int(now) - LIFE
+        )
     return [one for one, _ in new]
 
 

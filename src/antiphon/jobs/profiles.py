@@ -13,6 +13,7 @@ from antiphon.ids import Clock
 from antiphon.jobs.lessons import store_new, use
 from antiphon.periodic import Periodic
 from antiphon.storage.contract import Store, StoredProfile
+from antiphon.storage.operations import lessons, profiles
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Backend, place_of
 from antiphon.upstream.backend_state import BackendState
@@ -38,7 +39,7 @@ Key = tuple[str, str]
 
 async def store_measurement(store: Store, backend: Backend, model: str, found: Measurement, now: Clock) -> None:
     """Store the findings about a model. Raises `StoreError`."""
-    await store.put_profile(StoredProfile(place_of(backend), model, found.digest, found.encode(), int(now())))
+    await store.write(profiles.put, StoredProfile(place_of(backend), model, found.digest, found.encode(), int(now())))
 
 
 def measured(records: Sequence[StoredProfile], backend: Backend) -> dict[str, Measurement]:
@@ -67,8 +68,8 @@ class ProfileKeeper(Periodic):
             saved = await store_new(self._store, backends, self._now())
         except StoreError as error:  # they hold in this process
             log.debug("Lessons about models cannot be stored: %s", error)
-        use(backends, await self._store.lessons(int(self._now()) - LIFE), saved)
-        records = await self._store.profiles()
+        use(backends, await self._store.read(lessons.every, int(self._now()) - LIFE), saved)
+        records = await self._store.read(profiles.every)
         for state in self._registry.backends:
             self._use(state, records)
         return records
@@ -141,7 +142,7 @@ class ProfileKeeper(Periodic):
         backend, place = state.backend, place_of(state.backend)
         if not is_free(backend.url, state.dialect.name):
             return
-        await self._store.put_profile(StoredProfile(place, model, "", b"", int(self._now())))
+        await self._store.write(profiles.put, StoredProfile(place, model, "", b"", int(self._now())))
         is_done = False
         try:
             found = await Interview(state, model, WhenIdle(state)).run()
@@ -153,6 +154,6 @@ class ProfileKeeper(Periodic):
             return
         finally:
             if not is_done:
-                await self._store.delete_profile(place, model)
+                await self._store.write(profiles.delete, place, model)
         await self.load()
         log.info("Probed the model '%s' at '%s': %s.", model, state.name, summary(found.profile))

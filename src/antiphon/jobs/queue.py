@@ -37,6 +37,7 @@ from antiphon.runs.prepare import (
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.storage.contract import SOONEST, Deferral, Job, LockResult, Reply
+from antiphon.storage.operations import jobs, responses
 from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
 from antiphon.stored.responses import not_found, show_response
 from antiphon.telemetry.context import note
@@ -119,7 +120,9 @@ async def _put(
     frames = frames_of(writer.take()) if stored.is_streamed else []
     kept, most = without_credentials(request, body), engine.queue_per_tenant
     deferral = SOONEST if request.background_options is None else _deferral_of(request, response.created_at)
-    outcome = await engine.store.enqueue(stored, kept, frames, reply, ticket.taken, most=most, deferral=deferral)
+    outcome = await engine.store.write(
+        jobs.enqueue, stored, kept, frames, reply, ticket.taken, most=most, deferral=deferral
+    )
     if outcome is LockResult.FULL:
         raise queue_full(most)
     if outcome is LockResult.UNKNOWN:
@@ -145,10 +148,10 @@ async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any
 
     Raises `ClientError`: 404 if it is unknown, 400 if it is not a background response (specification section 13).
     """
-    while (job := await engine.store.find_job(tenant, response_id)) is not None:
+    while (job := await engine.store.read(jobs.find_job, tenant, response_id)) is not None:
         if await end(engine, job):
             break
-    stored = await engine.store.load(tenant, response_id)
+    stored = await engine.store.read(responses.load, tenant, response_id)
     if stored is None:
         raise not_found(response_id)
     response = await show_response(stored, (), engine)
@@ -179,7 +182,8 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
     body = encode_json(replace_struct(response, output=[]))
     origin = _origin_of(engine, job, response.model)
     facts = None if origin is None else facts_of(origin, response, (), engine.now())
-    is_ended = await engine.store.finish(
+    is_ended = await engine.store.write(
+        jobs.finish,
         job,
         ended(replace(stored, status=response.status, body=body, output=output, facts=facts), engine.now()),
         frames_of(writer.take()) if stored.is_streamed else [],
@@ -233,7 +237,7 @@ async def _whole(engine: Engine, job: Job) -> Job:
     """Return all of a job. Raises `Lost` if another process wrote to it meanwhile."""
     if not job.is_partial:
         return job
-    found = await engine.store.find_job(job.response.tenant, job.response.id)
+    found = await engine.store.read(jobs.find_job, job.response.tenant, job.response.id)
     if found is None or found.version != job.version:
         raise Lost
     return found

@@ -15,6 +15,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import Retention, ended
 from antiphon.runs.run import Run
 from antiphon.storage.contract import Facts, Frames, Job, Progress, Reservation, StoredItem
+from antiphon.storage.operations import jobs
 from antiphon.translation.wire import encode
 from antiphon.webhooks.announcement import announcement
 
@@ -126,7 +127,8 @@ class BackgroundRecorder:
                 kept = self._retention.of(response, context, sealed, self.facts)
             stored = ended(kept, self._engine.now())
             is_kept = await self._persist(
-                lambda: self._engine.store.finish(
+                lambda: self._engine.store.write(
+                    jobs.finish,
                     self._job,
                     stored,
                     frames_of(events, have_images=self._has_images) if stored.is_streamed else [],
@@ -142,7 +144,7 @@ class BackgroundRecorder:
         """See `Recorder.leave`: it continues, here or on another server, unless it was ended from outside."""
         with suppress(StoreError):
             stored = self._job.response
-            return await self._engine.store.find_job(stored.tenant, stored.id, few=True) is None
+            return await self._engine.store.read(jobs.find_job, stored.tenant, stored.id, few=True) is None
         return False
 
     async def save_checkpoint(self, work: Checkpoint) -> None:
@@ -244,7 +246,7 @@ class BackgroundRecorder:
         return frames_of(events, have_images=self._has_images) if events else ()
 
     async def _save(self, progress: Progress) -> None:
-        newer = await self._persist(lambda: self._engine.store.advance(self._job, progress))
+        newer = await self._persist(lambda: self._engine.store.write(jobs.advance, self._job, progress))
         if newer is None:
             raise Lost
         self._job = newer

@@ -2,6 +2,7 @@
 
 from antiphon.periodic import Periodic
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import figures
 
 LOOK_EVERY = 20.0
 """Seconds between two runs."""
@@ -16,5 +17,5 @@ class Summing(Periodic):
 
     async def look(self) -> None:
         """Add all responses that are ready. Raises `StoreError`."""
-        while await self._store.sum_up():
+        while await self._store.write(figures.sum_up):
             pass

@@ -15,7 +15,9 @@ from antiphon.jobs.heartbeat import Heartbeat
 from antiphon.jobs.queue import end, work
 from antiphon.runs.engine import Engine
 from antiphon.sharing.scheduler import KEPT_FREE, SHARE, FairScheduler
-from antiphon.storage.contract import JOBS, Job, Slots
+from antiphon.storage.changes import JOBS
+from antiphon.storage.contract import Job, Slots
+from antiphon.storage.operations import jobs
 from antiphon.telemetry.context import About, begin
 
 BEAT_EVERY = 1.5
@@ -99,8 +101,8 @@ class Worker:
         with suppress(StoreError):
             if self._pending is not None:  # a claim in progress may have been granted
                 await self._pending
-            for response_id in await self.engine.store.owned(self.engine.worker):
-                await self.engine.store.release_job(self.engine.worker, response_id)
+            for response_id in await self.engine.store.read(jobs.owned, self.engine.worker):
+                await self.engine.store.write(jobs.give_back, self.engine.worker, response_id)
 
     async def close(self) -> None:
         """Return the jobs to the queue, and release all leases."""
@@ -109,7 +111,7 @@ class Worker:
         if self._heartbeat is not None:
             await asyncio.to_thread(self._heartbeat.close)
         with suppress(StoreError):
-            await self.engine.store.expire_worker(self.engine.worker, None)
+            await self.engine.store.write(jobs.expire_worker, self.engine.worker, None)
 
     async def _repeat(self, act: Callable[[], Awaitable[None]], every: float) -> None:
         with self.engine.wakes.expect(JOBS) as change:
@@ -129,7 +131,7 @@ class Worker:
             idle = free - self.concurrency // KEPT_FREE
             slots = Slots(free, idle, int(SHARE * idle), self._recent.keys())
             self._pending = asyncio.ensure_future(
-                self.engine.store.claim(self.engine.worker, self.per_tenant, here, slots)
+                self.engine.store.write(jobs.claim, self.engine.worker, self.per_tenant, here, slots)
             )
             job = await asyncio.shield(self._pending)
             if job is None:
@@ -166,7 +168,7 @@ class Worker:
 
     async def _fail(self, job: Job, error: Exception) -> None:
         known = reportable(error)
-        newest = await self.engine.store.find_job(job.response.tenant, job.response.id)
+        newest = await self.engine.store.read(jobs.find_job, job.response.tenant, job.response.id)
         if newest is not None and newest.attempt == job.attempt:
             await end(self.engine, newest, known)
 
@@ -188,7 +190,7 @@ class Worker:
 
     async def _beat(self) -> None:
         if self._running or self.engine.holding:
-            await self.engine.store.heartbeat(self.engine.worker)
+            await self.engine.store.write(jobs.beat, self.engine.worker)
             if self._heartbeat is not None:
                 self._heartbeat.beaten()
 
@@ -208,7 +210,7 @@ class Worker:
             raise
 
     async def _judge(self, gap: float) -> None:
-        beats = await self.engine.store.heartbeats()
+        beats = await self.engine.store.read(jobs.beats)
         for worker in self._watched.keys() - beats.keys():
             del self._watched[worker]
         for worker, beat in beats.items():
@@ -217,7 +219,7 @@ class Worker:
                 self._watched[worker] = Watch(beat)
                 continue
             watch.silence += gap
-            if watch.silence >= SILENCE and await self.engine.store.expire_worker(worker, beat):
+            if watch.silence >= SILENCE and await self.engine.store.write(jobs.expire_worker, worker, beat):
                 log.warning(
                     "%s has sent no heartbeat for %.0f s. Others may take over its jobs and leases.", worker, SILENCE
                 )
@@ -226,18 +228,18 @@ class Worker:
     async def _look_at_own(self) -> None:
         """Stop work that this worker lost; release jobs and leases that it owns without knowing of them."""
         running = set(self._running)
-        owned = await self.engine.store.owned(self.engine.worker)
+        owned = await self.engine.store.read(jobs.owned, self.engine.worker)
         for response_id in running - owned.keys():
             if task := self._running.get(response_id):
                 task.cancel()
-        held = await self.engine.store.held(self.engine.worker)
+        held = await self.engine.store.read(jobs.held, self.engine.worker)
         now = asyncio.get_running_loop().time()
         strays = (owned.keys() - self._running.keys()) | (set(held) - self.engine.holding)
         self._strays = {one: self._strays.get(one, now) for one in strays}
         # Only after a while: a check can run between a step in the store and the same step here.
         for response_id in [one for one, since in self._strays.items() if now - since >= LOOK_EVERY]:
-            await self.engine.store.release_job(self.engine.worker, response_id)
-            await self.engine.store.release(self.engine.worker, response_id)
+            await self.engine.store.write(jobs.give_back, self.engine.worker, response_id)
+            await self.engine.store.write(jobs.release, self.engine.worker, response_id)
 
 
 async def _cancel(tasks: "Sequence[asyncio.Future[None]]") -> None:

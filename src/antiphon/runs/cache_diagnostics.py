@@ -15,6 +15,7 @@ from antiphon.protocol.response import Response, Usage
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import responses
 from antiphon.translation.to_chat_completions.reuse import Fingerprint, same_parts
 from antiphon.upstream.backend_state import Target
 
@@ -61,7 +62,7 @@ async def diagnose(
     """
     tenant, other_id = plan.context.tenant, str(compared_id(response))
     try:
-        stored = await store.load(tenant, other_id, few=True)
+        stored = await store.read(responses.load, tenant, other_id, few=True)
     except StoreError:
         return UNAVAILABLE  # the answer is complete, and must not be lost for its diagnostics
     if stored is None or not stored.is_stored:

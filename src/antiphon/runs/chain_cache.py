@@ -16,6 +16,7 @@ from antiphon.runs.decoding import FEW, FEW_BYTES, UNSHARED, in_slices, load_few
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import ChainExtent, Store, StoredItem, StoredResponse
+from antiphon.storage.operations import responses
 from antiphon.translation.to_chat_completions.prefix import Log, Prefix
 
 MOST_STEPS = 8
@@ -133,7 +134,7 @@ class ChainCache:
         at: StoredResponse | None = response
         key = _key(response)
         while (known := self._known.get(key)) is None:
-            at = at or await store.load(*key, few=True)
+            at = at or await store.read(responses.load, *key, few=True)
             if at is None or at.is_partial or at.conversation_id is not None or len(way) == MOST_STEPS:
                 return None
             way.append(at)
@@ -149,7 +150,7 @@ class ChainCache:
         # Measured first: a chain that is read completely afterwards was complete at that time.
         extent = await store.measure_chain(response.tenant, response.id, intake.most)
         await intake.measured(extent)
-        stored = await store.history(response.tenant, response.id, extent)
+        stored = await store.read(responses.history, response.tenant, response.id, extent)
         if stored is None:
             return None
         await intake.read(stored)

@@ -17,6 +17,7 @@ from antiphon.runs.passthrough import Sink
 from antiphon.runs.quota import StorageReservation
 from antiphon.sharing.memory import LARGE, Account
 from antiphon.storage.contract import StoredCompletion
+from antiphon.storage.operations import chat_completions
 from antiphon.telemetry.context import about
 from antiphon.translation.from_chat.completion import CompletionFold, read_completion, read_object
 from antiphon.translation.wire import COMMENT, DONE, EventDecoder
@@ -166,7 +167,7 @@ class CompletionRecorder:
         if stored is None:
             log.warning("A chat completion was not stored: the backend's answer was not complete.")
         else:
-            await self._engine.store.save_completion(stored)
+            await self._engine.store.write(chat_completions.save, stored)
 
     async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Process the response and the request, in a thread if they are large."""

@@ -27,6 +27,7 @@ from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import LargeItem, Store, StoredItem
+from antiphon.storage.operations import conversations, responses
 from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
 from antiphon.translation.to_chat_completions.prefix import MANY, Conversation, Prefix
 from antiphon.translation.to_chat_completions.reasoning import shown_text, with_text
@@ -156,12 +157,12 @@ class _Loading:
 
     async def _converse(self, conversation_id: str) -> None:
         sources, context = self._sources, self._context
-        conversation = await sources.store.load_conversation(context.tenant, conversation_id)
+        conversation = await sources.store.read(conversations.load, context.tenant, conversation_id)
         if conversation is None:
             raise conversation_not_found(conversation_id)
         await self._intake.measured_conversation(conversation)
         sources.bounds.check_addition(conversation, 1 if isinstance(self.given, str) else len(self.given))
-        stored = await sources.store.items(context.tenant, conversation_id)
+        stored = await sources.store.read(conversations.items, context.tenant, conversation_id)
         if stored is None:
             raise conversation_not_found(conversation_id)
         await self._intake.read(stored)
@@ -317,7 +318,7 @@ def _request_outside_history() -> ClientError:
 
 async def _chain(response_id: str, sources: Sources, tenant: str, intake: HistoryMemory) -> Prefix:
     store = sources.store
-    parent = await store.load(tenant, response_id, few=True)
+    parent = await store.read(responses.load, tenant, response_id, few=True)
     if parent is None or not parent.is_stored:
         raise previous_not_found(response_id)
     if parent.status not in CHAINABLE:
@@ -403,11 +404,11 @@ class _References:
         return found
 
     async def _load(self, item_id: str) -> StoredItem | None:
-        stored = await self._store.find_item(self._context.tenant, item_id, few=True)
+        stored = await self._store.read(responses.find_item, self._context.tenant, item_id, few=True)
         if isinstance(stored, LargeItem):
             self._bounds.check_referred(self._size + stored.size)
             await self._intake.ahead(stored.size, 1)
-            stored = await self._store.find_item(self._context.tenant, item_id)
+            stored = await self._store.read(responses.find_item, self._context.tenant, item_id)
         if stored is not None:
             self._size += len(stored.body) + len(stored.sealed or "")
             self._bounds.check_referred(self._size)

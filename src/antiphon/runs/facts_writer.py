@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from antiphon.errors import StoreError, log
 from antiphon.storage.contract import Facts, Store
+from antiphon.storage.operations import facts as stored_facts
 
 SOON = 0.25
 """Seconds for which facts of responses that are not stored are collected before they are written."""
@@ -47,7 +48,7 @@ class FactsWriter:
         if self._waiting:
             with suppress(StoreError, TimeoutError):
                 async with asyncio.timeout(LAST_TRY):
-                    await self._store.put_facts(self._waiting)
+                    await self._store.write(stored_facts.put_new, self._waiting)
 
     async def _write(self) -> None:
         try:
@@ -68,7 +69,7 @@ class FactsWriter:
         while self._waiting:
             facts = self._waiting[:count]
             try:
-                await asyncio.shield(asyncio.ensure_future(self._store.put_facts(facts)))
+                await asyncio.shield(asyncio.ensure_future(self._store.write(stored_facts.put_new, facts)))
             except StoreError as error:
                 if not was_logged:
                     log.warning("Cannot write facts about responses; retrying: %s", error)

@@ -12,6 +12,7 @@ from antiphon.protocol.validation.validate import LARGE
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import Reply
+from antiphon.storage.operations import idempotency
 
 LONGEST = 255
 """Characters of a key."""
@@ -62,7 +63,7 @@ async def admit(
     engine.holding.add(response_id)
     try:
         while True:
-            found = await engine.store.reserve(tenant, key, fingerprint, response_id, engine.worker)
+            found = await engine.store.write(idempotency.reserve, tenant, key, fingerprint, response_id, engine.worker)
             if found.fingerprint != fingerprint:
                 raise _reused()
             if found.reply is not None:
@@ -73,7 +74,7 @@ async def admit(
             if waited >= PATIENCE:
                 raise _in_progress()
             with engine.wakes.expect(found.response_id) as change:
-                if await engine.store.find_key(tenant, key) == found:
+                if await engine.store.read(idempotency.find, tenant, key) == found:
                     await change.wait(LOOK_AGAIN)
             waited += LOOK_AGAIN
     except BaseException:

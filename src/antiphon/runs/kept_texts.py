@@ -10,6 +10,7 @@ from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import FileText, Store
+from antiphon.storage.operations import file_texts
 
 LARGEST_KEPT = 8 * 1024 * 1024
 """Bytes of a compressed text above which it is not stored: the file is read again."""
@@ -37,9 +38,9 @@ async def kept_text(
     A text within the limits of a request is also the text within those of ingestion, unless something was cut.
     """
     try:
-        found = await engine.store.find_file_text(tenant, digest, limits.version)
+        found = await engine.store.read(file_texts.find, tenant, digest, limits.version)
         if found is None and limits is not REQUEST:
-            found = await engine.store.find_file_text(tenant, digest, REQUEST.version)
+            found = await engine.store.read(file_texts.find, tenant, digest, REQUEST.version)
             found = None if found is not None and found.is_cut else found
     except StoreError as error:
         log.warning("Cannot read the text of a file from the store: %s", error)
@@ -61,7 +62,7 @@ async def keep_text(engine: Keeping, tenant: str, digest: bytes, document: Docum
     expires_at = int(engine.now()) + engine.retention
     about = digest, limits.version, document.kind, document.pages, document.is_cut
     try:
-        await engine.store.keep_file_text(FileText(tenant, *about, body, expires_at))
+        await engine.store.write(file_texts.keep, FileText(tenant, *about, body, expires_at))
     except StoreError as error:
         log.warning("Cannot store the text of a file: %s", error)
 

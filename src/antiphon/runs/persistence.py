@@ -25,6 +25,7 @@ from antiphon.storage.contract import (
     StoredItem,
     StoredResponse,
 )
+from antiphon.storage.operations import conversations, idempotency
 from antiphon.translation.wire import encode
 
 UNSTORED = 600
@@ -176,7 +177,7 @@ class ForegroundRecorder:
             self.reservation.release()
         try:
             if self.conversation_id is not None:
-                await self.store.unlock(self.conversation_id, self.ticket.response_id)
+                await self.store.write(conversations.let_go, self.conversation_id, self.ticket.response_id)
             if self.ticket.key:
                 await self._free_key()
         except StoreError as error:
@@ -197,7 +198,7 @@ class ForegroundRecorder:
         self.facts = None
 
     async def _free_key(self) -> None:
-        await self.store.free_key(self.ticket.tenant, self.ticket.key, self.ticket.response_id)
+        await self.store.write(idempotency.free, self.ticket.tenant, self.ticket.key, self.ticket.response_id)
 
     def _reply(self, response: Response, end: Sequence[Event]) -> Reply:
         if self.is_stream:

@@ -42,6 +42,7 @@ from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.sharing.memory import Account
 from antiphon.storage.contract import LockResult, StoredItem
+from antiphon.storage.operations import jobs
 from antiphon.tools.registry import Toolset, is_of
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat_completions.prefix import MANY, Conversation
@@ -282,7 +283,7 @@ async def _hold(engine: Engine, recorder: ForegroundRecorder) -> None:
     engine.holding.add(identity.response_id)
     if conversation_id is None:
         return
-    held = await engine.store.lock(identity.tenant, conversation_id, identity.response_id, engine.worker)
+    held = await engine.store.write(jobs.hold, identity.tenant, conversation_id, identity.response_id, engine.worker)
     if held is LockResult.UNKNOWN:
         raise conversation_not_found(conversation_id)
     if held is LockResult.BUSY:

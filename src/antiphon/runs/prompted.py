@@ -20,6 +20,7 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import check_request
 from antiphon.runs.context import conversation_not_found
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import conversations, prompts
 from antiphon.storage.records.prompts import StoredPrompt
 
 LONGEST = 9
@@ -50,7 +51,7 @@ async def find_prompt(sources: Sources, tenant: str, prompt_id: str, version: st
     if named is not None:
         found = as_stored(prompt_id, named) if number in (None, named.version) else None
     else:
-        found = None if number == 0 else await sources.store.find_prompt(tenant, prompt_id, number)
+        found = None if number == 0 else await sources.store.read(prompts.find, tenant, prompt_id, number)
     if found is None:
         raise unknown_prompt(prompt_id, version)
     return found
@@ -82,7 +83,7 @@ async def resolve(sources: Sources, tenant: str, request: CreateResponse, prompt
         return merged(request, prompt, template)
     except ClientError:
         conversation = request.conversation_id
-        if conversation and await sources.store.load_conversation(tenant, conversation) is None:
+        if conversation and await sources.store.read(conversations.load, tenant, conversation) is None:
             raise conversation_not_found(conversation) from None
         raise
 

@@ -11,6 +11,7 @@ from typing import Self
 
 from antiphon.runs.bounds import Bounds
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import sizes
 
 COPIES = 2
 """Copies of a request in the store: with the response, and with its conversation or its job."""
@@ -58,7 +59,7 @@ class StorageQuota:
         before = self._reserved.get(tenant, 0)
         reservation = StorageReservation(self._reserved, tenant, COPIES * size + OUTPUT)
         try:
-            bounds.check_stored(await self._store.stored_bytes(tenant), before)
+            bounds.check_stored(await self._store.read(sizes.stored_bytes, tenant), before)
         except BaseException:
             reservation.release()
             raise

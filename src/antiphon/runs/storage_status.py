@@ -5,6 +5,7 @@ import asyncio
 from antiphon.errors import StoreError
 from antiphon.runs.bounds import Bounds
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import container_counts, sizes
 from antiphon.upstream.status import StorageStatus, TenantStorage
 
 LARGEST = 10
@@ -18,7 +19,7 @@ async def storage_status(store: Store, bounds: Bounds) -> StorageStatus | None:
     """Return the storage use of tenants; None if the store fails, or does not answer in time."""
     try:
         async with asyncio.timeout(PATIENCE):
-            use = await store.storage_use(LARGEST)
+            use = await store.read(sizes.storage_use, LARGEST)
     except (StoreError, TimeoutError):
         return None
     return StorageStatus(
@@ -33,6 +34,6 @@ async def running_containers(store: Store) -> int | None:
     """Return how many containers have not expired; None if the store fails, or does not answer in time."""
     try:
         async with asyncio.timeout(PATIENCE):
-            return await store.running_containers()
+            return await store.read(container_counts.running)
     except (StoreError, TimeoutError):
         return None

@@ -9,13 +9,14 @@ from antiphon.errors import ClientError
 from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import CompletionQuery, PageQuery, StoredCompletion, StoredItem
+from antiphon.storage.operations import chat_completions, pages
 from antiphon.stored.large import decoded, shown, size_of
 
 
 async def list_completions(engine: Engine, tenant: str, query: CompletionsQuery) -> dict[str, Any]:
     """Return a page of the tenant's completions. Raises `ClientError` (400) if `after` is not in the list."""
     wanted = CompletionQuery(query.limit, query.after, query.order == "desc", query.model, query.metadata or {})
-    page = await engine.store.completion_page(tenant, wanted)
+    page = await engine.store.read(chat_completions.page, tenant, wanted)
     if page.is_unknown:
         raise _unknown_after(query, "stored chat completion")
     size = sum(len(one.body) for one in page.completions)
@@ -24,18 +25,22 @@ async def list_completions(engine: Engine, tenant: str, query: CompletionsQuery)
 
 async def retrieve(engine: Engine, tenant: str, completion_id: str) -> dict[str, Any]:
     """Return a completion. Raises `ClientError` (404) if it is unknown."""
-    return await _show(engine, tenant, _found(await engine.store.load_completion(tenant, completion_id), completion_id))
+    return await _show(
+        engine, tenant, _found(await engine.store.read(chat_completions.load, tenant, completion_id), completion_id)
+    )
 
 
 async def update(engine: Engine, tenant: str, completion_id: str, metadata: Mapping[str, str] | None) -> dict[str, Any]:
     """Replace a completion's metadata; return the completion. Raises `ClientError` (404) if it is unknown."""
-    changed = await engine.store.update_completion(tenant, completion_id, msgspec.json.encode(metadata or {}))
+    changed = await engine.store.write(
+        chat_completions.update, tenant, completion_id, msgspec.json.encode(metadata or {})
+    )
     return await _show(engine, tenant, _found(changed, completion_id))
 
 
 async def delete(engine: Engine, tenant: str, completion_id: str) -> dict[str, Any]:
     """Delete a completion. Raises `ClientError` (404) if it is unknown."""
-    if not await engine.store.delete_completion(tenant, completion_id):
+    if not await engine.store.write(chat_completions.delete, tenant, completion_id):
         raise not_found(completion_id)
     return {"object": "chat.completion.deleted", "id": completion_id, "deleted": True}
 
@@ -48,7 +53,7 @@ async def list_messages(
     Raises `ClientError`: 404 if the completion is unknown, 400 if `after` is not one of its messages.
     """
     wanted = PageQuery(query.limit, query.after, descending=query.order == "desc")
-    page = await engine.store.completion_messages(tenant, completion_id, wanted)
+    page = await engine.store.read(pages.completion_messages, tenant, completion_id, wanted)
     if page is None:
         raise not_found(completion_id)
     if page.unknown:

@@ -33,6 +33,7 @@ from antiphon.storage.contract import (
     StoredContainerFile,
     StoredFile,
 )
+from antiphon.storage.operations import sizes as stored_sizes
 from antiphon.stored.container_objects import (
     ContainerLimits,
     container_expired,
@@ -144,7 +145,7 @@ class Containers:
             raise error
         await self._check_storage(tenant)
         if most := self._files.limits.stored_bytes:
-            stored = await self._store.stored_bytes(tenant)
+            stored = await self._store.read(stored_sizes.stored_bytes, tenant)
             if most - stored < left:
                 left, error = most - stored, over_storage(stored, most)
         largest = self._files.limits.file
@@ -227,7 +228,7 @@ class Containers:
     async def _check_storage(self, tenant: str, size: int = 0) -> None:
         """Raise `ClientError` (429) if the tenant's storage limit does not allow `size` more bytes."""
         if most := self._files.limits.stored_bytes:
-            stored = await self._store.stored_bytes(tenant)
+            stored = await self._store.read(stored_sizes.stored_bytes, tenant)
             if stored + max(size, 1) > most:
                 raise over_storage(stored, most)
 

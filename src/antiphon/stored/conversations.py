@@ -12,6 +12,7 @@ from antiphon.runs.context import conversation_locked, duplicate_item, store_ite
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
+from antiphon.storage.operations import conversations, pages
 from antiphon.stored.large import size_of
 from antiphon.stored.responses import invalid_bound, page_query, show_item, show_page
 from antiphon.translation.to_chat_completions.request import normalise_input
@@ -27,19 +28,19 @@ async def create(engine: Engine, request: CreateConversation, ticket: RequestIde
     items = await _new_items(engine, ticket.tenant, request.items or [], is_large=ticket.is_large)
     _check_room(engine, conversation, items)
     with await engine.reserve_storage(ticket.tenant, size_of(items)):
-        await engine.store.create_conversation(conversation, items, reply)
+        await engine.store.write(conversations.create, conversation, items, reply)
     return shown
 
 
 async def list_all(engine: Engine, tenant: str | None, limit: int, after: str) -> Sequence[dict[str, Any]]:
     """Return conversations with tenants and item counts, newest first. Without a `tenant`, include all tenants."""
-    found = await engine.store.list_conversations(tenant, limit, after)
+    found = await engine.store.read(conversations.page, tenant, limit, after)
     return [_shown(one) | {"tenant": one.tenant or None, "items": one.items} for one in found]
 
 
 async def retrieve(engine: Engine, tenant: str, conversation_id: str) -> dict[str, Any]:
     """Return a conversation. Raises `ClientError` (404) if it is unknown."""
-    return _shown(_found(await engine.store.load_conversation(tenant, conversation_id), conversation_id))
+    return _shown(_found(await engine.store.read(conversations.load, tenant, conversation_id), conversation_id))
 
 
 async def update(
@@ -47,12 +48,14 @@ async def update(
 ) -> dict[str, Any]:
     """Replace a conversation's metadata. Raises `ClientError` (404) if it is unknown."""
     body = msgspec.json.encode(metadata or {})
-    return _shown(_found(await engine.store.update_conversation(tenant, conversation_id, body), conversation_id))
+    return _shown(
+        _found(await engine.store.write(conversations.update, tenant, conversation_id, body), conversation_id)
+    )
 
 
 async def delete(engine: Engine, tenant: str, conversation_id: str) -> dict[str, Any]:
     """Delete a conversation and its items. Raises `ClientError`: 404 if it is unknown, 400 while it is locked."""
-    _check(await engine.store.delete_conversation(tenant, conversation_id), conversation_id)
+    _check(await engine.store.write(conversations.delete, tenant, conversation_id), conversation_id)
     return {"id": conversation_id, "object": "conversation.deleted", "deleted": True}
 
 
@@ -70,13 +73,15 @@ async def add_items(
     Raises `ClientError`: 404 if the conversation is unknown; 400 while it is locked, if it already has one of the
     items, or if it has no room for them; 429 if the tenant has reached its storage limit.
     """
-    conversation = _found(await engine.store.load_conversation(tenant, conversation_id), conversation_id)
+    conversation = _found(await engine.store.read(conversations.load, tenant, conversation_id), conversation_id)
     items = await _new_items(engine, tenant, request.items, is_large=is_large)
     _check_room(engine, conversation, items)
     with await engine.reserve_storage(tenant, size_of(items)):
-        outcome = await engine.store.add_items(tenant, conversation_id, items)
+        outcome = await engine.store.write(conversations.add, tenant, conversation_id, items)
     if outcome is LockResult.DUPLICATE:
-        known = [item.id for item in items if await engine.store.conversation_item(tenant, conversation_id, item.id)]
+        known = [
+            item.id for item in items if await engine.store.read(conversations.item, tenant, conversation_id, item.id)
+        ]
         raise duplicate_item(known[0] if known else items[0].id, "items")
     _check(outcome, conversation_id)
     query = InputItemsQuery(limit=len(items), order="asc", include=include)
@@ -88,7 +93,7 @@ async def list_items(engine: Engine, tenant: str, conversation_id: str, query: I
     if query.before is not None:
         await retrieve(engine, tenant, conversation_id)
         raise ClientError("Unknown parameter: 'before'.", code="unknown_parameter", param="before")
-    page = await engine.store.conversation_page(tenant, conversation_id, page_query(query))
+    page = await engine.store.read(pages.conversation_page, tenant, conversation_id, page_query(query))
     if page is None:
         raise not_found(conversation_id)
     if page.unknown:
@@ -101,7 +106,7 @@ async def retrieve_item(
 ) -> dict[str, Any]:
     """Return an item. Raises `ClientError` (404) if it or its conversation is unknown."""
     await retrieve(engine, tenant, conversation_id)
-    item = await engine.store.conversation_item(tenant, conversation_id, item_id)
+    item = await engine.store.read(conversations.item, tenant, conversation_id, item_id)
     if item is None:
         raise _item_not_found(item_id)
     return await show_item(item, tenant, include, engine)
@@ -110,7 +115,7 @@ async def retrieve_item(
 async def delete_item(engine: Engine, tenant: str, conversation_id: str, item_id: str) -> dict[str, Any]:
     """Delete an item; return the conversation. Raises `ClientError`: 404 if it is unknown, 400 while locked."""
     conversation = await retrieve(engine, tenant, conversation_id)
-    outcome = await engine.store.delete_item(tenant, conversation_id, item_id)
+    outcome = await engine.store.write(conversations.delete_item, tenant, conversation_id, item_id)
     if outcome is LockResult.UNKNOWN:
         raise _item_not_found(item_id)
     _check(outcome, conversation_id)

@@ -15,6 +15,7 @@ from antiphon.ids import Clock, new_file_id, now
 from antiphon.protocol.files import FileForm, FilesQuery, lifetime_of
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import BlobStorage, FilePage, FileQuery, Reply, Store, StoredFile
+from antiphon.storage.operations import files, sizes
 from antiphon.stored.file_limits import FileLimits, Room, over_quota, room_of
 from antiphon.stored.file_objects import shown_file
 
@@ -62,7 +63,7 @@ class Files:
 
     async def find(self, tenant: str, file_id: str) -> StoredFile | None:
         """Return a file of the tenant, or None if it is unknown or has expired. Raises `StoreError`."""
-        return await self._store.load_file(tenant, file_id)
+        return await self._store.read(files.load, tenant, file_id)
 
     async def load(self, tenant: str, file_id: str) -> StoredFile:
         """Return a file of the tenant. Raises `ClientError` (404) if it is unknown, `StoreError`."""
@@ -77,7 +78,7 @@ class Files:
         Raises `ClientError` (400) if `after` is not in the list, `StoreError`.
         """
         wanted = FileQuery(query.limit, query.after, query.order == "desc", query.purpose)
-        page = await self._store.file_page(tenant, wanted)
+        page = await self._store.read(files.page, tenant, wanted)
         if page.is_unknown:
             text = f"Invalid 'after': no file with id '{query.after}'."
             raise ClientError(text, code="invalid_value", param="after")
@@ -93,8 +94,8 @@ class Files:
 
     async def room(self, tenant: str) -> Room:
         """Return the maximum size of the tenant's next file. Raises `ClientError` (429) if it has no room."""
-        stored = await self._store.stored_bytes(tenant) if self.limits.stored_bytes else 0
-        return room_of(self.limits, tenant, await self._store.file_use(tenant), stored)
+        stored = await self._store.read(sizes.stored_bytes, tenant) if self.limits.stored_bytes else 0
+        return room_of(self.limits, tenant, await self._store.read(files.use, tenant), stored)
 
     async def write(
         self, tenant: str, content: AsyncIterable[bytes], room: Room, also: Digest | None = None
@@ -120,7 +121,7 @@ class Files:
                     also.update(piece)
                 yield piece
 
-        await self._store.begin_blob(tenant, blob, HOLD)
+        await self._store.write(files.begin, tenant, blob, HOLD)
         try:
             await self._blobs.write(blob, counted(), tenant)
         except BaseException:
@@ -145,9 +146,9 @@ class Files:
         tenant, lifetime = ticket.tenant, lifetime_of(form.purpose, form.expires_after)
         file = self.new_file(tenant, filename, form.purpose, written, lifetime)
         reply = Reply(tenant, ticket.key, False, msgspec.json.encode(shown_file(file))) if ticket.key else None
-        stored = await self._store.put_file(file, self.limits.quota, reply, ticket.response_id)
+        stored = await self._store.write(files.put, file, self.limits.quota, reply, ticket.response_id)
         if stored is None:
-            raise over_quota(await self._store.file_use(tenant), self.limits.quota)
+            raise over_quota(await self._store.read(files.use, tenant), self.limits.quota)
         if stored.blob != file.blob:
             await self.sweep_now()
         return stored
@@ -161,14 +162,14 @@ class Files:
 
     async def delete(self, tenant: str, file_id: str) -> None:
         """Delete a file. Raises `ClientError` (404) if it is unknown, `StoreError`."""
-        if not await self._store.delete_file(tenant, file_id):
+        if not await self._store.write(files.delete, tenant, file_id):
             raise not_found(file_id)
         await self.sweep_now()
 
     async def drop(self, tenant: str, blob: str) -> None:
         """Delete a written blob that no file uses."""
         try:
-            await self._store.spare_blob(tenant, blob)
+            await self._store.write(files.spare, tenant, blob)
         except StoreError as error:
             log.warning("Failed to delete unused file content; it will be deleted later: %s", error)
         else:
@@ -176,7 +177,7 @@ class Files:
 
     async def sweep(self) -> int:
         """Delete stale blobs; return the number of attempted deletions. Raises `StoreError`."""
-        stale = await self._store.claim_stale_blobs(SWEPT_AT_ONCE)
+        stale = await self._store.write(files.claim_stale, SWEPT_AT_ONCE)
         await self.delete_blobs(stale)
         return len(stale)
 
@@ -195,9 +196,9 @@ class Files:
             else:
                 gone.append(blob)
         if gone:
-            await self._store.forget_blobs(gone)
+            await self._store.write(files.forget, gone)
         if kept:
-            await self._store.postpone_blobs(kept, RETRY)
+            await self._store.write(files.postpone, kept, RETRY)
 
     async def sweep_now(self) -> None:
         """Delete stale blobs after a request. If that fails, the periodic cleaner deletes them later."""

@@ -11,6 +11,7 @@ from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.kept_images import KeptImage, as_base64
 from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.contract import FileReader, Store
+from antiphon.storage.operations import item_blobs
 from antiphon.stored.files import Files
 from antiphon.stored.large import decoded
 
@@ -64,7 +65,7 @@ class Images:
 
 async def load_image(shared: Shared, tenant: str, kept: KeptImage) -> bytes | None:
     """Return a stored image; see `Images.load`."""
-    if not await shared.store.owns_blob(tenant, kept.blob):
+    if not await shared.store.read(item_blobs.owns, tenant, kept.blob):
         return None
     return b"".join([part async for part in shared.files.read_blob(tenant, kept.blob, 0, kept.size)])
 

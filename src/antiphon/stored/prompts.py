@@ -13,6 +13,7 @@ from antiphon.protocol.templates import variables_of
 from antiphon.protocol.validation import refusals
 from antiphon.runs.engine import Engine
 from antiphon.runs.prompted import as_stored, find_prompt, template_of, unknown_prompt
+from antiphon.storage.operations import prompts
 from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt
 
 MOST_VERSIONS = 10_000
@@ -24,7 +25,7 @@ async def create(engine: Engine, tenant: str, template: PromptTemplate) -> dict[
     body = _encoded(template)
     with await engine.reserve_storage(tenant, len(body)):
         prompt_id, now = engine.new_id("pmpt"), int(engine.now())
-        stored = await engine.store.create_prompt(tenant, prompt_id, body, now, MOST_VERSIONS)
+        stored = await engine.store.write(prompts.create, tenant, prompt_id, body, now, MOST_VERSIONS)
     if stored is None:
         raise _full()
     return shown_prompt(stored)
@@ -39,8 +40,8 @@ async def add_version(engine: Engine, tenant: str, prompt_id: str, request: NewP
         fields["name"] = template_of(await find_prompt(engine, tenant, prompt_id)).name
     body = _encoded(PromptTemplate(**fields))
     with await engine.reserve_storage(tenant, len(body)):
-        stored = await engine.store.add_prompt_version(
-            tenant, prompt_id, body, int(engine.now()), MOST_VERSIONS, is_default=is_default
+        stored = await engine.store.write(
+            prompts.add_version, tenant, prompt_id, body, int(engine.now()), MOST_VERSIONS, is_default=is_default
         )
     if stored is None:
         await find_prompt(engine, tenant, prompt_id)
@@ -65,7 +66,7 @@ async def list_prompts(engine: Engine, tenant: str, query: PromptsQuery) -> dict
         return _page([*page.prompts, *([] if page.has_more else named)], query.limit, has_more=page.has_more)
     if query.after is None or query.after in ids:
         first = named[ids.index(query.after) + 1 if query.after else 0 :]
-        page = await engine.store.prompt_page(tenant, PromptQuery(query.limit, None, descending=False))
+        page = await engine.store.read(prompts.page, tenant, PromptQuery(query.limit, None, descending=False))
         return _page([*first, *page.prompts], query.limit, has_more=page.has_more)
     page = await _stored_page(engine, tenant, query)
     return _page(page.prompts, query.limit, has_more=page.has_more)
@@ -75,7 +76,7 @@ async def list_versions(engine: Engine, tenant: str, prompt_id: str, query: Prom
     """Return a page of a prompt's versions. Raises `ClientError`: 404, 400 if `after` is not in the list."""
     if (named := engine.named_prompts.get(prompt_id)) is not None:
         return _page([] if query.after == str(named.version) else [as_stored(prompt_id, named)], query.limit)
-    page = await engine.store.prompt_versions(tenant, prompt_id, _query(query))
+    page = await engine.store.read(prompts.versions, tenant, prompt_id, _query(query))
     if page is None:
         raise unknown_prompt(prompt_id)
     if page.is_unknown:
@@ -88,7 +89,7 @@ async def list_versions(engine: Engine, tenant: str, prompt_id: str, query: Prom
 async def set_default(engine: Engine, tenant: str, prompt_id: str, version: int) -> dict[str, Any]:
     """Make a version the default; return it. Raises `ClientError`: 400 for a prompt in the settings, 404."""
     _check_stored(engine, prompt_id)
-    stored = await engine.store.set_default_version(tenant, prompt_id, version)
+    stored = await engine.store.write(prompts.set_default, tenant, prompt_id, version)
     if stored is None:
         await find_prompt(engine, tenant, prompt_id)
         raise unknown_prompt(prompt_id, str(version))
@@ -98,7 +99,7 @@ async def set_default(engine: Engine, tenant: str, prompt_id: str, version: int)
 async def delete(engine: Engine, tenant: str, prompt_id: str) -> dict[str, Any]:
     """Delete a prompt with all its versions. Raises `ClientError`: 400 for a prompt in the settings, 404."""
     _check_stored(engine, prompt_id)
-    if not await engine.store.delete_prompt(tenant, prompt_id):
+    if not await engine.store.write(prompts.delete, tenant, prompt_id):
         raise unknown_prompt(prompt_id)
     return {"id": prompt_id, "object": "prompt.deleted", "deleted": True}
 
@@ -123,7 +124,7 @@ def shown_prompt(stored: StoredPrompt) -> dict[str, Any]:
 
 
 async def _stored_page(engine: Engine, tenant: str, query: PromptsQuery) -> PromptPage:
-    page = await engine.store.prompt_page(tenant, _query(query))
+    page = await engine.store.read(prompts.page, tenant, _query(query))
     if page.is_unknown:
         raise refusals.invalid("after", f"no prompt has the id '{refusals.shown(query.after)}'.")
     return page

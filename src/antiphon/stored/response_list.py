@@ -7,6 +7,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.resources import ResponsesQuery
 from antiphon.protocol.response_filters import FilterError, Filters, parse_filters
 from antiphon.storage.contract import Facts, FactsPage, FactsQuery, Store
+from antiphon.storage.operations import facts_page
 from antiphon.storage.records.facts import BACKGROUND, CACHED, HAS_MESSAGE, STORED, STREAM, WEBSOCKET, WINDOWS
 from antiphon.stored.responses import invalid_bound
 
@@ -71,7 +72,7 @@ async def list_responses(
 async def read_page(store: Store, tenant: str | None, query: ResponsesQuery, filters: Filters) -> FactsPage:
     """Return the facts of a page of responses. Raises `ClientError` (400) like `list_responses`."""
     wanted = FactsQuery(query.limit, query.after, query.before, query.order == "desc", filters)
-    page = await store.list_facts(tenant, wanted)
+    page = await store.read(facts_page.page, tenant, wanted)
     if page.unknown:
         raise invalid_bound(page.unknown, query, "response")
     return page

@@ -10,6 +10,7 @@ from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import InputItemsQuery, ResponsesQuery
 from antiphon.storage.contract import PageQuery, Store, StoredItem, StoredResponse
+from antiphon.storage.operations import jobs, responses
 from antiphon.stored.large import LARGE, Shared, decoded, shown, size_of
 from antiphon.translation.hosted_call import APART
 
@@ -67,9 +68,9 @@ def shown_response(stored: StoredResponse, include: Collection[str], opens: Open
 
 async def delete(store: Store, tenant: str, response_id: str) -> dict[str, Any]:
     """Delete a response; return the confirmation. Raises `ClientError`: 404 if it is unknown, 400 while it runs."""
-    if await store.find_job(tenant, response_id, few=True) is not None:
+    if await store.read(jobs.find_job, tenant, response_id, few=True) is not None:
         raise ClientError("Cannot delete an in-flight response.", param="response_id")
-    if not await store.delete(tenant, response_id):
+    if not await store.write(responses.delete, tenant, response_id):
         raise not_found(response_id)
     return {"id": response_id, "object": "response", "deleted": True}
 
@@ -162,7 +163,7 @@ def not_found(response_id: str) -> ClientError:
 
 
 async def _load(store: Store, tenant: str, response_id: str) -> StoredResponse:
-    stored = await store.load(tenant, response_id)
+    stored = await store.read(responses.load, tenant, response_id)
     if stored is None:
         raise not_found(response_id)
     return stored

@@ -10,6 +10,8 @@ from antiphon.ids import Clock, NewId
 from antiphon.protocol.files import CompleteUpload, CreateUpload, lifetime_of
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import Reply, Store, StoredFile, StoredPart, StoredUpload
+from antiphon.storage.operations import files as stored_files
+from antiphon.storage.operations import sizes, uploads
 from antiphon.stored.file_limits import Room, over_quota, over_storage, too_large
 from antiphon.stored.file_objects import clean_filename, shown_upload
 from antiphon.stored.files import Files
@@ -42,7 +44,7 @@ class Uploads:
         if request.bytes > limits.upload:
             raise too_large(limits.upload, "bytes")
         if limits.stored_bytes:
-            stored = await self._store.stored_bytes(tenant)
+            stored = await self._store.read(sizes.stored_bytes, tenant)
             if stored + request.bytes > limits.stored_bytes:
                 raise over_storage(stored, limits.stored_bytes)
         name, now = clean_filename(request.filename), int(self._now())
@@ -56,13 +58,13 @@ class Uploads:
         values = name, request.purpose, request.bytes, request.mime_type, now, now + LIFETIME, lifetime
         upload = StoredUpload(ticket.response_id, tenant, *values)
         reply = Reply(tenant, ticket.key, False, msgspec.json.encode(shown_upload(upload))) if ticket.key else None
-        if not await self._store.create_upload(upload, limits.quota, reply):
-            raise over_quota(await self._store.file_use(tenant), limits.quota)
+        if not await self._store.write(uploads.create, upload, limits.quota, reply):
+            raise over_quota(await self._store.read(stored_files.use, tenant), limits.quota)
         return upload
 
     async def pending(self, tenant: str, upload_id: str) -> StoredUpload:
         """Return an upload that accepts parts. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
-        upload = await self._store.load_upload(tenant, upload_id)
+        upload = await self._store.read(uploads.load, tenant, upload_id)
         if upload is None:
             raise not_found(upload_id)
         if upload.status != "pending":
@@ -80,7 +82,7 @@ class Uploads:
         try:
             now = int(self._now())
             part = StoredPart(self._new_id("part"), upload.tenant, upload.id, written.size, written.blob, now)
-            if not await self._store.put_part(part):
+            if not await self._store.write(uploads.put_part, part):
                 await self.pending(upload.tenant, upload.id)
                 raise _too_much(upload)
         except BaseException:
@@ -91,7 +93,7 @@ class Uploads:
     async def cancel(self, tenant: str, upload_id: str) -> StoredUpload:
         """Cancel a pending upload. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
         upload = await self.pending(tenant, upload_id)
-        if not await self._store.cancel_upload(tenant, upload_id):
+        if not await self._store.write(uploads.cancel, tenant, upload_id):
             raise _ended(await self._found(tenant, upload_id))
         await self._files.sweep_now()
         return await self._found(tenant, upload.id)
@@ -103,7 +105,7 @@ class Uploads:
         the size or MD5 of the bytes is not the announced one. The upload then remains pending.
         """
         upload = await self.pending(tenant, upload_id)
-        parts = _chosen(upload, await self._store.upload_parts(tenant, upload_id), request.part_ids)
+        parts = _chosen(upload, await self._store.read(uploads.parts, tenant, upload_id), request.part_ids)
         digest = md5(usedforsecurity=False)
         try:
             room = _room_of(upload, upload.size, _too_much(upload))
@@ -120,7 +122,7 @@ class Uploads:
                     param="md5",
                 )
             file = self._files.new_file(tenant, upload.filename, upload.purpose, written, upload.lifetime)
-            stored = await self._store.complete_upload(upload_id, file)
+            stored = await self._store.write(uploads.complete, file, upload_id)
             if stored is None:  # it was completed or cancelled or has expired while its parts were joined
                 raise _ended(await self._found(tenant, upload_id))
         except BaseException:
@@ -135,7 +137,7 @@ class Uploads:
                 yield piece
 
     async def _found(self, tenant: str, upload_id: str) -> StoredUpload:
-        upload = await self._store.load_upload(tenant, upload_id)
+        upload = await self._store.read(uploads.load, tenant, upload_id)
         if upload is None:
             raise not_found(upload_id)
         return upload

@@ -1,15 +1,13 @@
-"""Checks for your own servers, clients and stores.
+"""Checks for your own servers, clients and sandboxes.
 
 `check_event_stream` returns what is wrong in a stream of Responses events, `assert_event_stream` raises if anything is
-wrong, `fold` rebuilds the response from it, and `RULES` are the rules. `check_store` tests your own store,
-`check_sandbox` your own sandbox.
+wrong, `fold` rebuilds the response from it, and `RULES` are the rules. `check_sandbox` tests your own sandbox.
 """
 
 from antiphon.testing.events.check import assert_event_stream, check_event_stream
 from antiphon.testing.events.fold import fold
 from antiphon.testing.events.rules import RULES, Level, Rule, Violation
 from antiphon.testing.sandbox.check import check_sandbox
-from antiphon.testing.store.check import check_store
 
 __all__ = [
     "RULES",
@@ -19,6 +17,5 @@ __all__ = [
     "assert_event_stream",
     "check_event_stream",
     "check_sandbox",
-    "check_store",
     "fold",
 ]

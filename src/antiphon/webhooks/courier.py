@@ -14,6 +14,7 @@ from antiphon.outbound.ssrf import ANYWHERE, LookUp, Reach
 from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import Delivery, DueDelivery, Store, WebhookEndpoint
+from antiphon.storage.operations import webhooks
 from antiphon.webhooks.sign import signature
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class Courier:
         while True:
             self._needed.clear()
             try:
-                due = await self._store.due(LOOK_FOR)
+                due = await self._store.write(webhooks.due, LOOK_FOR)
                 self._has_more = len(due) >= LOOK_FOR // 2
                 for one in due:
                     if one.id not in self._attempts:
@@ -175,7 +176,7 @@ class Courier:
         """Deliver once the tenant's turn has come, unless another process was faster."""
         try:
             async with self._turns.slot(due.tenant):
-                delivery = await self._store.claim_delivery(due.id, HOLD)
+                delivery = await self._store.write(webhooks.claim, due.id, HOLD)
                 if delivery is not None:
                     await self._try(delivery)
         except NoRoomError:
@@ -187,13 +188,13 @@ class Courier:
         trouble = await self._trouble(delivery)
         if not trouble:
             self._count("delivered")
-            await self._store.delivered(delivery.id)
+            await self._store.write(webhooks.delivered, delivery.id)
             return
         wait = wait_after(delivery.attempts, self._chance())
         due_at = int(self._now() + wait) + 1
         is_over = due_at > delivery.created_at + GIVEN_UP_AFTER
         self._count("given_up" if is_over else "failed")
-        await self._store.postpone(delivery.id, None if is_over else due_at, trouble)
+        await self._store.write(webhooks.postpone, delivery.id, None if is_over else due_at, trouble)
         if is_over:
             log.warning("A webhook for %s failed, and will not be retried: %s", delivery.endpoint.id, trouble)
 

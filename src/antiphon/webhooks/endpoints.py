@@ -12,6 +12,7 @@ from antiphon.outbound.ssrf import Reach, check_url
 from antiphon.protocol.resources import CreateWebhookEndpoint, EndpointsQuery, UpdateWebhookEndpoint
 from antiphon.sharing.scheduler import NoRoomError
 from antiphon.storage.contract import Delivery, Store, WebhookEndpoint
+from antiphon.storage.operations import webhooks
 from antiphon.webhooks.announcement import announcement
 from antiphon.webhooks.courier import FEATURE, Courier
 from antiphon.webhooks.sign import hint, new_secret
@@ -57,7 +58,7 @@ class Endpoints:
             updated_at=now,
             secret=new_secret(os.urandom(SECRET_BYTES)),
         )
-        if not await self.store.put_endpoint(endpoint, self.most):
+        if not await self.store.write(webhooks.put, endpoint, self.most):
             raise ClientError(
                 f"You have {self.most} webhook endpoints, which is the maximum on this server. Delete one first.",
                 code="webhook_endpoint_limit_reached",
@@ -66,7 +67,7 @@ class Endpoints:
 
     async def list(self, tenant: str, query: EndpointsQuery) -> dict[str, Any]:
         """Return a page, newest first. Raises `ClientError` (400) if `after` is not an endpoint."""
-        found = await self.store.endpoints(tenant)
+        found = await self.store.read(webhooks.endpoints, tenant)
         if query.after is not None:
             ids = [one.id for one in found]
             if query.after not in ids:
@@ -97,12 +98,12 @@ class Endpoints:
             event_types=request.event_types or endpoint.event_types,
             updated_at=int(self.now()),
         )
-        await self.store.put_endpoint(endpoint)
+        await self.store.write(webhooks.put, endpoint)
         return shown(endpoint)
 
     async def delete(self, tenant: str, endpoint_id: str) -> dict[str, Any]:
         """Delete an endpoint and its pending deliveries. Raises `ClientError` (404)."""
-        if not await self.store.delete_endpoint(tenant, endpoint_id):
+        if not await self.store.write(webhooks.delete, tenant, endpoint_id):
             raise not_found(endpoint_id)
         return {"id": endpoint_id, "object": "webhook_endpoint.deleted", "deleted": True}
 
@@ -116,7 +117,7 @@ class Endpoints:
             old_secret_until=now + OVERLAP if keeps_old else 0,
             updated_at=now,
         )
-        await self.store.put_endpoint(endpoint)
+        await self.store.write(webhooks.put, endpoint)
         return shown(endpoint, with_secret=True)
 
     async def test(self, tenant: str, endpoint_id: str, event_type: str) -> dict[str, Any]:
@@ -148,7 +149,7 @@ class Endpoints:
         }
 
     async def _load(self, tenant: str, endpoint_id: str) -> WebhookEndpoint:
-        endpoint = await self.store.load_endpoint(tenant, endpoint_id)
+        endpoint = await self.store.read(webhooks.load, tenant, endpoint_id)
         if endpoint is None:
             raise not_found(endpoint_id)
         return endpoint

@@ -12,7 +12,9 @@ from antiphon.access import api_keys as module
 from antiphon.access.api_keys import KnownKeys, Mint
 from antiphon.errors import StoreError
 from antiphon.storage.contract import ApiKey
-from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.operations import api_keys
+from antiphon.storage.operations import api_keys as stored_keys
+from tests.support.changed_stores import ChangedStore, replace_operation
 from tests.support.keys import issued
 from tests.support.waiting import let_others_run, until
 
@@ -20,7 +22,7 @@ PROMISED = 5.0
 """Seconds after which a change is in force everywhere."""
 
 
-class Asked(SqliteStore):
+class Asked(ChangedStore):
     """Counts what it is asked about keys, and is away while `is_away`."""
 
     finds = looks = 0
@@ -29,12 +31,13 @@ class Asked(SqliteStore):
     async def find_api_key(self, digest: bytes) -> ApiKey | None:
         self.finds += 1
         self._refuse_away()
-        return await super().find_api_key(digest)
+        found: ApiKey | None = await self.original.find_api_key(digest)
+        return found
 
     async def has_api_keys(self) -> bool:
         self.looks += 1
         self._refuse_away()
-        return await super().has_api_keys()
+        return bool(await self.original.has_api_keys())
 
     def _refuse_away(self) -> None:
         if self.is_away:
@@ -79,7 +82,7 @@ async def test_the_first_key_is_in_force_soon_and_from_then_on_for_ever(store: A
     assert await keys.are_needed()
     assert keys.open_until <= clock.now
     assert await keys.find(await keys.digest(key.encode())) == kept
-    await store.put_api_key(replace(kept, revoked_at=1))
+    await store.write(api_keys.put, replace(kept, revoked_at=1))
     clock.now += PROMISED
     store.is_away = True
 
@@ -93,7 +96,7 @@ async def test_a_known_key_asks_the_store_nothing_and_is_gone_soon_after_its_end
     for _ in range(1000):
         assert await keys.find(digest) == kept
     assert store.finds == 1
-    await store.put_api_key(replace(kept, revoked_at=1))
+    await store.write(api_keys.put, replace(kept, revoked_at=1))
     clock.now += PROMISED
 
     assert await keys.find(digest) is None
@@ -105,7 +108,7 @@ async def test_a_rotated_key_is_taken_over_soon(store: Asked) -> None:
     new, renewed = (await Mint.of(store)).rotate(kept, int(time.time()) - 1)
     assert await keys.find(await keys.digest(old.encode())) == kept
     assert await keys.find(await keys.digest(new.encode())) is None
-    await store.put_api_key(renewed)
+    await store.write(api_keys.put, renewed)
     clock.now += PROMISED
 
     assert await keys.find(await keys.digest(old.encode())) is None
@@ -120,7 +123,7 @@ async def test_what_this_process_changed_is_in_force_at_once(store: Asked) -> No
     assert await keys.are_needed()
     digest = await keys.digest(key.encode())
     assert await keys.find(digest) == kept
-    await store.put_api_key(replace(kept, revoked_at=1))
+    await store.write(api_keys.put, replace(kept, revoked_at=1))
     keys.forget()
 
     assert await keys.find(digest) is None
@@ -183,7 +186,7 @@ async def test_a_failure_for_which_nobody_waits_any_more_is_not_reported(
         await fails.wait()
         raise StoreError("The store is unreachable.")
 
-    monkeypatch.setattr(store, "find_api_key", fail)
+    replace_operation(store, stored_keys.find, fail)
     keys, _ = known(store)
     before = asyncio.all_tasks()
     asking = asyncio.create_task(keys.find(b"a digest"))

@@ -11,6 +11,8 @@ from antiphon.jobs.queue import enqueue
 from antiphon.protocol.resources import CreateConversation
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.operations import conversations as stored_conversations
+from antiphon.storage.operations import jobs, responses
 from antiphon.stored import conversations
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.options import BackendOptions
@@ -33,7 +35,7 @@ ITEMS: list[dict[str, Any]] = [
 async def test_a_stored_input_holds_none() -> None:
     made, _ = engine(said("Hm."))
     response = await ask(made, input=ITEMS, tools=[MCP])
-    stored = await made.store.load("", response["id"])
+    stored = await made.store.read(responses.load, "", response["id"])
 
     assert stored is not None and b"theirs" in stored.input[0].body
     assert not any(b"-key" in kept for kept in (stored.body, *(item.body for item in stored.input)))
@@ -44,7 +46,7 @@ async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_sam
     made, _ = engine()
     body = json.dumps({"model": "m", "input": given, "tools": [MCP], "background": True, "top_p": 0.5}).encode()
     queued = await enqueue(made, decode_request(body), body)
-    job = await made.store.find_job("", queued.response.id)
+    job = await made.store.read(jobs.find_job, "", queued.response.id)
 
     assert job is not None and b"-key" not in job.request
     assert job.request.count(b"theirs") == body.count(b'"theirs"')
@@ -88,7 +90,7 @@ async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:
     made, _ = engine()
     body = b'{"model": "m",  "input": "Hi", "background": true}'
     queued = await enqueue(made, decode_request(body), body)
-    job = await made.store.find_job("", queued.response.id)
+    job = await made.store.read(jobs.find_job, "", queued.response.id)
 
     assert job is not None and job.request == body
 
@@ -97,7 +99,7 @@ async def test_a_conversation_holds_none() -> None:
     made, _ = engine()
     request = msgspec.convert({"items": ITEMS}, CreateConversation)
     conversation = await conversations.create(made, request, RequestIdentity(response_id="conv_1"))
-    stored = await made.store.items("", conversation["id"])
+    stored = await made.store.read(stored_conversations.items, "", conversation["id"])
 
     assert stored is not None and len(stored) == 4
     assert not any(b"-key" in item.body for item in stored)

@@ -12,23 +12,25 @@ from antiphon.access.metering import DAY, Meter
 from antiphon.access.spending import Spent, Tariff, Weight
 from antiphon.errors import ClientError, StoreError
 from antiphon.storage.contract import ApiKey, BucketState, Budget, Limits, MoneyClaim, UsageRecord
+from antiphon.storage.operations import api_keys
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
+from tests.support.changed_stores import ChangedStore
 from tests.support.keys import issued
 from tests.support.waiting import let_others_run
 
 
-class Slow(SqliteStore):
+class Slow(ChangedStore):
     """A store in memory that says what it took only once it may."""
 
     taken: asyncio.Event
     go: asyncio.Event
 
     async def take(self, *asked: Any) -> BucketState:
-        level = await super().take(*asked)
+        level: BucketState = await self.original.take(*asked)
         self.taken.set()
         await self.go.wait()
         return level
@@ -45,11 +47,11 @@ async def test_what_is_reserved_for_a_client_that_left_meanwhile_is_given_back()
     leaving.cancel()
     await asyncio.wait({leaving})
     store.go.set()
-    while not (await store.take(key.id, key.limits, 100)).is_granted:
+    while not (await store.write(api_keys.take, key.id, key.limits, 100)).is_granted:
         await meter.settle()
 
     assert leaving.cancelled()
-    assert [row.requests for row in await store.usage(key.tenant, 0, 2**40)] == [0]
+    assert [row.requests for row in await store.read(api_keys.usage, key.tenant, 0, 2**40)] == [0]
     await store.close()
 
 
@@ -81,7 +83,7 @@ async def test_what_was_not_reserved_for_a_client_that_left_meanwhile_is_not_giv
     await let_others_run(20)
     await meter.settle()
 
-    assert list(await store.usage(key.tenant, 0, 2**40)) == []
+    assert list(await store.read(api_keys.usage, key.tenant, 0, 2**40)) == []
     assert caplog.messages == []
     await store.close()
 
@@ -100,7 +102,7 @@ async def test_a_key_without_a_limit_of_tokens_reserves_none() -> None:
     meter = Meter(store, time.time)
 
     with await meter.admit(key, "m", lambda: Weight(100)):
-        changed = await store.take(key.id, Limits(tokens_per_day=100), 0)
+        changed = await store.write(api_keys.take, key.id, Limits(tokens_per_day=100), 0)
 
     assert changed.tokens_today == 0
     await store.close()
@@ -112,7 +114,7 @@ async def test_a_request_without_a_weight_reserves_no_tokens() -> None:
     meter = Meter(store, time.time)
 
     with await meter.admit(key, "m", Weight):
-        level = await store.take(key.id, key.limits, 0)
+        level = await store.write(api_keys.take, key.id, key.limits, 0)
 
     assert level.tokens_today == 0
     await store.close()
@@ -142,9 +144,9 @@ async def test_what_was_reserved_before_midnight_is_not_given_back_to_the_new_da
     await meter.settle()
 
     # Of the new day's hundred, the request that began in it used 50, and the one that ended in it 30.
-    assert not (await store.take(key.id, key.limits, 21)).is_granted
-    assert (await store.take(key.id, key.limits, 20)).is_granted
-    (day,) = await store.usage(key.tenant, 0, MIDNIGHT * 2)
+    assert not (await store.write(api_keys.take, key.id, key.limits, 21)).is_granted
+    assert (await store.write(api_keys.take, key.id, key.limits, 20)).is_granted
+    (day,) = await store.read(api_keys.usage, key.tenant, 0, MIDNIGHT * 2)
     assert (day.day, day.requests, day.input_tokens, day.output_tokens) == (MIDNIGHT, 2, 50, 30)
     await store.close()
 
@@ -160,8 +162,8 @@ async def test_what_was_reserved_on_the_same_day_is_given_back_to_it() -> None:
         lease.tell(Spent(20, 10))
     await meter.settle()
 
-    assert not (await store.take(key.id, key.limits, 71)).is_granted
-    assert (await store.take(key.id, key.limits, 70)).is_granted
+    assert not (await store.write(api_keys.take, key.id, key.limits, 71)).is_granted
+    assert (await store.write(api_keys.take, key.id, key.limits, 70)).is_granted
     await store.close()
 
 
@@ -171,11 +173,11 @@ async def test_requests_that_are_written_down_together_give_back_what_each_reser
     meter = Meter(store, lambda: MIDNIGHT)
 
     with await meter.admit(key, "m", lambda: Weight(40)), await meter.admit(key, "m", lambda: Weight(60)):
-        assert not (await store.take(key.id, key.limits, 1)).is_granted
+        assert not (await store.write(api_keys.take, key.id, key.limits, 1)).is_granted
     await meter.settle()
 
-    assert (await store.take(key.id, key.limits, 100)).is_granted
-    (day,) = await store.usage(key.tenant, 0, MIDNIGHT * 2)
+    assert (await store.write(api_keys.take, key.id, key.limits, 100)).is_granted
+    (day,) = await store.read(api_keys.usage, key.tenant, 0, MIDNIGHT * 2)
     assert (day.requests, day.input_tokens, day.output_tokens) == (2, 0, 0)
     await store.close()
 
@@ -200,8 +202,8 @@ async def test_what_was_reserved_in_a_month_is_not_given_back_to_the_next() -> N
     def claim(cost: int) -> MoneyClaim:
         return MoneyClaim(key.tenant, key.id, cost, key.limits.budget, None)
 
-    assert not (await store.take(key.id, key.limits, 0, claim(21))).is_granted
-    assert (await store.take(key.id, key.limits, 0, claim(20))).is_granted
+    assert not (await store.write(api_keys.take, key.id, key.limits, 0, claim(21))).is_granted
+    assert (await store.write(api_keys.take, key.id, key.limits, 0, claim(20))).is_granted
     await store.close()
 
 
@@ -213,10 +215,12 @@ async def room(store: SqliteStore, key: ApiKey, now: float) -> int:
     """What the key may still spend, found by asking."""
     for cost in range(100, -1, -1):
         claim = MoneyClaim(key.tenant, key.id, cost, key.limits.budget, None)
-        if not (state := await store.take(key.id, key.limits, 0, claim)).is_granted:
+        if not (state := await store.write(api_keys.take, key.id, key.limits, 0, claim)).is_granted:
             continue
         assert state.exhausted is None
-        await store.charge([UsageRecord(key.tenant, key.id, int(now), 0, 0, 0, is_budgeted=True, cost_taken=cost)])
+        await store.write(
+            api_keys.charge, [UsageRecord(key.tenant, key.id, int(now), 0, 0, 0, is_budgeted=True, cost_taken=cost)]
+        )
         return cost
     return -1
 
@@ -258,10 +262,10 @@ async def test_a_month_has_the_cost_that_is_written_down_after_midnight() -> Non
     store = SqliteStore.open("sqlite://", now=lambda: now)
     _, key = await issued(store, budget=Budget(per_month=100))
     late = UsageRecord(key.tenant, key.id, NOON, 1, 0, 30, 0, "m", 0, 30, is_budgeted=True, cost_taken=90)
-    await store.take(key.id, key.limits, 0, MoneyClaim(key.tenant, key.id, 90, key.limits.budget, None))
+    await store.write(api_keys.take, key.id, key.limits, 0, MoneyClaim(key.tenant, key.id, 90, key.limits.budget, None))
     now += DAY
     assert await room(store, key, now) == 100
-    await store.charge([late])
+    await store.write(api_keys.charge, [late])
 
     assert await room(store, key, now) == 70
     now += DAY
@@ -281,7 +285,7 @@ async def test_a_budget_that_a_client_left_before_it_was_taken_is_given_back() -
     leaving.cancel()
     await asyncio.wait({leaving})
     store.go.set()
-    while not (await store.take(key.id, key.limits, 0, claim)).is_granted:
+    while not (await store.write(api_keys.take, key.id, key.limits, 0, claim)).is_granted:
         await meter.settle()
 
     await store.close()
@@ -331,7 +335,7 @@ def tariff(reserved_output: int = 1_000) -> Tariff:
     return Tariff(ModelRegistry([DemoBackend()], time.time, options={"demo": options}), reserved_output=reserved_output)
 
 
-class Broken(SqliteStore):
+class Broken(ChangedStore):
     async def charge(self, *asked: Any) -> None:
         raise StoreError("The disk is full.")
 
@@ -358,14 +362,14 @@ async def test_usage_that_the_store_does_not_accept_is_reported(
 
 
 async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Recovers(SqliteStore):
+    class Recovers(ChangedStore):
         failures = 2
 
         async def charge(self, *asked: Any) -> None:
             self.failures -= 1
             if self.failures >= 0:
                 raise StoreError("The disk is full.")
-            await super().charge(*asked)
+            await self.original.charge(*asked)
 
     monkeypatch.setattr("antiphon.access.metering.TRY_AGAIN", 0.0)
     store = Recovers.open("sqlite://")
@@ -375,6 +379,6 @@ async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(monke
         lease.tell(Spent(20, 10))
     await meter.close()
 
-    (row,) = await store.usage(key.tenant, 0, 2**40)
+    (row,) = await store.read(api_keys.usage, key.tenant, 0, 2**40)
     assert (row.requests, row.input_tokens, row.output_tokens) == (1, 20, 10)
     await store.close()

@@ -4,7 +4,9 @@ import pytest
 
 from antiphon.access.sessions import CODE_LASTS, IDLE, LONGEST, TOUCH_EVERY, Sessions
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import sessions as stored_sessions
 from antiphon.storage.sqlite.store import SqliteStore
+from tests.support.changed_stores import replace_operation
 
 
 class Time:
@@ -49,18 +51,15 @@ async def test_a_session_ends_after_a_week_however_much_it_is_used(store: Store,
     assert await sessions.find(token.encode()) is None
 
 
-async def test_the_use_of_a_session_is_written_once_a_minute(
-    store: Store, time: Time, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_use_of_a_session_is_written_once_a_minute(store: Store, time: Time) -> None:
     sessions, touched = Sessions(store, time), []
     token, _ = await sessions.begin(None)
-    touch = store.touch_session
 
     async def counted(digest: bytes, used_at: int, expires_at: int) -> None:
         touched.append(used_at)
         await touch(digest, used_at, expires_at)
 
-    monkeypatch.setattr(store, "touch_session", counted)
+    touch = replace_operation(store, stored_sessions.touch, counted)
     for _ in range(4 * TOUCH_EVERY):
         await sessions.find(token.encode())
         time.now += 1

@@ -5,6 +5,7 @@ import pytest
 from antiphon.access import usage
 from antiphon.storage.contract import Role, Store, UsageField, UsageRecord
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import DAY, day_of
 from tests.support.keys import bearing, issued
 from tests.support.server import Served
@@ -20,7 +21,9 @@ async def test_the_largest_rows_and_the_rest_are_all_that_was_used(
     monkeypatch.setattr(usage, "MOST_ROWS", 2)
     store: Store = await open_store(store_url)
     keys = [(await issued(store, "acme"))[1].id for _ in range(4)]
-    await store.charge([UsageRecord("acme", key, NOW, place + 1, 3, 2, cost=5) for place, key in enumerate(keys)])
+    await store.write(
+        api_keys.charge, [UsageRecord("acme", key, NOW, place + 1, 3, 2, cost=5) for place, key in enumerate(keys)]
+    )
 
     found = await usage.find_usage(store, "acme", day_of(NOW), day_of(NOW) + DAY, by)
 

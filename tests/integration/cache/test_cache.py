@@ -14,11 +14,13 @@ from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
+from antiphon.storage.operations import answers as stored_answers
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.testing import check_event_stream
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.changed_stores import replace_operation
 from tests.support.engine import NOW, Listed, ask, begin, called, engine, plain, said, stream
 from tests.support.replay import delta, sse
 
@@ -214,7 +216,7 @@ async def test_of_an_unstored_response_nothing_is_kept_unless_its_own_request_as
     made, _ = engine(said("one"), said("two"), said("three"))
     share(made, BackendOptions(cache=True))
     assert [text_of(await ask(made, store=False)) for _ in range(2)] == ["one", "two"]
-    assert await made.store.answers_size() == 0
+    assert await made.store.read(stored_answers.size) == 0
     assert [text_of(await ask(made, store=False, **CACHED)) for _ in range(2)] == ["three", "three"]
 
 
@@ -310,7 +312,8 @@ async def test_what_the_store_cannot_do_costs_the_answer_nothing() -> None:
     async def fails(*args: Any) -> Any:
         raise StoreError("full")
 
-    made.store.find_answer = made.store.keep_answer = fails  # type: ignore[method-assign]
+    for operation in (stored_answers.find, stored_answers.keep):
+        replace_operation(made.store, operation, fails)
     assert [text_of(await ask(made, **CACHED)) for _ in range(2)] == ["one", "two"]
     assert len(backend.requests) == 2
 
@@ -320,4 +323,4 @@ async def test_the_least_used_answers_make_room_for_new_ones() -> None:
     made.cache = Cache(made.store, made.router, made.now, Room(most_bytes=2000))
     for number in range(40):
         await ask(made, input=f"Question {number}", **CACHED)
-    assert 0 < await made.store.answers_size() <= 2000
+    assert 0 < await made.store.read(stored_answers.size) <= 2000

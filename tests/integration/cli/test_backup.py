@@ -22,10 +22,12 @@ from antiphon.ids import new_id
 from antiphon.search.vectors import unit
 from antiphon.storage.contract import NewStoreFile, Store, StoredItem, StoredResponse, VectorStore
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys
+from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.chunks import ChunkRow
 from antiphon.storage.schema import EARLIER
 from antiphon.storage.sql import migrations
-from antiphon.testing.store.files import new_file, put
+from tests.store.files import new_file, put
 from tests.support.cli import antiphon
 from tests.support.command import Done
 from tests.support.keys import issue
@@ -121,7 +123,7 @@ async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_i
     async with stored(restored, after := response()) as store:
         await store.inspect()
         for one in (*before, after.id):
-            assert (await store.load(T, one)) is not None
+            assert (await store.read(stored_responses.load, T, one)) is not None
     assert stat.S_IMODE(restored.stat().st_mode) == stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert names(copy.parent) == ["a.backup"]
 
@@ -135,7 +137,7 @@ async def test_a_restored_store_replaces_another_which_is_kept(tmp_path: Path) -
         pass
     refused = await restore(tmp_path, copy, path)
     async with stored(path) as store:
-        assert await store.load(T, new.id) is not None
+        assert await store.read(stored_responses.load, T, new.id) is not None
     done = await restore(tmp_path, copy, path, "--replace")
 
     assert (refused.code, done.code) == (2, 0)
@@ -144,8 +146,8 @@ async def test_a_restored_store_replaces_another_which_is_kept(tmp_path: Path) -
     assert str(kept) in done.err
     for place, has_new in ((path, False), (kept, True)):
         async with stored(place) as store:
-            assert await store.load(T, old.id) is not None
-            assert (await store.load(T, new.id) is not None) is has_new
+            assert await store.read(stored_responses.load, T, old.id) is not None
+            assert (await store.read(stored_responses.load, T, new.id) is not None) is has_new
 
 
 async def test_a_store_that_a_server_uses_is_not_replaced(tmp_path: Path) -> None:
@@ -153,7 +155,7 @@ async def test_a_store_that_a_server_uses_is_not_replaced(tmp_path: Path) -> Non
     async with stored(path, one := response()) as store:
         assert (await backup(tmp_path, copy, path)).code == 0
         refused = await restore(tmp_path, copy, path, "--replace")
-        assert await store.load(T, one.id) is not None
+        assert await store.read(stored_responses.load, T, one.id) is not None
         await store.save(response())
 
     assert refused.code == 2
@@ -174,7 +176,7 @@ async def test_a_damaged_store_is_replaced_and_kept(tmp_path: Path) -> None:
     assert kept.with_name(f"{kept.name}-wal").read_bytes() == b"its log"
 
     async with stored(path) as store:
-        assert await store.load(T, one.id) is not None
+        assert await store.read(stored_responses.load, T, one.id) is not None
 
 
 def damaged(copy: Path) -> str:
@@ -225,7 +227,7 @@ async def test_a_backup_that_is_no_good_changes_nothing(tmp_path: Path, spoil: C
     assert words in refused.err
     assert names(tmp_path) == before
     async with stored(path) as store:
-        assert await store.load(T, kept[0].id) is not None
+        assert await store.read(stored_responses.load, T, kept[0].id) is not None
 
 
 class Miscopying(sqlite3.Connection):
@@ -342,11 +344,11 @@ async def test_a_backup_keeps_api_keys(tmp_path: Path) -> None:
     path, copy, restored = tmp_path / "a.db", tmp_path / "a.backup", tmp_path / "b.db"
     async with stored(path) as store:
         await issue(store)
-        keys = await store.api_keys()
+        keys = await store.read(api_keys.every)
         assert (await backup(tmp_path, copy, path)).code == 0
     assert (await restore(tmp_path, copy, restored)).code == 0
     async with stored(restored) as store:
-        assert await store.api_keys() == keys
+        assert await store.read(api_keys.every) == keys
 
 
 @pytest.mark.wide
@@ -382,7 +384,7 @@ async def test_the_command_that_is_printed_backs_up_and_restores_postgresql(
 
     again = await open_store(target)
     assert await again.inspect() == counts
-    assert await again.load("other", one.id) is not None
+    assert await again.read(stored_responses.load, "other", one.id) is not None
     await is_searched(again)
     await again.close()
     assert shutil.which("pg_dump", path=str(programs)) is not None

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from antiphon.storage.open import open_store
-from antiphon.testing.store.containers import AMPLE, expired_container, new_container
+from tests.store.containers import AMPLE, expired_container, new_container
 from tests.support.cli import antiphon
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from antiphon.storage.contract import Budget, Limits, UsageRecord
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import day_of
 from tests.integration.cli.test_keys import found, made
 from tests.support.cli import antiphon
@@ -116,12 +117,13 @@ async def test_usage_is_shown_by_what_is_asked(tmp_path: Path, store_url: str) -
     _, one = await made(tmp_path, store_url, "--tenant", "acme", "--name", "[build]")
     _, other = await made(tmp_path, store_url, "--tenant", "umbrella")
     store = await open_store(store_url)
-    await store.charge(
+    await store.write(
+        api_keys.charge,
         [
             UsageRecord("acme", one, today, 2, 100, 10, 0, "big", 40, 1_500_000_000),
             UsageRecord("acme", one, today - 3 * DAY, 1, 7, 1, 0, "small", 0, 1),
             UsageRecord("umbrella", other, today, 1, 5, 5, 0, "big", 0, 0),
-        ]
+        ],
     )
     await store.close()
 

@@ -9,6 +9,7 @@ from antiphon.access.api_keys import Mint
 from antiphon.errors import StoreError
 from antiphon.storage.contract import ApiKey, Limits
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys
 from antiphon.storage.sql_store import SqlStore
 from tests.support.cli import antiphon
 
@@ -23,7 +24,7 @@ async def made(home: Path, store_url: str, *flags: str) -> tuple[str, str]:
 async def found(store_url: str, key: str) -> ApiKey | None:
     store = await open_store(store_url)
     try:
-        return await store.find_api_key((await Mint.of(store)).digest(key.encode()))
+        return await store.read(api_keys.find, (await Mint.of(store)).digest(key.encode()))
     finally:
         await store.close()
 
@@ -96,7 +97,7 @@ async def test_a_key_that_has_expired_is_not_rotated_into_one_that_has_too(tmp_p
     url = f"sqlite://{tmp_path}/a.db"
     _, key_id = await made(tmp_path, url)
     store = await open_store(url)
-    await store.put_api_key(replace((await store.api_keys())[0], expires_at=1_700_000_001))
+    await store.write(api_keys.put, replace((await store.read(api_keys.every))[0], expires_at=1_700_000_001))
     await store.close()
 
     done = await antiphon(tmp_path, "keys", "rotate", key_id, "--store", url)
@@ -138,11 +139,12 @@ async def test_a_revocation_that_is_not_stored_says_so(
 ) -> None:
     key, key_id = await made(tmp_path, store_url)
 
-    async def refuse(self: SqlStore, key: ApiKey) -> None:
+    async def refuse(self: SqlStore, operation: object, key: ApiKey) -> None:
+        assert operation is api_keys.put
         raise StoreError("The store's disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SqlStore, "put_api_key", refuse)
+        patch.setattr(SqlStore, "write", refuse)
         done = await antiphon(tmp_path, "keys", "revoke", key_id, "--store", store_url)
     assert done.code == 1
     assert key_id in done.err and "not revoked" in done.err

@@ -12,6 +12,7 @@ import pytest
 from antiphon.config import load_settings
 from antiphon.storage.contract import StoredLesson
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import lessons
 from tests.support.cli import antiphon
 from tests.support.fake_ollama import FakeOllama
 from tests.support.probed_model import ProbedModel
@@ -184,7 +185,7 @@ async def test_what_refusals_taught_is_listed_and_forgotten(folder: Path) -> Non
     settings = load_settings(file=folder / "antiphon.toml", environment={})
     store = await open_store(settings.store)
     lesson = StoredLesson(settings.backends[0].url, "m", "", "sampling.both", "Not both.", int(time.time()))
-    await store.put_lessons([lesson, replace(lesson, tenant="acme", name="user", said="")], 0)
+    await store.write(lessons.put, [lesson, replace(lesson, tenant="acme", name="user", said="")], 0)
     await store.close()
 
     assert "sampling.both, user" in " ".join((await antiphon(folder, "models")).out.split())

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 from antiphon.storage.open import open_store
-from antiphon.testing.store.facts import new_facts
+from antiphon.storage.operations import facts as stored_facts
+from tests.store.facts import new_facts
 from tests.support.cli import antiphon
 
 
@@ -16,7 +17,7 @@ async def filled(store_url: str) -> list[str]:
         new_facts(tenant="", model="m-2", input_tokens=1_000, output_tokens=234, began=1_763_812_900_000),
         new_facts(tenant="other", began=1),
     ]
-    await store.put_facts(facts)
+    await store.write(stored_facts.put_new, facts)
     await store.close()
     return [one.id for one in facts]
 
@@ -37,7 +38,7 @@ async def test_responses_are_listed_newest_first(tmp_path: Path, store_url: str)
 async def test_a_long_input_is_shortened_and_nothing_else(tmp_path: Path, store_url: str) -> None:
     store = await open_store(store_url)
     facts = new_facts(tenant="", model="qwen3-coder:30b", input="light house " * 40, began=1_763_812_800_000)
-    await store.put_facts([facts])
+    await store.write(stored_facts.put_new, [facts])
     await store.close()
     done = await antiphon(tmp_path, "responses", "--store", store_url)
 

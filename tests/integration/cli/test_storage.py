@@ -8,9 +8,11 @@ import pytest
 from antiphon.ids import new_id
 from antiphon.storage.contract import Announcement, NewStoreFile, StoredResponse, VectorStore, WebhookEndpoint
 from antiphon.storage.open import open_store
-from antiphon.testing.store.files import new_file, put
-from antiphon.testing.store.making import T
-from antiphon.testing.store.vector_stores import chunks, claimed, ingested
+from antiphon.storage.operations import files as stored_files
+from antiphon.storage.operations import jobs, webhooks
+from tests.store.files import new_file, put
+from tests.store.making import T
+from tests.store.vector_stores import chunks, claimed, ingested
 from tests.support.cli import antiphon
 from tests.support.postgres import Postgres
 
@@ -66,7 +68,7 @@ async def test_a_purge_takes_expired_files_and_vector_stores_with_their_content(
             assert await ingested(store, await claimed(store, "w"))
     await put(store, gone := new_file(T, b"gone", expires_at=10))
     await store.put_blob_part(gone.blob, 0, b"bytes", is_last=True)
-    await store.delete_file(T, old.id)
+    await store.write(stored_files.delete, T, old.id)
     await store.close()
     counted = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
     done = await antiphon(tmp_path, "purge", "--store", store_url)
@@ -125,16 +127,16 @@ async def test_deliveries_that_wait_are_listed(tmp_path: Path, store_url: str) -
         "All webhooks were delivered." in (await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)).out
     )
     store = await open_store(store_url)
-    await store.put_endpoint(
-        WebhookEndpoint("we_1", "", "n", "https://a.b", ["response.completed"], 1, 1, "whsec_secret")
+    await store.write(
+        webhooks.put, WebhookEndpoint("we_1", "", "n", "https://a.b", ["response.completed"], 1, 1, "whsec_secret")
     )
     queued = StoredResponse("resp_1", 1, "queued", None, b"{}")
-    await store.enqueue(queued, b"", [])
-    job = await store.find_job("", "resp_1")
+    await store.write(jobs.enqueue, queued, b"", [])
+    job = await store.read(jobs.find_job, "", "resp_1")
     assert job is not None
-    await store.finish(job, queued, announcement=Announcement("evt_1", "response.completed", 1, b"{}"))
-    (delivery,) = await store.due(1)
-    await store.postpone(delivery.id, None, "it answered with status 500")
+    await store.write(jobs.finish, job, queued, announcement=Announcement("evt_1", "response.completed", 1, b"{}"))
+    (delivery,) = await store.write(webhooks.due, 1)
+    await store.write(webhooks.postpone, delivery.id, None, "it answered with status 500")
     await store.close()
     done = await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url)
 

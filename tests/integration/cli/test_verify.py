@@ -9,6 +9,7 @@ from aiohttp import web
 
 from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import reports
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.integration.conformance.test_http import serving
 from tests.support.cli import antiphon
@@ -268,7 +269,7 @@ async def test_a_report_is_kept_in_the_store_for_the_console(tmp_path: Path, url
     place = f"sqlite:///{tmp_path}/kept.db"
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--save", "--store", place, "--name", "mine")
     store = await open_store(place)
-    kept = await store.reports()
+    kept = await store.read(reports.every)
     await store.close()
 
     assert done.code == 0

@@ -1,6 +1,7 @@
 """`antiphon webhooks retry`: a delivery that has failed reaches its endpoint after all."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from antiphon import ids
 from antiphon.storage.contract import Announcement, Store, StoredResponse, WebhookEndpoint
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import jobs, webhooks
 from antiphon.webhooks.courier import Courier, webhook_reach
 from tests.support.cli import antiphon
 from tests.support.receiver import Receiver, receiving
@@ -24,16 +26,18 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 async def given_up(store: Store, url: str, count: int) -> list[str]:
     """Let so many deliveries fail; return their ids."""
-    await store.put_endpoint(WebhookEndpoint("we_1", "a", "n", url, [EVENT], 1, 1, "whsec_bmV3"))
+    await store.write(webhooks.put, WebhookEndpoint("we_1", "a", "n", url, [EVENT], 1, 1, "whsec_bmV3"))
     for _ in range(count):
         queued = StoredResponse(ids.new_id("resp"), 1, "queued", None, b"{}", tenant="a")
-        await store.enqueue(queued, b"", [])
-        job = await store.find_job("a", queued.id)
+        await store.write(jobs.enqueue, queued, b"", [])
+        job = await store.read(jobs.find_job, "a", queued.id)
         assert job is not None
-        await store.finish(job, queued, announcement=Announcement(ids.new_id("evt"), EVENT, 1_700_000_000, b"{}"))
-    found = [one.id for one in await store.deliveries()]
+        await store.write(
+            jobs.finish, job, queued, announcement=Announcement(ids.new_id("evt"), EVENT, 1_700_000_000, b"{}")
+        )
+    found = [one.id for one in await store.read(webhooks.deliveries)]
     for one in found:
-        await store.postpone(one, None, "it answered with status 500")
+        await store.write(webhooks.postpone, one, None, "it answered with status 500")
     return found
 
 
@@ -46,7 +50,7 @@ async def test_one_delivery_is_attempted_again_by_the_server_that_runs(
     courier.start()
     done = await antiphon(tmp_path, "webhooks", "retry", first, "--store", store_url)
     await receiver.wait_for(1)
-    left = await eventually(store.deliveries, lambda left: len(left) <= 1)
+    left = await eventually(partial(store.read, webhooks.deliveries), lambda left: len(left) <= 1)
     await courier.close()
     await store.close()
 
@@ -70,7 +74,7 @@ async def test_all_that_were_given_up_are_attempted_again(tmp_path: Path, store_
     store = await open_store(store_url)
     found = await given_up(store, receiver.url, 3)
     done = await antiphon(tmp_path, "webhooks", "retry", "--failed", "--store", store_url)
-    due = [one.id for one in await store.due(10)]
+    due = [one.id for one in await store.write(webhooks.due, 10)]
     await store.close()
 
     assert (done.code, done.out.strip()) == (0, "Deliveries to retry: 3.")

@@ -15,11 +15,13 @@ from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.search.contract import SearchRequest, SearchResults
+from antiphon.storage.operations import jobs, responses
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
+from tests.support.changed_stores import replace_operation
 from tests.support.engine import NOW, called, engine, said
 from tests.support.replay import delta
 from tests.support.shelves import STORE, Shelves, hit
@@ -39,7 +41,8 @@ async def queue(made: Engine, **body: Any) -> str:
 async def ended(made: Engine, response_id: str) -> dict[str, Any]:
     """The response once it has ended."""
     stored = await eventually(
-        lambda: made.store.load("", response_id), lambda one: one and one.status not in ("queued", "in_progress")
+        lambda: made.store.read(responses.load, "", response_id),
+        lambda one: one and one.status not in ("queued", "in_progress"),
     )
     assert stored is not None
     output = [json.loads(item.body) for item in stored.output]
@@ -48,7 +51,7 @@ async def ended(made: Engine, response_id: str) -> dict[str, Any]:
 
 async def told(made: Engine, response_id: str) -> list[dict[str, Any]]:
     """Its events, as they are replayed, numbered anew: numbers that were given out once are not given again."""
-    tail = await made.store.tail("", response_id, -1)
+    tail = await made.store.read(jobs.tail, "", response_id, -1)
     assert tail is not None
     lines = b"".join(frame.body for frame in tail.frames).decode().splitlines()
     events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
@@ -82,9 +85,9 @@ class Dies:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await store.heartbeat(self.engine.worker)
-        beats = await store.heartbeats()
-        await store.expire_worker(self.engine.worker, beats[self.engine.worker])
+        await store.write(jobs.beat, self.engine.worker)
+        beats = await store.read(jobs.beats)
+        await store.write(jobs.expire_worker, self.engine.worker, beats[self.engine.worker])
 
 
 class _Deaf:
@@ -143,7 +146,7 @@ async def test_what_was_told_before_a_crash_is_told_no_otherwise_at_the_end() ->
     first.worker.start()
     response_id = await queue(first.engine, tools=[MCP])
     await asyncio.wait_for(hangs.asked.wait(), 30)
-    await eventually(lambda: store.load("", response_id), lambda one: len(one.output) >= 2)  # type: ignore[union-attr]
+    await eventually(lambda: store.read(responses.load, "", response_id), lambda one: len(one.output) >= 2)  # type: ignore[union-attr]
     await first.die()
 
     second = Dies(store, Servers(), said("5"))
@@ -205,15 +208,14 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
     ]
     answer = [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")]
     first = Dies(store, servers, answer)
-    put = type(store).advance
 
-    async def advance(self: Any, job: Any, progress: Any) -> Any:
-        done = await put(self, job, progress)
+    async def advance(job: Any, progress: Any) -> Any:
+        done = await put(job, progress)
         if progress.called and b'"quick"' in progress.called and progress.called.count(b'"is_done":false') == 1:
             reached.set()
         return done
 
-    store.advance = advance.__get__(store)  # type: ignore[method-assign]
+    put = replace_operation(store, jobs.advance, advance)
     first.worker.start()
     mine = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
     response_id = await queue(first.engine, tools=[MCP, mine])
@@ -316,7 +318,7 @@ async def test_a_list_that_could_not_be_had_is_told_once() -> None:
     first.worker.start()
     response_id = await queue(first.engine, tools=[MCP])
     await asyncio.wait_for(hangs.asked.wait(), 30)
-    await eventually(lambda: store.load("", response_id), lambda one: one.output)  # type: ignore[union-attr]
+    await eventually(lambda: store.read(responses.load, "", response_id), lambda one: one.output)  # type: ignore[union-attr]
     await first.die()
 
     second = Dies(store, servers, said("I have no tools."))

@@ -15,12 +15,14 @@ from antiphon.storage.blobs.places import Places
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
 from antiphon.storage.contract import Reply, Store, StoredCompletion, StoredResponse
+from antiphon.storage.operations import chat_completions, idempotency, jobs, responses, sizes
+from antiphon.storage.operations import files as stored_files
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite import clock as clocks
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.stored.files import Files
-from antiphon.testing.store.containers import AMPLE, expired_container, new_container, written
-from antiphon.testing.store.files import new_file, put
+from tests.store.containers import AMPLE, expired_container, new_container, written
+from tests.store.files import new_file, put
 
 DAY = 86_400
 FREE = 5
@@ -95,8 +97,10 @@ async def test_chat_completions_count_towards_a_purge_of_too_much(store_url: str
     later = int(time.time()) + DAY
     for number, expires_at in enumerate((10, 10, 10, later)):
         await store.save(StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=expires_at))
-        await store.save_completion(StoredCompletion(f"c{number}", b"{}", ("m", "m"), expires_at=expires_at))
-    size = await store.purge_size(0.75)
+        await store.write(
+            chat_completions.save, StoredCompletion(f"c{number}", b"{}", ("m", "m"), expires_at=expires_at)
+        )
+    size = await store.write(responses.purge_size, 0.75)
     assert (size.expired, size.total) == (6, 8)
     await store.close()
 
@@ -107,13 +111,13 @@ async def test_unstored_background_work_may_go_however_much_it_is(store_url: str
         await store.save(StoredResponse(f"r{number}", 1, "completed", None, b"{}", expires_at=10, is_stored=True))
     for number in range(20):
         queued = StoredResponse(f"q{number}", 1, "queued", None, b"{}", expires_at=10, is_stored=False)
-        await store.enqueue(queued, b"", [])
-        job = await store.find_job("", f"q{number}")
+        await store.write(jobs.enqueue, queued, b"", [])
+        job = await store.read(jobs.find_job, "", f"q{number}")
         assert job is not None
-        await store.finish(job, queued)
-    size = await store.purge_size(0.5)
+        await store.write(jobs.finish, job, queued)
+    size = await store.write(responses.purge_size, 0.5)
     assert (size.expired, size.total, size.is_too_large) == (20, 40, False)
-    assert (await store.purge_size(0.4)).is_too_large
+    assert (await store.write(responses.purge_size, 0.4)).is_too_large
     await store.close()
 
 
@@ -138,11 +142,11 @@ async def test_a_server_with_a_wrong_clock_deletes_nothing_and_says_so(
     assert told.startswith("This server's clock is 34")
     assert ("ahead of" if days > 0 else "behind") in told
     for store in (good, bad):
-        assert await store.load("", f"resp_{FREE}") is not None, "an acknowledged response vanished"
+        assert await store.read(responses.load, "", f"resp_{FREE}") is not None, "an acknowledged response vanished"
     await bad.save(
         StoredResponse("resp_bad", 1, "completed", None, b"{}", expires_at=int(time.time()) + days * DAY + 99)
     )
-    found = await good.load("", "resp_bad")
+    found = await good.read(responses.load, "", "resp_bad")
     assert found is not None
     assert found.expires_at == pytest.approx(time.time() + 99, abs=60), "it expires by a wrong clock"
     for store in (good, bad):
@@ -155,14 +159,14 @@ async def test_idempotency_keys_of_a_wrong_clock_last_a_day(store_url: str) -> N
     await bad.clock_skew()
     await good.clock_skew()
     await bad.clock_skew()
-    await good.reserve("", "key", b"print", "resp_1", "w")
+    await good.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     await good.save(
         StoredResponse("resp_1", 1, "completed", None, b"{}", expires_at=int(time.time()) + DAY),
         reply=Reply("", "key", False, b"reply"),
     )
-    found = await bad.reserve("", "key", b"print", "resp_2", "w")
+    found = await bad.write(idempotency.reserve, "", "key", b"print", "resp_2", "w")
     assert found.response_id == "resp_1"
-    assert await good.purge_size(0.01) == await bad.purge_size(0.01)
+    assert await good.write(responses.purge_size, 0.01) == await bad.write(responses.purge_size, 0.01)
     assert (await bad.purge())["keys"] == 0
     for store in (good, bad):
         await store.close()
@@ -223,14 +227,14 @@ async def test_it_deletes_content_that_no_file_has(store_url: str) -> None:
     expired, living = new_file("t", b"old", int(time.time()) - 1), new_file("t", b"new")
     for file in (expired, living):
         await put(store, file)
-    await store.begin_blob("t", abandoned := new_id("row"), -1)
+    await store.write(stored_files.begin, "t", abandoned := new_id("row"), -1)
     files = Files(store, StoreBlobs(store, part_turns()))
     for blob in (expired.blob, living.blob, abandoned):
         await store.put_blob_part(blob, 0, b"bytes", is_last=True)
     await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
     left = [await store.blob_part(blob, 0) for blob in (expired.blob, living.blob, abandoned)]
     assert left == [None, b"bytes", None]
-    assert await store.claim_stale_blobs(10) == []
+    assert await store.write(stored_files.claim_stale, 10) == []
     await store.close()
 
 
@@ -243,10 +247,10 @@ async def test_it_drops_the_files_of_containers_that_have_expired(store_url: str
         await store.put_blob_part(file.blob, 0, b"bytes", is_last=True)
         await store.put_container(container, [file], AMPLE)
     await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
-    assert await store.stored_bytes("t") == 10
+    assert await store.read(sizes.stored_bytes, "t") == 10
     shown = [await store.load_container("t", one.id) for one in (old, young)]
     assert [one and one.status for one in shown] == ["expired", "running"]
-    assert await store.claim_stale_blobs(10) == []
+    assert await store.write(stored_files.claim_stale, 10) == []
     await store.close()
 
 
@@ -256,7 +260,7 @@ async def test_a_purge_that_is_held_drops_expired_containers_all_the_same(store_
     old = expired_container("t")
     await store.put_container(old, await written(store, old, "a.csv"), AMPLE)
     await Cleaner(store, 0.3, Upkeep()).look()
-    assert (await count(store), await store.stored_bytes("t")) == (FREE + 17, 0)
+    assert (await count(store), await store.read(sizes.stored_bytes, "t")) == (FREE + 17, 0)
     await store.close()
 
 
@@ -274,13 +278,13 @@ async def test_content_that_cannot_be_deleted_waits_and_keeps_no_other(store_url
     store = await opened(store_url)
     names = new_id("obj"), new_id("row")
     for name in names:
-        await store.begin_blob("t", name, -1)
+        await store.write(stored_files.begin, "t", name, -1)
     await store.put_blob_part(names[1], 0, b"bytes", is_last=True)
     files = Files(store, Places({"row": StoreBlobs(store, part_turns())}, "row"))
     await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
     assert await store.blob_part(names[1], 0) is None
-    assert await store.claim_stale_blobs(10) == []
+    assert await store.write(stored_files.claim_stale, 10) == []
     later = await opened(store_url, ahead(7200))
-    assert await later.claim_stale_blobs(10) == [names[0]]
+    assert await later.write(stored_files.claim_stale, 10) == [names[0]]
     await later.close()
     await store.close()

@@ -7,6 +7,7 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.jobs.queue import cancel
+from antiphon.storage.operations import jobs
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import ToolResult, Use
@@ -170,4 +171,4 @@ async def test_a_response_for_a_container_that_does_not_exist_is_not_queued() ->
     with pytest.raises(ClientError, match="Container not found"):
         await queue(one.engine, tools=[{"type": "code_interpreter", "container": "cntr_unknown"}])
 
-    assert await store.claim("any", 10) is None
+    assert await store.write(jobs.claim, "any", 10) is None

@@ -10,6 +10,7 @@ from antiphon.application.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.protocol.kept_images import KeptImage
 from antiphon.runs.tool_calls import LOST
+from antiphon.storage.operations import files
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.stored.responses import retrieve
 from antiphon.testing import assert_event_stream
@@ -93,4 +94,4 @@ async def test_an_image_that_was_made_before_a_crash_is_kept() -> None:
     assert len(images.requests) == 1
     assert response["tool_usage"]["image_gen"]["output_tokens"] == 64
     assert_event_stream(await told(second.engine, response_id))
-    assert await store.claim_stale_blobs(10) == []
+    assert await store.write(files.claim_stale, 10) == []

@@ -17,12 +17,14 @@ from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
 from antiphon.search.fitting import Part
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import INGESTIONS, Ingestion, NewStoreFile, StoredFile, StoreFile, VectorStore
+from antiphon.storage.changes import INGESTIONS
+from antiphon.storage.contract import Ingestion, NewStoreFile, StoredFile, StoreFile, VectorStore
+from antiphon.storage.operations import files as stored_files
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.context import About, about, begin
-from antiphon.testing.store.files import AMPLE, new_file
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.permitted import is_permitted, permit
+from tests.store.files import AMPLE, new_file
 from tests.support.engine import engine
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
@@ -232,8 +234,8 @@ async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(sta
     for tenant, count in (("crowd", 20), ("late", 1)):
         files = [new_file(tenant, f"{i}".encode()) for i in range(count)]
         for file in files:
-            await keeper.begin_blob(tenant, file.blob, 600)
-            await keeper.put_file(file, AMPLE)
+            await keeper.write(stored_files.begin, tenant, file.blob, 600)
+            await keeper.write(stored_files.put, file, AMPLE)
         store = VectorStore(new_id("vs"), tenant, int(stateful.engine.now()))
         await keeper.create_vector_store(store, [NewStoreFile(file.id) for file in files])
     while (one := await keeper.claim_ingestion("w", 4)) is not None:
@@ -378,8 +380,8 @@ async def waiting() -> tuple[Engine, Watched, NewStoreFile]:
     assert isinstance(store, Watched)
     made, _ = engine(store=store)
     file = new_file("", TEXT.encode())
-    await store.begin_blob("", file.blob, 600)
-    await store.put_file(file, AMPLE)
+    await store.write(stored_files.begin, "", file.blob, 600)
+    await store.write(stored_files.put, file, AMPLE)
     new = NewStoreFile(file.id, b"{}", 100, 0)
     await store.create_vector_store(VectorStore("vs_1", "", 1), [new])
     return made, store, new

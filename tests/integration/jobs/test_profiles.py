@@ -12,12 +12,14 @@ import pytest
 
 from antiphon.jobs.profiles import CHECK_EVERY, LONGEST_PROBE, TRY_AGAIN, ProfileKeeper, store_measurement
 from antiphon.storage.contract import StoredProfile
+from antiphon.storage.operations import lessons, profiles
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.probing.measurement import Measurement
 from antiphon.upstream.registry import ModelRegistry
+from tests.support.changed_stores import replace_operation
 from tests.support.engine import NOW
 from tests.support.probed_model import ProbedModel
 from tests.support.waiting import let_others_run
@@ -78,7 +80,7 @@ async def test_a_profile_that_is_deleted_is_used_no_more() -> None:
     async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
         await one.put(ModelProfile(context_window=8192))
         await one.keeper.look()
-        await one.store.delete_profile(one.backend.url, "m")
+        await one.store.write(profiles.delete, one.backend.url, "m")
         await one.keeper.look()
 
         assert (await one.target()).profile is None
@@ -87,7 +89,7 @@ async def test_a_profile_that_is_deleted_is_used_no_more() -> None:
 async def test_a_model_at_another_place_has_another_profile() -> None:
     async with house(ProbedModel()) as one:
         body = Measurement(profile=ModelProfile(context_window=8192)).encode()
-        await one.store.put_profile(StoredProfile("http://elsewhere/v1", "m", "", body, NOW))
+        await one.store.write(profiles.put, StoredProfile("http://elsewhere/v1", "m", "", body, NOW))
         await one.keeper.look()
 
         assert (await one.target()).profile is None
@@ -96,7 +98,7 @@ async def test_a_model_at_another_place_has_another_profile() -> None:
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"profile": {"vision": "much"}}'])
 async def test_a_profile_that_cannot_be_read_is_not_used(body: bytes) -> None:
     async with house(ProbedModel()) as one:
-        await one.store.put_profile(StoredProfile(one.backend.url, "m", "", body, NOW))
+        await one.store.write(profiles.put, StoredProfile(one.backend.url, "m", "", body, NOW))
         await one.keeper.look()
 
         assert (await one.target()).profile is None
@@ -191,20 +193,20 @@ async def test_a_model_is_probed_after_its_first_use_and_not_before() -> None:
 
         assert target.profile is not None
         assert (target.profile.json_held, target.profile.tools) == (False, "native")
-        (record,) = await one.store.profiles()
+        (record,) = await one.store.read(profiles.every)
         assert (record.model, record.digest, record.probed_at) == ("m", "d1", NOW)
 
 
 async def test_other_processes_know_from_the_store_which_model_is_being_probed() -> None:
     async with house(ProbedModel(stated={"/api/tags": TAGS}), probes=True) as one:
         await one.target()
-        put, bodies = one.store.put_profile, list[bool]()
+        bodies = list[bool]()
 
         async def spied(profile: StoredProfile) -> None:
             bodies.append(bool(profile.body))
             await put(profile)
 
-        one.store.put_profile = spied  # type: ignore[method-assign]
+        put = replace_operation(one.store, profiles.put, spied)
         await one.keeper.look()
 
         assert bodies == [False, True]
@@ -252,7 +254,7 @@ async def test_a_model_that_another_process_probes_is_left_to_that_one(age: int,
     model = ProbedModel()
     async with house(model, probes=True) as one:
         await one.target()
-        await one.store.put_profile(StoredProfile(one.backend.url, "m", "", b"", NOW - age))
+        await one.store.write(profiles.put, StoredProfile(one.backend.url, "m", "", b"", NOW - age))
         await one.keeper.look()
 
         assert bool(model.requests) is is_probed
@@ -263,13 +265,13 @@ async def test_a_probing_that_fails_leaves_nothing_and_is_tried_again_later() ->
     async with house(model, probes=True) as one:
         await one.target()
         await one.keeper.look()
-        assert await one.store.profiles() == []
+        assert await one.store.read(profiles.every) == []
 
         model.broken = {}
         await one.later(TRY_AGAIN - 1)
-        assert await one.store.profiles() == []
+        assert await one.store.read(profiles.every) == []
         await one.later(1)
-        assert len(await one.store.profiles()) == 1
+        assert len(await one.store.read(profiles.every)) == 1
 
 
 async def test_a_lesson_survives_a_restart_and_reaches_other_processes() -> None:
@@ -281,7 +283,7 @@ async def test_a_lesson_survives_a_restart_and_reaches_other_processes() -> None
         other = ModelRegistry([one.backend], lambda: NOW, {"b": "ollama"})
         (await other.find("m")).learn("top_k", "No top_k.")
         await ProfileKeeper(one.store, other, time.time).load()
-        assert len(await one.store.lessons(0)) == 3
+        assert len(await one.store.read(lessons.every, 0)) == 3
 
         found = other.backends[0].lessons_of("m")
         assert (found.of("someone"), found.of("other")) == ({"top_p", "top_k", "tools.plain:1"}, {"top_p", "top_k"})
@@ -295,7 +297,7 @@ async def test_a_lesson_that_is_deleted_is_forgotten_at_the_next_look() -> None:
         await one.keeper.look()
         assert target.lessons.refused == {"top_p"}
 
-        assert await one.store.delete_lessons(one.backend.url, "m") == 1
+        assert await one.store.write(lessons.delete, one.backend.url, "m") == 1
         await one.keeper.look()
 
         assert target.lessons.refused == frozenset()

@@ -13,10 +13,12 @@ from antiphon.runs.bounds import Bounds
 from antiphon.runs.facts_writer import FactsWriter
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import LockResult, Reservation
+from antiphon.storage.operations import facts_detail, jobs
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.upstream.permitted import is_permitted
 from tests.integration.jobs.test_worker import queue, status
+from tests.support.changed_stores import replace_operation
 from tests.support.engine import engine, said
 
 LARGE = "x" * 600_000
@@ -37,7 +39,7 @@ async def test_what_the_store_does_not_queue_is_refused(result: LockResult, refu
     async def refuse(*what: Any, **how: Any) -> LockResult:
         return result
 
-    made.store.enqueue = refuse  # type: ignore[method-assign]
+    replace_operation(made.store, jobs.enqueue, refuse)
     with pytest.raises(ClientError) as caught:
         await queue(made)
 
@@ -48,7 +50,7 @@ async def test_what_the_store_does_not_queue_is_refused(result: LockResult, refu
 async def test_a_job_to_which_another_wrote_meanwhile_is_not_ended_again(text: str) -> None:
     made, _ = engine()
     response_id = await queue(made, input=text)
-    job = await made.store.claim(made.worker, 1)
+    job = await made.store.write(jobs.claim, made.worker, 1)
     assert job is not None
     assert job.is_partial is (text == LARGE)
     await cancel(made, "", response_id)
@@ -62,10 +64,10 @@ async def test_a_job_to_which_another_wrote_meanwhile_is_not_ended_again(text: s
 async def test_a_job_of_another_version_is_not_ended_by_what_was_read_of_an_older_one() -> None:
     made, _ = engine()
     response_id = await queue(made, input=LARGE)
-    job = await made.store.claim(made.worker, 1)
+    job = await made.store.write(jobs.claim, made.worker, 1)
     assert job is not None
-    await made.store.release_job(made.worker, response_id)
-    newer = await made.store.claim(made.worker, 1)
+    await made.store.write(jobs.give_back, made.worker, response_id)
+    newer = await made.store.write(jobs.claim, made.worker, 1)
     assert newer is not None
 
     assert not await end(made, job)
@@ -78,7 +80,7 @@ async def test_parameters_outside_the_api_reach_the_backend_of_a_background_resp
     made, backend = engine(said("Hi"), dialect="vllm")
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "top_k": 5})
     queued = await enqueue(made, decode_request(raw, made.models.accepts), raw)
-    job = await made.store.claim(made.worker, 1)
+    job = await made.store.write(jobs.claim, made.worker, 1)
     assert job is not None
     await work(made, job)
 
@@ -104,7 +106,7 @@ async def test_a_background_response_is_made_and_logged_for_the_key_of_its_reque
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True})
     for taken in (Reservation("key_1", models=("m",)), Reservation("key_2"), Reservation()):
         await enqueue(made, decode_request(raw), raw, RequestIdentity(taken=taken))
-        job = await made.store.claim(made.worker, 1)
+        job = await made.store.write(jobs.claim, made.worker, 1)
         assert job is not None
         await work(made, job)
     lines = [json.loads(line) for line in caplog.text.splitlines()]
@@ -123,7 +125,7 @@ async def test_a_response_that_waits_has_facts_if_a_server_keeps_them(keeps_fact
     if keeps_facts:
         made.facts = FactsWriter(made.store)
     response_id = await queue(made)
-    found = await made.store.find_facts("", response_id)
+    found = await made.store.read(facts_detail.family, "", response_id)
 
     assert (found and found.facts.status) == ("queued" if keeps_facts else None)
 

@@ -9,8 +9,10 @@ import pytest
 from antiphon.jobs import recorder
 from antiphon.jobs.queue import cancel, work
 from antiphon.storage.contract import Budget, Limits, MoneyClaim, Reservation
+from antiphon.storage.operations import api_keys, jobs
 from antiphon.upstream.backend import Reply
 from tests.integration.jobs.test_worker import TURNS, queue, status
+from tests.support.changed_stores import replace_operation
 from tests.support.engine import Engine, engine, said
 from tests.support.replay import delta, sse
 from tests.support.waiting import LoopClock, eventually, let_others_run, until
@@ -41,7 +43,7 @@ async def begun(**body: Any) -> tuple[Engine, Talks, str, "asyncio.Task[None]"]:
     made, backend = engine()
     model = Talks(backend)
     response_id = await queue(made, **body)
-    job = await made.store.claim(made.worker, 1)
+    job = await made.store.write(jobs.claim, made.worker, 1)
     assert job is not None
     working = asyncio.create_task(work(made, job))
     await asyncio.wait_for(model.is_asked.wait(), 30)
@@ -50,7 +52,7 @@ async def begun(**body: Any) -> tuple[Engine, Talks, str, "asyncio.Task[None]"]:
 
 async def until_logged(made: Engine, response_id: str, mark: bytes, count: int = 1) -> None:
     await eventually(
-        lambda: made.store.tail("", response_id, -1),
+        lambda: made.store.read(jobs.tail, "", response_id, -1),
         lambda tail: tail and b"".join(frames.body for frames in tail.frames).count(mark) == count,
     )
 
@@ -84,13 +86,13 @@ async def test_an_event_is_written_when_it_comes_and_not_with_the_next_keepalive
 
 async def test_work_that_is_given_up_asks_the_store_for_its_job_without_large_content() -> None:
     made, _, _, working = await begun(stream=True)
-    find, asked = made.store.find_job, list[bool]()
+    asked: list[bool] = []
 
     async def noted(*which: Any, few: bool = False) -> Any:
         asked.append(few)
         return await find(*which, few=few)
 
-    made.store.find_job = noted  # type: ignore[method-assign]
+    find = replace_operation(made.store, jobs.find_job, noted)
     await end(working)
 
     assert asked == [True]
@@ -102,7 +104,7 @@ async def test_work_that_is_given_up_keeps_all_that_is_reserved_for_its_response
 
     async def has_room(cost: int) -> bool:
         claim = MoneyClaim("", "key_1", cost, Budget(per_day=100), None)
-        return (await made.store.take("key_1", Limits(), 0, claim)).is_granted
+        return (await made.store.write(api_keys.take, "key_1", Limits(), 0, claim)).is_granted
 
     assert await has_room(60)
     await end(working)
@@ -119,14 +121,14 @@ async def test_work_that_is_given_up_after_a_long_silence_lets_all_other_work_go
     made, _, response_id, working = await begun(stream=True)
     await until_logged(made, response_id, b"event: response.in_progress\n")
     await let_others_run(TURNS)
-    leaving, may_leave, find = asyncio.Event(), asyncio.Event(), made.store.find_job
+    leaving, may_leave = asyncio.Event(), asyncio.Event()
 
     async def slow(*which: Any, **how: Any) -> Any:
         leaving.set()
         await may_leave.wait()
         return await find(*which, **how)
 
-    made.store.find_job = slow  # type: ignore[method-assign]
+    find = replace_operation(made.store, jobs.find_job, slow)
     clock = LoopClock(monkeypatch)
     working.cancel()
     await leaving.wait()

@@ -9,7 +9,9 @@ from antiphon.jobs import replay as module
 from antiphon.jobs.queue import work
 from antiphon.jobs.replay import CutOff, replay
 from antiphon.storage.contract import Tail
+from antiphon.storage.operations import jobs
 from tests.integration.jobs.test_worker import queue
+from tests.support.changed_stores import replace_operation
 from tests.support.engine import Engine, engine, said
 
 
@@ -17,7 +19,7 @@ async def made_stream() -> tuple[Engine, str]:
     """A streamed background response that has ended."""
     made, _ = engine(said("Once ", "upon ", "a time"))
     response_id = await queue(made, stream=True)
-    job = await made.store.claim(made.worker, 1)
+    job = await made.store.write(jobs.claim, made.worker, 1)
     assert job is not None
     await work(made, job)
     return made, response_id
@@ -61,6 +63,7 @@ async def test_a_reader_is_cut_off_where_what_follows_does_not_fit_what_it_has(
     async def tail(*which: Any) -> Tail | None:
         return None if status == "unknown" else Tail(status, True, generation, [])
 
-    made.store.tail, made.is_over = tail, is_over  # type: ignore[method-assign]
+    replace_operation(made.store, jobs.tail, tail)
+    made.is_over = is_over
     with pytest.raises(CutOff):
         await anext(reading)

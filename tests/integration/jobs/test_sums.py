@@ -3,6 +3,7 @@
 from typing import Any
 
 from antiphon.jobs.sums import Summing
+from antiphon.storage.operations import figures
 from tests.support.waiting import until
 
 
@@ -11,7 +12,8 @@ class Ready:
 
     portions = 3
 
-    async def sum_up(self) -> bool:
+    async def write(self, operation: object) -> bool:
+        assert operation is figures.sum_up
         self.portions -= 1
         return self.portions > 0
 

@@ -21,10 +21,12 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.memory import LARGE
 from antiphon.storage.contract import NOTHING_RESERVED, Job, Reservation, StoredConversation
-from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.operations import conversations, idempotency, jobs, responses
+from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
+from tests.support.changed_stores import ChangedStore
 from tests.support.engine import NOW, engine, said
 from tests.support.waiting import LoopClock, eventually, let_others_run, until
 
@@ -38,7 +40,7 @@ async def queue(made: Engine, tenant: str = "", taken: Reservation = NOTHING_RES
 
 
 async def status(made: Engine, response_id: str, tenant: str = "") -> str:
-    stored = await made.store.load(tenant, response_id)
+    stored = await made.store.read(responses.load, tenant, response_id)
     return stored.status if stored else "unknown"
 
 
@@ -149,7 +151,7 @@ async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
     assert await status(made, response_id) == "cancelled"
 
 
-class Watched(SqliteStore):
+class Watched(ChangedStore):
     """Counts how often it is asked what a worker owns; of changes it tells only that there are some, if it hides."""
 
     looks = 0
@@ -158,11 +160,11 @@ class Watched(SqliteStore):
 
     async def owned(self, worker: str) -> Mapping[str, int]:
         self.looks += 1
-        return await super().owned(worker)
+        return await self.original.owned(worker)
 
     async def heartbeat(self, worker: str) -> None:
         self.beats += 1
-        await super().heartbeat(worker)
+        await self.original.heartbeat(worker)
 
     def on_change(self, heard: Callable[[str], None]) -> None:
         super().on_change((lambda _: heard("")) if self.hides else heard)
@@ -224,7 +226,7 @@ async def test_a_worker_that_was_closed_claims_nothing_and_says_nothing(monkeypa
 
     assert await status(made, waits) == "queued"
     assert (store.looks, store.beats) == before
-    claimed = [await store.claim("another", 10) for _ in range(2)]
+    claimed = [await store.write(stored_jobs.claim, "another", 10) for _ in range(2)]
     assert [job.response.id for job in claimed if job is not None] == [given_back, waits]
 
 
@@ -232,18 +234,20 @@ async def test_a_worker_that_stops_leaves_what_it_reserved_to_others_at_once() -
     made, _ = engine()
     worker = Worker(made)
     worker.start()
-    await made.store.reserve("", "key", b"print", "resp_mine", made.worker)
+    await made.store.write(idempotency.reserve, "", "key", b"print", "resp_mine", made.worker)
     await worker.close()
 
-    assert (await made.store.reserve("", "key", b"print", "resp_other", "another")).response_id == "resp_other"
+    assert (
+        await made.store.write(idempotency.reserve, "", "key", b"print", "resp_other", "another")
+    ).response_id == "resp_other"
 
 
 async def test_a_job_that_a_worker_owns_without_knowing_of_it_is_released_with_the_others() -> None:
     made, _ = engine()
     response_id = await queue(made)
-    assert await made.store.claim(made.worker, 10) is not None
+    assert await made.store.write(stored_jobs.claim, made.worker, 10) is not None
     await Worker(made).release_jobs()
-    job = await made.store.claim("another", 10)
+    job = await made.store.write(stored_jobs.claim, "another", 10)
 
     assert job is not None
     assert job.response.id == response_id
@@ -254,14 +258,14 @@ async def test_a_claim_that_fails_by_a_fault_of_our_own_is_logged_and_the_next_o
 ) -> None:
     monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
 
-    class Broken(SqliteStore):
+    class Broken(ChangedStore):
         faults = 1
 
         async def claim(self, *who: Any) -> Job | None:
             if self.faults:
                 self.faults -= 1
                 raise RuntimeError("a bug")
-            return await super().claim(*who)
+            return await self.original.claim(*who)
 
     made, _ = engine(said("Hi"), store=Broken.open("sqlite://", now=lambda: NOW))
     response_id = await queue(made)
@@ -278,7 +282,7 @@ async def test_what_a_silent_worker_left_is_taken_over(monkeypatch: pytest.Monke
     monkeypatch.setattr(workers, "SILENCE", 0.0)
     made, _ = engine(said("Hi"))
     response_id = await queue(made)
-    assert await made.store.claim("dead", 10) is not None
+    assert await made.store.write(stored_jobs.claim, "dead", 10) is not None
     worker = Worker(made)
     worker.start()
     await until_ended(made, ("", response_id))
@@ -334,7 +338,9 @@ async def test_a_job_that_its_worker_does_not_know_of_is_given_back(monkeypatch:
     monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
     made, _ = engine(said("Hi"))
     response_id = await queue(made)
-    assert await made.store.claim(made.worker, 10) is not None  # as if the answer had been lost on its way
+    assert (
+        await made.store.write(stored_jobs.claim, made.worker, 10) is not None
+    )  # as if the answer had been lost on its way
     worker = Worker(made)
     worker.start()
     await until_ended(made, ("", response_id))
@@ -347,14 +353,14 @@ async def test_what_is_held_for_nothing_is_freed(monkeypatch: pytest.MonkeyPatch
     """As after a store that could not be reached when it was to be freed."""
     monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
     made, _ = engine()
-    await made.store.create_conversation(StoredConversation("conv_1", 1, b"{}"), [])
+    await made.store.write(conversations.create, StoredConversation("conv_1", 1, b"{}"), [])
     made.holding.add("resp_mine")
-    await made.store.lock("", "conv_1", "resp_gone", made.worker)
-    await made.store.reserve("", "key", b"", "resp_gone", made.worker)
-    await made.store.reserve("", "other", b"", "resp_mine", made.worker)
+    await made.store.write(jobs.hold, "", "conv_1", "resp_gone", made.worker)
+    await made.store.write(idempotency.reserve, "", "key", b"", "resp_gone", made.worker)
+    await made.store.write(idempotency.reserve, "", "other", b"", "resp_mine", made.worker)
     worker = Worker(made)
     worker.start()
-    await eventually(lambda: made.store.held(made.worker), lambda one: list(one) == ["resp_mine"])
+    await eventually(lambda: made.store.read(stored_jobs.held, made.worker), lambda one: list(one) == ["resp_mine"])
     await worker.close()
 
 
@@ -362,7 +368,7 @@ async def test_only_a_silence_that_was_watched_expires_a_worker(monkeypatch: pyt
     """A watcher that was stopped itself, or could not look, has seen no silence."""
     made, _ = engine()
     await queue(made)
-    assert await made.store.claim("dead", 10) is not None
+    assert await made.store.write(stored_jobs.claim, "dead", 10) is not None
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
     worker = Worker(made)
@@ -370,8 +376,8 @@ async def test_only_a_silence_that_was_watched_expires_a_worker(monkeypatch: pyt
     for jump in (0.0, *[workers.LATE + 0.1] * 20, 3600.0):
         now += jump
         await worker.look_at_others()
-        assert "dead" in await made.store.heartbeats(), "expired though nobody watched it"
-    while "dead" in await made.store.heartbeats():
+        assert "dead" in await made.store.read(stored_jobs.beats), "expired though nobody watched it"
+    while "dead" in await made.store.read(stored_jobs.beats):
         now += workers.LOOK_EVERY
         looks += 1
         await worker.look_at_others()
@@ -382,18 +388,18 @@ async def test_only_a_silence_that_was_watched_expires_a_worker(monkeypatch: pyt
 async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where this server cannot reach the store, the other may not have reached it either."""
 
-    class Failing(SqliteStore):
+    class Failing(ChangedStore):
         fails = False
 
         async def heartbeats(self) -> Mapping[str, int]:
             if self.fails:
                 raise StoreError("The store is unreachable.")
-            return await super().heartbeats()
+            return await self.original.heartbeats()
 
     store = Failing.open("sqlite://", now=lambda: NOW)
     made, _ = engine(store=store)
     await queue(made)
-    assert await store.claim("dead", 10) is not None
+    assert await store.write(stored_jobs.claim, "dead", 10) is not None
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
     worker = Worker(made)
@@ -404,7 +410,7 @@ async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.Mo
         with pytest.raises(StoreError) if store.fails else nullcontext():
             await worker.look_at_others()
     store.fails = False
-    while "dead" in await store.heartbeats():
+    while "dead" in await store.read(stored_jobs.beats):
         now += workers.LOOK_EVERY
         looks += 1
         await worker.look_at_others()
@@ -415,16 +421,16 @@ async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.Mo
 async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     made, _ = engine()
     await queue(made)
-    assert await made.store.claim("alive", 10) is not None
+    assert await made.store.write(stored_jobs.claim, "alive", 10) is not None
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
     worker = Worker(made)
     for _ in range(100):
         now += 1
-        await made.store.heartbeat("alive")
+        await made.store.write(stored_jobs.beat, "alive")
         await worker.look_at_others()
 
-    assert "alive" in await made.store.heartbeats()
+    assert "alive" in await made.store.read(stored_jobs.beats)
 
 
 async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
@@ -450,8 +456,10 @@ async def test_a_job_that_too_many_workers_lost_fails_and_is_done() -> None:
     made, backend = engine()
     response_id = await queue(made)
     for number in range(MOST_LOST):
-        assert await made.store.claim(f"dead_{number}", 10) is not None
-        await made.store.expire_worker(f"dead_{number}", (await made.store.heartbeats())[f"dead_{number}"])
+        assert await made.store.write(stored_jobs.claim, f"dead_{number}", 10) is not None
+        await made.store.write(
+            stored_jobs.expire_worker, f"dead_{number}", (await made.store.read(stored_jobs.beats))[f"dead_{number}"]
+        )
     worker = Worker(made)
     worker.start()
     await until_ended(made, ("", response_id))
@@ -473,7 +481,7 @@ async def test_a_fault_fails_a_response_unless_it_belongs_to_another_by_then(
 
 async def test_a_fault_at_the_end_of_a_response_fails_it() -> None:
     made, response_id = await after_a_fault_at_its_end("failed")
-    stored = await made.store.load("", response_id)
+    stored = await made.store.read(responses.load, "", response_id)
 
     assert stored is not None
     assert (stored.status, json.loads(stored.body)["error"]["code"]) == ("failed", "server_error")
@@ -482,18 +490,18 @@ async def test_a_fault_at_the_end_of_a_response_fails_it() -> None:
 async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Engine, str]:
     """A response whose store failed by a fault of our own, after it was ended elsewhere or given to another worker."""
 
-    class Breaks(SqliteStore):
+    class Breaks(ChangedStore):
         is_broken = True
 
         async def finish(self, *how: Any, **also: Any) -> bool:
             if not self.is_broken:
-                return await super().finish(*how, **also)
+                return await self.original.finish(*how, **also)
             self.is_broken = False
             if meanwhile == "cancelled":
                 await cancel(made, "", response_id)
             elif meanwhile == "in_progress":
-                await self.release_job(made.worker, response_id)
-                assert await self.claim("other", 10) is not None
+                await self.write(stored_jobs.give_back, made.worker, response_id)
+                assert await self.write(stored_jobs.claim, "other", 10) is not None
             raise RuntimeError("a bug")
 
     made, _ = engine(said("Hi"), store=Breaks.open("sqlite://", now=lambda: NOW))
@@ -538,14 +546,14 @@ async def test_work_waits_for_a_store_that_fails_and_loses_nothing(
 ) -> None:
     monkeypatch.setattr("antiphon.jobs.recorder.TRY_AGAIN", 0.01)
 
-    class Failing(SqliteStore):
+    class Failing(ChangedStore):
         failures = 5
 
         async def finish(self, *how: Any, **also: Any) -> bool:
             if self.failures:
                 self.failures -= 1
                 raise StoreError("The store's disk is full.")
-            return await super().finish(*how, **also)
+            return await self.original.finish(*how, **also)
 
     made, _ = engine(said("Hi"), store=Failing.open("sqlite://", now=lambda: NOW))
     worker = Worker(made)
@@ -580,7 +588,7 @@ async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_compl
 
     assert {await status(made, one, tenant) for tenant, one in (*soon, *late)} == {"completed"}
     assert made.shared.usage()["deferred_jobs"].in_use == made.shared.usage()["background_jobs"].in_use == 0
-    stored = await made.store.load("a", late[0][1])
+    stored = await made.store.read(responses.load, "a", late[0][1])
     assert stored is not None
     assert msgspec.json.decode(stored.body)["background_options"] == window
 

@@ -19,10 +19,12 @@ from antiphon.protocol.untrusted import framed_file
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs import attachments
 from antiphon.runs.respond import respond
+from antiphon.storage.operations import file_texts
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.files import GONE
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.changed_stores import replace_operation
 from tests.support.documents import docx, pdf, text_of_all_kinds, xlsx
 from tests.support.engine import plain
 from tests.support.recordings import FOLDER, MISSING
@@ -116,7 +118,7 @@ async def test_without_storage_nothing_of_a_file_stays_in_the_store() -> None:
     model = backend()
     async with serving(model) as served:
         kept: list[Any] = []
-        served.engine.store.keep_file_text = kept.append  # type: ignore[method-assign, assignment]
+        replace_operation(served.engine.store, file_texts.keep, kept.append)
         await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))], store=False)  # type: ignore[list-item]
     assert TEXT in said(model)
     assert kept == []

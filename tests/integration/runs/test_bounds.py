@@ -23,8 +23,10 @@ from antiphon.runs.run import Run
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import ChainExtent
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import idempotency, responses, sizes
 from antiphon.stored import conversations
 from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.changed_stores import replace_operation
 from tests.support.engine import ask, begin, engine, said
 from tests.support.waiting import until
 
@@ -59,8 +61,7 @@ async def test_a_chain_that_is_too_long_to_load_is_refused_unread(bounds: dict[s
     second = (await ask(made, previous_response_id=first))["id"]
     third = (await ask(made, previous_response_id=second))["id"]
     read: list[str] = []
-    history = made.store.history
-    made.store.history = lambda *which: read.append("history") or history(*which)  # type: ignore[method-assign, func-returns-value]
+    replace_operation(made.store, responses.history, lambda *which: read.append("history"))
     too_long = 400, "context_length_exceeded", "previous_response_id"
 
     assert await refused(made, previous_response_id=third) == too_long
@@ -141,7 +142,7 @@ async def test_a_tenant_that_has_stored_its_quota_stores_no_more() -> None:
     with pytest.raises(ClientError, match="quota"):
         await conversations.create(made, CreateConversation(), RequestIdentity(response_id="conv_1"))
     await ask(made, store=False)
-    await made.store.delete("", first)
+    await made.store.write(responses.delete, "", first)
     await ask(made)
     assert len(model.requests) == 3
 
@@ -160,7 +161,7 @@ async def test_requests_that_come_at_once_stay_within_the_quota(kept: dict[str, 
     third = await begin_with(made, 100, **kept)
     await third.result()
     assert len(model.requests) == 3
-    assert await made.store.stored_bytes("") < 2 * OUTPUT
+    assert await made.store.read(sizes.stored_bytes, "") < 2 * OUTPUT
 
 
 async def test_background_requests_that_come_at_once_stay_within_the_quota() -> None:
@@ -187,7 +188,7 @@ async def begin_with(made: Engine, size: int, key: str = "", **body: Any) -> Run
     """Begin a response of a request of so many bytes."""
     response_id = made.new_id("resp")
     if key:
-        await made.store.reserve("", key, b"print", response_id, made.worker)
+        await made.store.write(idempotency.reserve, "", key, b"print", response_id, made.worker)
     identity = RequestIdentity("", response_id, key, size=size)
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
     return Run(await prepare(made, request, identity), made)
@@ -198,7 +199,7 @@ async def test_a_reply_that_would_be_kept_counts_towards_the_quota() -> None:
     await (await begin_with(made, 100, "k-1", store=False)).result()
     with pytest.raises(ClientError, match="quota"):
         await begin_with(made, 100, "k-2", store=False)
-    assert await made.store.find_key("", "k-2") is None
+    assert await made.store.read(idempotency.find, "", "k-2") is None
     await ask(made, store=False)
     assert len(model.requests) == 2
 
@@ -208,7 +209,7 @@ async def test_long_histories_are_decoded_when_it_is_their_turn(store_url: str) 
     made, _ = engine(said("fine"), said("short"), said("again"), store=store)
     made.now = time.time
     large = await ask(made, input=[HI] * (5 * FEW))
-    stored = await store.load("", large["id"])
+    stored = await store.read(responses.load, "", large["id"])
     assert stored is not None
     made.reads = FairScheduler(1, 10)
     await made.reads.enter("another")

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from antiphon.errors import StoreError
+from antiphon.storage.operations import responses
 from tests.support.cases import each
+from tests.support.changed_stores import replace_operation
 from tests.support.engine import ask, engine, said, stream
 from tests.support.replay import delta
 
@@ -69,7 +71,7 @@ async def test_a_store_that_fails_costs_the_diagnostics_and_not_the_answer(monke
     async def fail(*_: Any, **__: Any) -> None:
         raise StoreError("It is away.")
 
-    monkeypatch.setattr(made.store, "load", fail)
+    replace_operation(made.store, responses.load, fail)
     second = await ask(made, store=False, **compared(first))
     assert (second["status"], second["prompt_cache_diagnostics"]) == ("completed", {"type": "unavailable"})
 

@@ -26,6 +26,8 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.engine import Engine
 from antiphon.storage.contract import Store, StoredConversation, StoredItem, StoredResponse
+from antiphon.storage.operations import conversations
+from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects.table import DIALECTS
@@ -175,7 +177,7 @@ scripts = st.lists(
 async def play(script: Sequence[tuple[Any, ...]], worlds: Sequence[World]) -> None:
     """Have the same said in all worlds; what comes of it must be the same, byte for byte."""
     for world in worlds:
-        await world.store.create_conversation(CONVERSATION, [])
+        await world.store.write(conversations.create, CONVERSATION, [])
     waiting: dict[str, list[str]] = {}
     for number, (kind, *rest) in enumerate(script):
         known = worlds[0].responses
@@ -183,7 +185,15 @@ async def play(script: Sequence[tuple[Any, ...]], worlds: Sequence[World]) -> No
             for world in worlds:
                 world.clock.now += rest[0]
         elif kind == "delete" and known:
-            assert len({await world.store.delete("", known[rest[0] % len(known)]) for world in worlds}) == 1
+            assert (
+                len(
+                    {
+                        await world.store.write(stored_responses.delete, "", known[rest[0] % len(known)])
+                        for world in worlds
+                    }
+                )
+                == 1
+            )
         elif kind == "turn":
             body = _body(rest, known, waiting, number)
             answers = []
@@ -344,7 +354,7 @@ async def test_what_is_remembered_is_bounded() -> None:
         await store.save(replace_fields(_stored(number), id=f"other_{number}", previous_response_id=None))
     chains = ChainCache(most_bytes=100_000, most_entries=50)
     for name in [f"{kind}_{number}" for number in range(1, 101) for kind in ("resp", "other")]:
-        response = await store.load("", name)
+        response = await store.read(stored_responses.load, "", name)
         assert response is not None
         prefix = await chains.prefix(store, response)
         assert prefix is not None
@@ -363,7 +373,7 @@ async def test_as_many_bytes_are_counted_as_are_taken(text: str) -> None:
     gc.collect()
     tracemalloc.start()
     for number in range(1, 14):
-        response = await store.load("", f"resp_{number}")
+        response = await store.read(stored_responses.load, "", f"resp_{number}")
         assert response is not None
         prefix = await chains.prefix(store, response)
         assert prefix is not None

@@ -10,6 +10,7 @@ from antiphon.protocol.resources import CreateConversation
 from antiphon.runs.context import MANY
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import PageQuery
+from antiphon.storage.operations import responses
 from antiphon.stored import conversations
 from tests.support.cases import each
 from tests.support.engine import Chunks, ask, called, engine, said, stream
@@ -237,7 +238,7 @@ async def test_an_input_without_ids_gets_them_and_keeps_those_it_has() -> None:
     response = await ask(
         made, input=[{"role": "user", "content": "a", "id": "msg_mine"}, {"role": "user", "content": "b"}]
     )
-    stored = await made.store.load("", response["id"])
+    stored = await made.store.read(responses.load, "", response["id"])
 
     assert stored is not None
     assert stored.input[0].id == "msg_mine"

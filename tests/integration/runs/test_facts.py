@@ -15,9 +15,12 @@ from antiphon.runs import facts_writer
 from antiphon.runs.facts import MOST_TOKENS, Origin
 from antiphon.runs.facts import facts_of as facts_of_response
 from antiphon.storage.contract import Facts, FactsQuery
+from antiphon.storage.operations import facts as stored_facts
+from antiphon.storage.operations import facts_page
 from antiphon.storage.records.facts import BACKGROUND, HAS_MESSAGE, STORED, STREAM, WEBSOCKET, WORDS, pair_of
-from antiphon.testing.store.facts import new_facts
 from antiphon.upstream.http import HttpBackend
+from tests.store.facts import new_facts
+from tests.support.changed_stores import replace_operation
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import Served, serve
 from tests.support.socket import talk
@@ -27,12 +30,14 @@ from tests.support.waiting import eventually, until
 async def facts_of(served: Served, count: int = 1) -> list[Facts]:
     """The newest facts, once there are so many."""
     store = served.engine.store
-    page = await eventually(lambda: store.list_facts("", FactsQuery(100)), lambda page: len(page.facts) >= count)
+    page = await eventually(
+        lambda: store.read(facts_page.page, "", FactsQuery(100)), lambda page: len(page.facts) >= count
+    )
     return list(page.facts)
 
 
 async def spans_of(served: Served, response_id: str) -> list[list[Any]]:
-    body = await served.engine.store.spans("", response_id)
+    body = await served.engine.store.read(stored_facts.spans, "", response_id)
     assert body is not None
     began, spans = json.loads(body)
     assert abs(began - time.time() * 1000) < 60_000
@@ -42,7 +47,7 @@ async def spans_of(served: Served, response_id: str) -> list[list[Any]]:
 async def test_a_stored_response_has_facts_as_soon_as_it_has_ended(stateful: Served) -> None:
     before = time.time() * 1000
     made = await stateful.sdk.responses.create(model="m", input="What is it?", metadata={"team": "billing"})
-    (facts,) = (await stateful.engine.store.list_facts("", FactsQuery(100))).facts
+    (facts,) = (await stateful.engine.store.read(facts_page.page, "", FactsQuery(100))).facts
 
     assert (facts.id, facts.status, facts.model, facts.served_model) == (made.id, "completed", "m", "m")
     assert (facts.backend, facts.flags, facts.calls, facts.attempts) == ("replay", STORED, 1, 1)
@@ -80,7 +85,7 @@ async def test_a_stream_and_the_response_that_follows_it_have_facts(stateful: Se
 async def test_a_conversation_is_named_and_an_unstored_turn_of_it_has_no_words(stateful: Served) -> None:
     conversation = await stateful.sdk.conversations.create()
     await stateful.sdk.responses.create(model="m", input="Hi", conversation=conversation.id, store=False)
-    (facts,) = (await stateful.engine.store.list_facts("", FactsQuery(100))).facts
+    (facts,) = (await stateful.engine.store.read(facts_page.page, "", FactsQuery(100))).facts
 
     assert (facts.conversation_id, facts.flags, facts.input) == (conversation.id, 0, "")
 
@@ -189,8 +194,8 @@ async def test_a_deleted_response_has_numbers_only(stateful: Served) -> None:
     made = await stateful.sdk.responses.create(model="m", input="Hi")
     await stateful.sdk.responses.delete(made.id)
 
-    assert (await stateful.engine.store.list_facts("", FactsQuery(100))).facts == []
-    assert await stateful.engine.store.spans("", made.id) is None
+    assert (await stateful.engine.store.read(facts_page.page, "", FactsQuery(100))).facts == []
+    assert await stateful.engine.store.read(stored_facts.spans, "", made.id) is None
     assert (await stateful.engine.store.inspect())["facts"] == 1
 
 
@@ -208,14 +213,13 @@ async def test_what_is_not_written_yet_is_written_when_the_server_ends(backend: 
         async with serve(HttpBackend("replay", backend.url), store=url) as served:
             await served.sdk.responses.create(model="m", input="Hi", store=False)
     async with serve(HttpBackend("replay", backend.url), store=url) as served:
-        assert len((await served.engine.store.list_facts("", FactsQuery(9))).facts) == 2
+        assert len((await served.engine.store.read(facts_page.page, "", FactsQuery(9))).facts) == 2
 
 
 async def test_facts_wait_for_a_store_that_fails(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     store, tries = served.engine.store, 0
-    put = store.put_facts
 
     async def fail_once(facts: Sequence[Facts]) -> None:
         nonlocal tries
@@ -225,7 +229,7 @@ async def test_facts_wait_for_a_store_that_fails(
         await put(facts)
 
     monkeypatch.setattr(facts_writer, "TRY_AGAIN", 0.01)
-    monkeypatch.setattr(store, "put_facts", fail_once)
+    put = replace_operation(store, stored_facts.put_new, fail_once)
     await served.sdk.responses.create(model="m", input="Hi", store=False)
     (found,) = await facts_of(served)
 
@@ -237,7 +241,7 @@ async def test_facts_that_the_store_rejects_hold_up_no_others(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = served.engine.store
-    put, writer = store.put_facts, facts_writer.FactsWriter(store)
+    writer = facts_writer.FactsWriter(store)
     made = [new_facts(tenant="acme") for _ in range(5)]
 
     async def reject_one(facts: Sequence[Facts]) -> None:
@@ -246,11 +250,11 @@ async def test_facts_that_the_store_rejects_hold_up_no_others(
         await put(facts)
 
     monkeypatch.setattr(facts_writer, "TRY_AGAIN", 0.001)
-    monkeypatch.setattr(store, "put_facts", reject_one)
+    put = replace_operation(store, stored_facts.put_new, reject_one)
     for one in made:
         writer.add(one)
     await until(lambda: "dropping them" in caplog.text)
-    found = {one.id for one in (await store.list_facts("acme", FactsQuery(9))).facts}
+    found = {one.id for one in (await store.read(facts_page.page, "acme", FactsQuery(9))).facts}
 
     assert found == {one.id for one in made} - {made[1].id}
     await writer.close()

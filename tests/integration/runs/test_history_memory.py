@@ -23,7 +23,9 @@ from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.memory import Memory, weight
 from antiphon.storage.contract import LargeItem, StoredItem
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import jobs, responses
 from antiphon.stored import conversations
+from tests.support.changed_stores import replace_operation
 from tests.support.engine import ask, begin, engine, said
 from tests.support.waiting import eventually, until
 
@@ -109,7 +111,9 @@ async def test_a_turn_takes_memory_for_its_history_and_releases_it(
 ) -> None:
     made, follow = await following(said("fine"))
     if is_cached:
-        await made.chains.prefix(made.store, (await made.store.load("", follow["previous_response_id"])))  # type: ignore[arg-type]
+        await made.chains.prefix(
+            made.store, (await made.store.read(responses.load, "", follow["previous_response_id"]))
+        )  # type: ignore[arg-type]
     taken: list[int] = []
     take = made.memory.take
     made.memory.take = lambda size, tenant="": taken.append(size) or take(size, tenant)  # type: ignore[method-assign, func-returns-value]
@@ -131,7 +135,7 @@ async def test_no_history_is_read_where_no_memory_is_free(store_url: str) -> Non
     made, follow = await following(store=store_url)
     body = decode_create_conversation(json.dumps({"items": [{"role": "user", "content": TEXT}]}).encode())
     made_conversation = await conversations.create(made, body, RequestIdentity(response_id=made.new_id("conv")))
-    found = await made.store.load("", follow["previous_response_id"])
+    found = await made.store.read(responses.load, "", follow["previous_response_id"])
     assert found is not None
     item = found.input[0]
     recalled = [StoredItem(item.id, item.body)]
@@ -158,16 +162,18 @@ async def test_a_small_history_takes_nothing() -> None:
 async def test_background_work_waits_for_memory(store_url: str) -> None:
     made, follow = await following(said("fine"), store=store_url)
     await is_queued(made, follow)
-    job = await made.store.claim(made.worker, 1, 1)
+    job = await made.store.write(jobs.claim, made.worker, 1, 1)
     assert job is not None
     made.memory.take(SIZE - 1000)
     working = asyncio.create_task(work(made, job))
-    await eventually(lambda: made.store.find_job("", job.response.id), lambda one: made.chains or one is not None)
+    await eventually(
+        lambda: made.store.read(jobs.find_job, "", job.response.id), lambda one: made.chains or one is not None
+    )
     assert not working.done()
     made.memory.release(SIZE - 1000)
     await working
 
-    ended = await made.store.load("", job.response.id)
+    ended = await made.store.read(responses.load, "", job.response.id)
     assert ended is not None
     assert (ended.status, held(made)) == ("completed", 0)
     await made.store.close()
@@ -179,17 +185,16 @@ LARGE = "x" * 600_000
 
 async def test_no_large_item_is_read_for_a_reference_where_no_memory_is_free(store_url: str) -> None:
     made, _ = await following(said("fine"), said("fine"), store=store_url)
-    found = await made.store.load("", (await ask(made, input=LARGE))["id"])
+    found = await made.store.read(responses.load, "", (await ask(made, input=LARGE))["id"])
     assert found is not None
     refer = [{"type": "item_reference", "id": found.input[0].id}]
     read: list[StoredItem | None] = []
-    find = made.store.find_item
 
     async def spied(*which: Any, **how: Any) -> StoredItem | None:
         read.append(await find(*which, **how))
         return read[-1]
 
-    made.store.find_item = spied  # type: ignore[method-assign]
+    find = replace_operation(made.store, responses.find_item, spied)
     made.memory.take(SIZE - 1000)
     assert await overloaded(made, input=refer)
     assert [type(item) for item in read] == [LargeItem]
@@ -206,17 +211,17 @@ async def test_no_large_item_is_read_for_a_reference_where_no_memory_is_free(sto
 async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(store_url: str, field: str) -> None:
     made, _ = await following(said("fine"), store=store_url)
     await is_queued(made, {field: LARGE})
-    job = await made.store.claim(made.worker, 1, 1)
+    job = await made.store.write(jobs.claim, made.worker, 1, 1)
     assert job is not None
     data = job.request, job.called, list(job.response.input), job.response.body
     assert (job.is_partial, data) == (True, (b"", b"", [], b"" if field == "instructions" else job.response.body))
-    find, read = made.store.find_job, []
+    read: list[int] = []
 
     async def spied(*which: Any, **how: Any) -> Any:
         read.append(held(made))
         return await find(*which, **how)
 
-    made.store.find_job = spied  # type: ignore[method-assign]
+    find = replace_operation(made.store, jobs.find_job, spied)
     made.memory.take(SIZE - 1000)
     take, tries = made.memory.take, []
     made.memory.take = lambda *size: tries.append(size) or take(*size)  # type: ignore[method-assign, func-returns-value]
@@ -227,7 +232,7 @@ async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(
     await working
 
     assert min(read) > weight(600_000)
-    ended = await made.store.load("", job.response.id)
+    ended = await made.store.read(responses.load, "", job.response.id)
     assert ended is not None
     assert (ended.status, held(made)) == ("completed", 0)
     await made.store.close()
@@ -236,13 +241,13 @@ async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(
 async def test_a_large_background_job_that_another_has_ended_is_left_alone() -> None:
     made, _ = await following()
     await is_queued(made, {"input": LARGE})
-    job = await made.store.claim(made.worker, 1, 1)
+    job = await made.store.write(jobs.claim, made.worker, 1, 1)
     assert job is not None
     await cancel(made, "", job.response.id)
 
     await work(made, job)
 
-    ended = await made.store.load("", job.response.id)
+    ended = await made.store.read(responses.load, "", job.response.id)
     assert ended is not None
     assert (ended.status, len(ended.input), held(made)) == ("cancelled", 1, 0)
 
@@ -250,11 +255,11 @@ async def test_a_large_background_job_that_another_has_ended_is_left_alone() -> 
 async def test_a_large_background_job_whose_workers_died_fails_with_its_items() -> None:
     made, _ = await following()
     await is_queued(made, {"input": LARGE})
-    job = await made.store.claim(made.worker, 1, 1)
+    job = await made.store.write(jobs.claim, made.worker, 1, 1)
     assert job is not None
 
     await work(made, replace(job, lost=MOST_LOST))
 
-    ended = await made.store.load("", job.response.id)
+    ended = await made.store.read(responses.load, "", job.response.id)
     assert ended is not None
     assert (ended.status, len(ended.input)) == ("failed", 1)

@@ -16,6 +16,7 @@ from antiphon.runs.phases import TRANSITIONS, Phase, StopReason
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.run import Run
 from antiphon.storage.contract import StoredResponse
+from antiphon.storage.operations import responses
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.backend import Reply
@@ -119,7 +120,7 @@ async def test_a_response_whose_end_is_being_stored_ends_as_it_is_stored_though_
     store.proceed.set()
     await reading
 
-    stored = await store.load("", run.response.id)
+    stored = await store.read(responses.load, "", run.response.id)
     assert stored is not None
     assert (run.response.status, stored.status) == ("completed", "completed")
     assert not is_stream or plainly(events)[-1]["type"] == "response.completed"

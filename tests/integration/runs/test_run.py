@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from antiphon.errors import BackendError, StoreError
 from antiphon.runs.run import Run
 from antiphon.storage.contract import StoredResponse
+from antiphon.storage.operations import responses
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.stored.responses import retrieve
 from antiphon.testing import assert_event_stream, fold
@@ -83,7 +84,7 @@ async def test_a_plain_answer_is_told_when_the_store_has_it() -> None:
     assert not asking.done()
     store.go.set()
 
-    assert await made.store.load("", (await asking)["id"]) is not None
+    assert await made.store.read(responses.load, "", (await asking)["id"]) is not None
 
 
 @pytest.mark.parametrize("end", ["stop", "length"])
@@ -162,7 +163,7 @@ async def test_a_plain_answer_that_breaks_off_is_an_error_and_not_stored() -> No
     with pytest.raises(BackendError):
         await run.result()
 
-    assert await made.store.load("", run.response.id) is None
+    assert await made.store.read(responses.load, "", run.response.id) is None
 
 
 async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
@@ -216,7 +217,7 @@ async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytes
     await leave_early(await begin(engine(said("canary ", "sings"), store=made.store)[0], stream=True, **canary))
 
     assert [one["status"] for one in (ended, failed, told)] == ["completed", "failed", "completed"]
-    assert await made.store.load("", ended["id"]) is None
+    assert await made.store.read(responses.load, "", ended["id"]) is None
     await made.store.close()
     assert "canary" not in everything_in(tmp_path)
     assert "canary" not in caplog.text
@@ -226,7 +227,7 @@ async def test_what_is_stored_holds_its_own_items_and_no_history() -> None:
     made, _ = engine(said("one"), said("two"))
     first = await ask(made, input="a")
     second = await ask(made, input="b", previous_response_id=first["id"])
-    stored = await made.store.load("", second["id"])
+    stored = await made.store.read(responses.load, "", second["id"])
 
     assert stored is not None
     assert [json.loads(item.body)["content"][0]["text"] for item in (*stored.input, *stored.output)] == ["b", "two"]

@@ -11,6 +11,7 @@ import pytest
 
 from antiphon.errors import BackendError, ClientError
 from antiphon.protocol.events import ResponseOutputItemAddedEvent
+from antiphon.storage.operations import responses
 from antiphon.telemetry.metrics import ModelNames, ResponseMetrics
 from antiphon.testing import check_event_stream
 from tests.support.engine import ask, begin, called, engine, plain, said, stream
@@ -188,7 +189,7 @@ async def test_what_opens_another_server_is_not_told_back_nor_kept() -> None:
         "headers": {"x-key": "canary-2"},
     }
     response = await ask(made, tools=[tool])
-    stored = await made.store.load("", response["id"])
+    stored = await made.store.read(responses.load, "", response["id"])
 
     assert stored is not None
     assert "canary" not in json.dumps(response) + stored.body.decode()
@@ -412,7 +413,7 @@ async def test_an_input_that_waits_to_be_written_again_is_kept_where_the_client_
         async for batch in batches:
             if any(isinstance(event, ResponseOutputItemAddedEvent) for event in batch):
                 break
-    stored = await made.store.load("", run.response.id)
+    stored = await made.store.read(responses.load, "", run.response.id)
 
     assert stored is not None and stored.status == "cancelled"
     assert [msgspec.json.decode(item.body)["input"] for item in stored.output] == ["SELECT x"]

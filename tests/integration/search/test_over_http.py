@@ -6,6 +6,7 @@ from typing import Any
 import openai
 import pytest
 
+from antiphon.storage.operations import api_keys
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.keys import issued
 from tests.support.server import serve
@@ -72,7 +73,7 @@ async def test_tokens_of_embeddings_are_charged_to_the_key_that_attached_the_fil
         assert done.status == "completed"
         await served.sdk.with_options(api_key=key).vector_stores.search(store, query=["cat", "bill"])
         await served.engine.meter.settle()
-        rows = await served.engine.store.usage("acme", 0, 2**40, ("key", "model"))
+        rows = await served.engine.store.read(api_keys.usage, "acme", 0, 2**40, ("key", "model"))
     used = {(row.key_id, row.model): row.input_tokens for row in rows if row.input_tokens}
     assert {key_id: tokens for (key_id, _), tokens in used.items()} == {filing.id: 70, asking.id: 140}
 

@@ -7,6 +7,7 @@ from typing import Any
 import openai
 import pytest
 
+from antiphon.storage.operations import jobs, responses
 from antiphon.testing import assert_event_stream
 from tests.support.chance import times
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
@@ -230,7 +231,7 @@ async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful
 async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(stateful: Served) -> None:
     _, made = await stateful.post("/responses", json=BODY | {"store": False})
     await reaches(stateful, str(made["id"]), "completed")
-    stored = await stateful.engine.store.load("", str(made["id"]))
+    stored = await stateful.engine.store.read(responses.load, "", str(made["id"]))
     assert stored is not None
     assert stored.expires_at is not None
     assert 590 < stored.expires_at - int(stateful.engine.now()) <= 600
@@ -290,7 +291,7 @@ async def test_no_more_of_a_tenant_wait_than_may(stateful: Served, backend: Repl
     refused = [body["error"] for status, body in outcomes if status == 429]
     assert sorted(status for status, _ in outcomes) == [200] * 3 + [429] * 7
     assert {error["code"] for error in refused} == {"background_queue_full"}  # type: ignore[index]
-    assert (await stateful.engine.store.backlog()).jobs == 3
+    assert (await stateful.engine.store.read(jobs.backlog)).jobs == 3
     assert (await stateful.engine.store.inspect())["responses"] == 3
     assert backend.requests == []
 

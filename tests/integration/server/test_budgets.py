@@ -11,6 +11,7 @@ import pytest
 
 from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, Role, Store, TenantBudget
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys, budgets
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import NANO, Prices
@@ -70,7 +71,7 @@ async def held(served: Served, key: ApiKey, room: int) -> bool:
 
     store = served.engine.store
     claim = MoneyClaim(key.tenant, key.id, room, key.limits.budget, key.tenant_budget)
-    return (await store.take(key.id, key.limits, 0, claim)).is_granted
+    return (await store.write(api_keys.take, key.id, key.limits, 0, claim)).is_granted
 
 
 @pytest.mark.wide("postgres")
@@ -160,11 +161,11 @@ async def test_a_key_with_a_budget_may_not_have_its_backend_call_another_model(
 @pytest.mark.wide("postgres")
 async def test_two_replicas_share_the_budget_of_a_tenant(store_url: str) -> None:
     stores = [await open_store(store_url) for _ in range(2)]
-    await stores[0].put_tenant_budget(TenantBudget("acme", Budget(per_month=1000)))
+    await stores[0].write(budgets.put_tenant, TenantBudget("acme", Budget(per_month=1000)))
     keys = [(await issued(stores[0]))[1] for _ in range(2)]
 
     claims = [MoneyClaim("acme", key.id, 100, None, Budget(per_month=1000)) for key in keys]
-    takes = [store.take(one.key_id, Limits(), 0, one) for store in stores for one in claims * 30]
+    takes = [store.write(api_keys.take, one.key_id, Limits(), 0, one) for store in stores for one in claims * 30]
     states = await asyncio.gather(*takes)
     assert sum(state.is_granted for state in states) == 10
     for store in stores:
@@ -173,7 +174,7 @@ async def test_two_replicas_share_the_budget_of_a_tenant(store_url: str) -> None
 
 async def test_the_budget_of_a_tenant_ends_the_requests_of_all_its_keys(backend: ReplayBackend, store_url: str) -> None:
     store = await open_store(store_url)
-    await store.put_tenant_budget(TenantBudget("acme", Budget(per_month=2 * COST)))
+    await store.write(budgets.put_tenant, TenantBudget("acme", Budget(per_month=2 * COST)))
     key, other, stranger = await issue(store), await issue(store), await issue(store, "others")
     async with serving(backend, store, key) as served:
         first = await served.post("/chat/completions", json=CHAT)
@@ -243,7 +244,7 @@ async def test_a_model_that_clients_make_up_is_counted_as_other(backend: ReplayB
 async def test_an_administrators_key_reads_the_usage_of_all_tenants(backend: ReplayBackend, store_url: str) -> None:
     store = await open_store(store_url)
     key, boss = await issue(store), await issued(store, "bosses")
-    await store.put_api_key(replace(boss[1], role=Role.ADMIN))
+    await store.write(api_keys.put, replace(boss[1], role=Role.ADMIN))
     async with serving(backend, store, key) as served:
         await served.post("/responses", json=HI)
         served.http.headers.update(bearing(boss[0]))

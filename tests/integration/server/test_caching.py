@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message
 
 from antiphon.server.application import create_app
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.http import HttpBackend
 from tests.integration.server.test_background import reaches
@@ -226,7 +227,7 @@ async def test_a_key_may_have_the_cache_on_and_no_tenant_gets_anothers_answers(b
     heads = []
     for tenant in ("acme", "other"):
         key, kept = await issued(store, tenant)
-        await store.put_api_key(replace(kept, caches=True))
+        await store.write(api_keys.put, replace(kept, caches=True))
         heads.append(bearing(key))
     async with serve(HttpBackend("replay", backend.url, ""), store=store) as served:
         said = [(await post(served, head))[0] for head in heads * 2]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.storage.operations import idempotency
 from antiphon.testing import assert_event_stream
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served
@@ -114,7 +115,7 @@ async def test_a_conversation_is_made_once(stateful: Served) -> None:
 
 
 async def test_keys_of_tenants_are_apart(served: Served) -> None:
-    first = await served.engine.store.reserve("a", "key", b"1", "resp_1", "w")
-    other = await served.engine.store.reserve("b", "key", b"2", "resp_2", "w")
+    first = await served.engine.store.write(idempotency.reserve, "a", "key", b"1", "resp_1", "w")
+    other = await served.engine.store.write(idempotency.reserve, "b", "key", b"2", "resp_2", "w")
 
     assert (first.response_id, other.response_id) == ("resp_1", "resp_2")

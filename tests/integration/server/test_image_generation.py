@@ -14,6 +14,8 @@ from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
 from antiphon.application.images import images_router, open_images
 from antiphon.config import Settings
+from antiphon.storage.operations import api_keys, files, responses
+from antiphon.storage.operations import sizes as stored_sizes
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.images.content import look_at
@@ -157,24 +159,24 @@ async def test_an_image_lives_as_long_as_a_response_or_a_conversation_has_it(sto
     async with serving(store_url, CALL, DONE) as (served, _, __):
         sdk, engine = served.sdk, served.engine
         conversation = (await sdk.conversations.create()).id
-        before = await engine.store.stored_bytes("")
+        before = await engine.store.read(stored_sizes.stored_bytes, "")
         made = await create(sdk, conversation=conversation)
-        assert await engine.store.stored_bytes("") > before
+        assert await engine.store.read(stored_sizes.stored_bytes, "") > before
         await sdk.responses.delete(made["id"])
-        await engine.files.delete_blobs(await engine.store.claim_stale_blobs(100))
+        await engine.files.delete_blobs(await engine.store.write(files.claim_stale, 100))
         items = (await sdk.conversations.items.list(conversation)).data
         assert [one.to_dict().get("result") for one in items if one.type == "image_generation_call"] == [
             image_of(made)["result"]
         ]
         await sdk.conversations.items.delete(image_of(made)["id"], conversation_id=conversation)
-        assert len(await engine.store.claim_stale_blobs(100)) == 1
+        assert len(await engine.store.write(files.claim_stale, 100)) == 1
 
 
 async def test_without_storage_the_item_brings_its_image_itself(store_url: str) -> None:
     async with serving(store_url, CALL, DONE, EDIT, DONE) as (served, images, _):
         made = await create(served.sdk, store=False)
         await create(served.sdk, store=False, input=[*made["output"], {"role": "user", "content": "Bluer"}])
-        blobs = await served.engine.store.claim_stale_blobs(100)
+        blobs = await served.engine.store.write(files.claim_stale, 100)
 
     assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(made)["result"]))
     assert blobs == []
@@ -235,7 +237,7 @@ async def test_no_tenant_reaches_the_image_of_another() -> None:
         keys = [await issue(served.engine.store, tenant) for tenant in ("canary", "other")]
         canary, other = (served.sdk.with_options(api_key=key) for key in keys)
         made = await create(canary)
-        stored = await served.engine.store.load("canary", made["id"])
+        stored = await served.engine.store.read(responses.load, "canary", made["id"])
         assert stored is not None
         reference = json.loads(stored.output[0].body)["result"]
         message: Any = {"role": "user", "content": "Bluer"}
@@ -324,7 +326,7 @@ async def test_a_key_is_charged_the_tokens_that_the_images_server_reports() -> N
         body = {"model": "m", "input": "Draw", "tools": [TOOL]}
         assert (await served.post("/responses", json=body, headers=key))[0] == 200
         await served.engine.meter.settle()
-        rows = await served.engine.store.usage(None, 0, 2**40, ("model",))
+        rows = await served.engine.store.read(api_keys.usage, None, 0, 2**40, ("model",))
 
     (painter,) = (row for row in rows if row.model == "painter")
     assert (painter.requests, painter.input_tokens, painter.output_tokens) == (0, 3, 64)

@@ -11,6 +11,7 @@ from openai import BadRequestError
 
 from antiphon.runs import image_answers
 from antiphon.server.limits import Limits
+from antiphon.storage.operations import api_keys
 from antiphon.tools.images.content import look_at
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.demo.painting import paint
@@ -118,7 +119,7 @@ async def test_keys_and_their_limits_hold() -> None:
 async def charged(served: Served) -> tuple[int, int, int]:
     """The requests and tokens that were charged to all keys."""
     await served.engine.meter.settle()
-    rows = await served.engine.store.usage(None, 0, 2**40)
+    rows = await served.engine.store.read(api_keys.usage, None, 0, 2**40)
     return sum(row.requests for row in rows), sum(row.input_tokens for row in rows), sum(r.output_tokens for r in rows)
 
 

@@ -17,6 +17,7 @@ from antiphon.gateway import Gateway
 from antiphon.server.application import console_resources, create_app, file_resources, resources
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.upstream.http import HttpBackend
 from tests.support.asgi import once
 from tests.support.keys import bearing, issue, issued
@@ -122,7 +123,7 @@ async def test_an_ended_key_is_like_one_that_never_was(guarded: Served, monkeypa
         key, kept = await issued(store)
         async with guarded.http.get(f"{guarded.url}/models", headers=bearing(key)) as response:
             assert response.status == 200
-        await store.put_api_key(replace(kept, **ended))  # type: ignore[arg-type]
+        await store.write(stored_api_keys.put, replace(kept, **ended))  # type: ignore[arg-type]
         told = await answer(guarded, bearing(key))
         assert told[:2] == (await answer(guarded, bearing("sk-none")))[:2]
 
@@ -181,7 +182,7 @@ async def test_an_ended_key_begins_nothing_on_its_open_websocket(
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     key, kept = await issued(guarded.engine.store)
     async with guarded.http.ws_connect(f"{guarded.url}/responses", headers=bearing(key)) as socket:
-        await guarded.engine.store.put_api_key(replace(kept, revoked_at=1))
+        await guarded.engine.store.write(stored_api_keys.put, replace(kept, revoked_at=1))
         await socket.send_json({"type": "response.create", **ASKED})
         told = await socket.receive_json()
 

@@ -13,6 +13,7 @@ from openai import BadRequestError, RateLimitError
 
 from antiphon.storage.contract import ApiKey
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys
 from antiphon.upstream.http import HttpBackend
 from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
@@ -98,7 +99,9 @@ async def test_several_replicas_together_grant_no_more(store_url: str) -> None:
     stores = [await open_store(store_url) for _ in range(3)]
     for limits in ({"requests_per_minute": 10}, {"tokens_per_minute": 1000}, {"tokens_per_day": 1000}):
         _, key = await issued(stores[0], **limits)
-        levels = await asyncio.gather(*(store.take(key.id, key.limits, 100) for store in stores for _ in range(70)))
+        levels = await asyncio.gather(
+            *(store.write(api_keys.take, key.id, key.limits, 100) for store in stores for _ in range(70))
+        )
         assert sum(level.is_granted for level in levels) == 10
     for store in stores:
         await store.close()
@@ -151,7 +154,7 @@ async def test_what_is_not_asked_of_a_model_is_no_request(backend: ReplayBackend
 
 async def test_a_days_tokens_end_with_a_word_about_tomorrow(backend: ReplayBackend, store_url: str) -> None:
     async with holding(backend, store_url, tokens_per_day=100) as (served, kept):
-        await served.engine.store.take(kept.id, kept.limits, 95)
+        await served.engine.store.write(api_keys.take, kept.id, kept.limits, 95)
         with pytest.raises(RateLimitError) as refused:
             await served.sdk.responses.create(model="m", input="Hi", max_output_tokens=50)
 
@@ -293,7 +296,7 @@ async def test_a_background_response_that_is_cancelled_gives_back_what_it_took(
             lambda: used(served), lambda counts: counts["input_tokens"] >= 3 * 8
         )  # the worker charges once it has stopped
         assert counts == requests(3, 3 * 8, 0)
-        level = await served.engine.store.take(kept.id, kept.limits, 1)
+        level = await served.engine.store.write(api_keys.take, kept.id, kept.limits, 1)
         assert level.is_granted
         assert level.tokens_today < 100
 

@@ -11,13 +11,15 @@ from antiphon.errors import StoreError
 from antiphon.jobs.queue import LEAD
 from antiphon.server.application import create_app
 from antiphon.storage.contract import NOTHING_RESERVED, Backlog, Deferral, StoredResponse
+from antiphon.storage.operations import jobs
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
-from antiphon.testing.store.containers import AMPLE, new_container
 from antiphon.tools.base import CodeState
 from antiphon.upstream.health import MOST_FAILURES
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
+from tests.store.containers import AMPLE, new_container
+from tests.support.changed_stores import ChangedStore
 from tests.support.metrics import scrape
 from tests.support.replay import Answer, ReplayBackend, completion, text
 from tests.support.server import Served, serve
@@ -163,7 +165,7 @@ async def test_background_work_is_counted_from_the_queue_to_its_end(backend: Rep
 
 
 async def test_a_response_that_waits_after_its_window_is_counted() -> None:
-    class Busy(SqliteStore):
+    class Busy(ChangedStore):
         async def claim(self, *args: object, **how: object) -> None:
             return None
 
@@ -171,7 +173,9 @@ async def test_a_response_that_waits_after_its_window_is_counted() -> None:
     async with serve(store=store, measures=Measures()) as one:
         for begin_by in (now + 60, now - LEAD + 60, now - LEAD - 60):
             response = StoredResponse(ids.new_id("resp"), now, "queued", None, b"{}", tenant="acme")
-            await store.enqueue(response, b"", [], None, NOTHING_RESERVED, most=None, deferral=Deferral(begin_by))
+            await store.write(
+                jobs.enqueue, response, b"", [], None, NOTHING_RESERVED, most=None, deferral=Deferral(begin_by)
+            )
         numbers = await scrape(one)
     assert (numbers["antiphon_background_deferred"], numbers["antiphon_background_overdue"]) == (3, 1)
 
@@ -232,7 +236,7 @@ async def test_they_can_be_left_out(measured: Served) -> None:
 
 
 async def test_a_store_that_is_away_hides_only_what_waits_in_it(backend: ReplayBackend) -> None:
-    class Away(SqliteStore):
+    class Away(ChangedStore):
         async def backlog(self, lead: int = 0) -> Backlog:
             raise StoreError("The store is unreachable.")
 

@@ -20,6 +20,7 @@ from antiphon.errors import BackendError
 from antiphon.runs.respond import respond
 from antiphon.runs.vision import Vision
 from antiphon.storage.contract import Limits
+from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.profile import ModelProfile
@@ -70,7 +71,7 @@ async def test_a_restriction_that_is_lifted_no_longer_holds_on_an_open_websocket
         async with served.http.ws_connect(f"{served.url}/responses", headers=bearing(key)) as socket:
             await socket.send_json(create)
             refused = await socket.receive_json()
-            await served.engine.store.put_api_key(replace(kept, limits=Limits()))
+            await served.engine.store.write(stored_api_keys.put, replace(kept, limits=Limits()))
             await socket.send_json(create)
             while (event := await socket.receive_json())["type"] not in ("error", "response.completed"):
                 pass

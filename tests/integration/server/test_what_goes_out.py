@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from antiphon.errors import StoreError
-from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.http import HttpBackend
 from tests.support.chance import examples
+from tests.support.changed_stores import ChangedStore
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served, serve
 
@@ -112,7 +112,7 @@ async def test_a_backend_that_repeats_what_it_was_sent_gives_no_key_away(
     assert KEY in backend.heads[0].decode()
 
 
-class Broken(SqliteStore):
+class Broken(ChangedStore):
     """A store that fails in ways that it never should."""
 
     async def save(self, *args: Any, **how: Any) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, Store, TenantBudget, UsageRecord
-from antiphon.testing.store.making import new_key
+from antiphon.storage.operations import api_keys, budgets
+from tests.store.making import new_key
 from tests.support.stores import opened
 
 BUDGET = Budget(per_day=100)
@@ -36,24 +37,24 @@ async def store(store_url: str, clock: Clock) -> AsyncIterator[Store]:
 
 async def kept(store: Store, tenant: str, budget: Budget | None = None) -> ApiKey:
     key = new_key(tenant, limits=Limits(budget=budget))
-    await store.put_api_key(key)
+    await store.write(api_keys.put, key)
     return key
 
 
 async def spend(store: Store, key: ApiKey, cost: int, at: int = NOON) -> None:
     """Record a request that no budget applied to."""
-    await store.charge([UsageRecord(key.tenant, key.id, at, 1, 1, 1, 0, "m", 0, cost)])
+    await store.write(api_keys.charge, [UsageRecord(key.tenant, key.id, at, 1, 1, 1, 0, "m", 0, cost)])
 
 
 async def settle(store: Store, key: ApiKey, cost: int, taken: int, at: int = NOON) -> None:
     """Record a request for which so much was reserved at a time."""
-    await store.charge([UsageRecord(key.tenant, key.id, at, 1, 1, 1, 0, "m", 0, cost, True, taken)])
+    await store.write(api_keys.charge, [UsageRecord(key.tenant, key.id, at, 1, 1, 1, 0, "m", 0, cost, True, taken)])
 
 
 async def has_room(store: Store, key: ApiKey, cost: int, own: Budget | None, shared: Budget | None = None) -> bool:
     """Whether so much can be taken; it is taken then."""
     claim = MoneyClaim(key.tenant, key.id, cost, own, shared)
-    return (await store.take(key.id, Limits(), 0, claim)).is_granted
+    return (await store.write(api_keys.take, key.id, Limits(), 0, claim)).is_granted
 
 
 async def test_the_budget_of_a_tenant_counts_what_all_its_keys_spent_and_nothing_of_others(store: Store) -> None:
@@ -95,9 +96,13 @@ async def test_a_key_that_was_idle_for_long_has_the_requests_of_one_minute_and_n
 ) -> None:
     limits = Limits(requests_per_minute=2, tokens_per_minute=2)
     key = new_key(limits=limits)
-    await store.put_api_key(key)
+    await store.write(api_keys.put, key)
     for _ in range(2):
-        assert [(await store.take(key.id, limits, 1)).is_granted for _ in range(3)] == [True, True, False]
+        assert [(await store.write(api_keys.take, key.id, limits, 1)).is_granted for _ in range(3)] == [
+            True,
+            True,
+            False,
+        ]
         clock.now += 3600
 
 
@@ -144,9 +149,9 @@ async def test_what_is_settled_of_an_earlier_day_is_counted_once_when_the_next_b
 async def test_a_key_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(store: Store) -> None:
     key = await kept(store, "acme", BUDGET)
     assert await has_room(store, key, 10, BUDGET)
-    await store.put_api_key(replace(key, limits=Limits()))
+    await store.write(api_keys.put, replace(key, limits=Limits()))
     await spend(store, key, 60)
-    await store.put_api_key(key)
+    await store.write(api_keys.put, key)
 
     assert not await has_room(store, key, 41, BUDGET)
     assert await has_room(store, key, 40, BUDGET)
@@ -155,7 +160,7 @@ async def test_a_key_without_a_budget_that_has_one_again_counts_what_it_spent_me
 async def test_a_key_that_is_changed_and_keeps_its_budget_keeps_what_is_reserved(store: Store) -> None:
     key = await kept(store, "acme", BUDGET)
     assert await has_room(store, key, 60, BUDGET)
-    await store.put_api_key(replace(key, name="another"))
+    await store.write(api_keys.put, replace(key, name="another"))
 
     assert not await has_room(store, key, 41, BUDGET)
 
@@ -164,7 +169,7 @@ async def test_only_the_key_whose_budget_ends_begins_again(store: Store) -> None
     ended, other, stranger = [await kept(store, tenant, BUDGET) for tenant in ("acme", "acme", "other")]
     for key in (ended, other, stranger):
         assert await has_room(store, key, 60, BUDGET)
-    await store.put_api_key(replace(ended, limits=Limits()))
+    await store.write(api_keys.put, replace(ended, limits=Limits()))
 
     assert await has_room(store, ended, 100, BUDGET)
     assert not await has_room(store, other, 41, BUDGET)
@@ -174,13 +179,13 @@ async def test_only_the_key_whose_budget_ends_begins_again(store: Store) -> None
 async def test_a_tenant_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(store: Store) -> None:
     key, stranger = await kept(store, "acme"), await kept(store, "other")
     for one in (key, stranger):
-        await store.put_tenant_budget(TenantBudget(one.tenant, BUDGET))
+        await store.write(budgets.put_tenant, TenantBudget(one.tenant, BUDGET))
         assert await has_room(store, one, 10, None, BUDGET)
-    await store.put_tenant_budget(TenantBudget("acme", Budget()))
+    await store.write(budgets.put_tenant, TenantBudget("acme", Budget()))
     await spend(store, key, 60)
-    await store.put_tenant_budget(TenantBudget("acme", BUDGET))
+    await store.write(budgets.put_tenant, TenantBudget("acme", BUDGET))
 
     assert not await has_room(store, key, 41, None, BUDGET)
     assert await has_room(store, key, 40, None, BUDGET)
     assert not await has_room(store, stranger, 91, None, BUDGET)
-    assert [one.tenant for one in await store.tenant_budgets()] == ["acme", "other"]
+    assert [one.tenant for one in await store.read(budgets.of_tenants)] == ["acme", "other"]

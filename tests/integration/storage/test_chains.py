@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from antiphon.storage.contract import ItemPage, PageQuery, StoredItem, StoredResponse
-from antiphon.storage.operations import chains
+from antiphon.storage.operations import chains, jobs, responses
 from antiphon.storage.operations.step import ask
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
@@ -109,7 +109,7 @@ async def test_a_chain_that_is_followed_twice_is_two(stores: Sequence[SqlStore],
     for number in range(LENGTH, LENGTH + 3):
         assert await length(store, turn(number)) == number + 1
         assert await length(store, turn(number, "other", "resp" if number == LENGTH else "other")) == number + 1
-    await store.delete("", f"resp_{LENGTH}")
+    await store.write(responses.delete, "", f"resp_{LENGTH}")
     assert await length(store, turn(LENGTH + 2)) == 2
     assert await length(store, turn(LENGTH + 2, "other", "other")) == LENGTH + 3
 
@@ -117,7 +117,7 @@ async def test_a_chain_that_is_followed_twice_is_two(stores: Sequence[SqlStore],
 async def test_what_another_process_deletes_is_missed(stores: Sequence[SqlStore]) -> None:
     store, other = stores
     assert await length(store, turn(LENGTH - 1)) == LENGTH
-    await other.delete("", "resp_7")
+    await other.write(responses.delete, "", "resp_7")
 
     assert await length(store, turn(LENGTH - 1)) == LENGTH - 8
 
@@ -163,7 +163,7 @@ async def test_another_tenants_deletions_cost_no_walk(stores: Sequence[SqlStore]
     store, other = stores
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     await other.save(turn(0, "other", tenant="another"))
-    await other.delete("another", "other_0")
+    await other.write(responses.delete, "another", "other_0")
 
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     assert len(walks) == 1
@@ -216,7 +216,7 @@ async def test_a_chain_that_is_too_long_is_walked_up_once_as_far_as_it_is_counte
         await store.save(turn(number))
         assert await length(store, turn(number), most) == most
     assert walks == [most - 1]
-    await store.delete("", f"resp_{LENGTH - 1}")
+    await store.write(responses.delete, "", f"resp_{LENGTH - 1}")
     assert await length(store, turn(LENGTH + 4), most) == 5
 
 
@@ -224,12 +224,12 @@ async def test_what_a_job_stored_at_its_end_is_counted(stores: Sequence[SqlStore
     """Its length was asked for while it ran."""
     store = stores[0]
     running = replace(turn(LENGTH), status="queued")
-    await store.enqueue(running, b"{}", [])
+    await store.write(jobs.enqueue, running, b"{}", [])
     assert await length(store, running) == LENGTH + 1
-    job = await store.find_job("", running.id)
+    job = await store.read(jobs.find_job, "", running.id)
     assert job is not None
     ended = replace(running, status="completed", output=[StoredItem("msg_ended", b"x" * 7)], expires_at=NOW + 10)
-    await store.finish(job, ended)
+    await store.write(jobs.finish, job, ended)
     await store.save(turn(LENGTH + 1))
 
     extents = [await store.measure_chain("", f"resp_{number}", MOST) for number in (LENGTH, LENGTH + 1)]
@@ -259,10 +259,10 @@ async def test_a_deletion_that_a_failover_lost_hides_no_other(postgres: Postgres
     connection = await asyncpg.connect(url)
     try:
         await connection.execute("CREATE TABLE before AS TABLE tenant_sizes")
-        await store.delete("", "other_0")
+        await store.write(responses.delete, "", "other_0")
         assert await length(store, turn(LENGTH - 1)) == LENGTH
         await connection.execute("DELETE FROM tenant_sizes; INSERT INTO tenant_sizes SELECT * FROM before")
-        await store.delete("", "resp_7")
+        await store.write(responses.delete, "", "resp_7")
 
         assert await length(store, turn(LENGTH - 1)) == LENGTH - 8
     finally:

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from antiphon.storage.changes import INGESTIONS, JOBS
 from antiphon.storage.contract import (
-    INGESTIONS,
-    JOBS,
     NewStoreFile,
     Progress,
     Reply,
@@ -15,9 +14,11 @@ from antiphon.storage.contract import (
     StoredConversation,
     VectorStore,
 )
+from antiphon.storage.operations import conversations, idempotency, jobs
+from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.testing.store.files import new_file, put
-from antiphon.testing.store.making import T, new_response
+from tests.store.files import new_file, put
+from tests.store.making import T, new_response
 
 
 class Told(list[str]):
@@ -45,20 +46,20 @@ def told(store: Store) -> Told:
 
 async def test_each_step_of_a_background_response_is_told(store: Store, told: Told) -> None:
     one = new_response(status="queued")
-    await store.enqueue(one, b"", [])
+    await store.write(stored_jobs.enqueue, one, b"", [])
     assert told.since() == [one.id, JOBS]
-    job = await store.claim("worker", 10)
+    job = await store.write(stored_jobs.claim, "worker", 10)
     assert job is not None
     assert told.since() == []
-    await store.release_job("worker", one.id)
+    await store.write(stored_jobs.give_back, "worker", one.id)
     assert told.since() == [one.id, JOBS]
-    job = await store.claim("worker", 10)
+    job = await store.write(stored_jobs.claim, "worker", 10)
     assert job is not None
-    await store.advance(job, Progress())
+    await store.write(stored_jobs.advance, job, Progress())
     assert told.since() == [one.id]
-    job = await store.find_job(T, one.id)
+    job = await store.read(stored_jobs.find_job, T, one.id)
     assert job is not None
-    assert await store.finish(job, one)
+    assert await store.write(stored_jobs.finish, job, one)
     assert told.since() == [one.id]
 
 
@@ -66,37 +67,37 @@ async def test_what_a_lost_worker_had_is_told_when_it_expires_and_when_another_c
     store: Store, told: Told
 ) -> None:
     one = new_response(status="queued")
-    await store.enqueue(one, b"", [])
-    await store.claim("lost", 10)
+    await store.write(stored_jobs.enqueue, one, b"", [])
+    await store.write(stored_jobs.claim, "lost", 10)
     told.since()
-    assert not await store.expire_worker("lost", 7)
+    assert not await store.write(stored_jobs.expire_worker, "lost", 7)
     assert told.since() == []
-    assert await store.expire_worker("lost", 0)
+    assert await store.write(stored_jobs.expire_worker, "lost", 0)
     assert told.since() == [one.id, JOBS]
-    job = await store.claim("other", 10)
+    job = await store.write(stored_jobs.claim, "other", 10)
     assert (job and job.lost, told.since()) == (1, [one.id])
 
 
 async def test_what_a_worker_gives_back_at_its_end_is_told(store: Store, told: Told) -> None:
     one = new_response(status="queued")
-    await store.enqueue(one, b"", [])
-    await store.claim("worker", 10)
+    await store.write(stored_jobs.enqueue, one, b"", [])
+    await store.write(stored_jobs.claim, "worker", 10)
     told.since()
-    await store.expire_worker("worker", None)
+    await store.write(stored_jobs.expire_worker, "worker", None)
     assert told.since() == [one.id, JOBS]
-    await store.expire_worker("worker", None)
+    await store.write(stored_jobs.expire_worker, "worker", None)
     assert told.since() == []
 
 
 async def test_what_frees_a_conversation_or_a_key_is_told(store: Store, told: Told) -> None:
-    await store.create_conversation(StoredConversation("conv_1", 1, b"{}", T), [])
+    await store.write(conversations.create, StoredConversation("conv_1", 1, b"{}", T), [])
     assert told.since() == [""]
-    await store.lock(T, "conv_1", "resp_1", "worker")
-    await store.reserve(T, "key", b"", "resp_1", "worker")
+    await store.write(jobs.hold, T, "conv_1", "resp_1", "worker")
+    await store.write(idempotency.reserve, T, "key", b"", "resp_1", "worker")
     told.since()
-    await store.release("worker", "resp_1")
+    await store.write(stored_jobs.release, "worker", "resp_1")
     assert told.since() == ["resp_1"]
-    await store.free_key(T, "key", "resp_1")
+    await store.write(idempotency.free, T, "key", "resp_1")
     assert told.since() == ["resp_1"]
 
 
@@ -104,7 +105,7 @@ async def test_only_a_response_with_a_conversation_or_a_key_is_told_when_it_is_s
     plain, keyed = new_response(), new_response()
     await store.save(plain)
     assert told.since() == []
-    await store.reserve(T, "key", b"", keyed.id, "worker")
+    await store.write(idempotency.reserve, T, "key", b"", keyed.id, "worker")
     told.since()
     assert await store.save(keyed, reply=Reply(T, "key", False, b"{}"))
     assert told.since() == [keyed.id]
@@ -134,5 +135,5 @@ async def test_files_that_wait_are_told(store: Store, told: Told) -> None:
 async def test_everybody_who_listens_is_told(store: Store, told: Told) -> None:
     second = Told()
     store.on_change(second.append)
-    await store.enqueue(one := replace(new_response(), status="queued"), b"", [])
+    await store.write(stored_jobs.enqueue, one := replace(new_response(), status="queued"), b"", [])
     assert told == second == [one.id, JOBS]

@@ -6,7 +6,8 @@ import pytest
 
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from antiphon.testing.store.making import T, new_response
+from antiphon.storage.operations import idempotency, jobs
+from tests.store.making import T, new_response
 
 
 @pytest.fixture
@@ -18,27 +19,27 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 
 async def queue(store: Store) -> str:
     response = new_response(status="queued")
-    await store.enqueue(response, b"", [])
+    await store.write(jobs.enqueue, response, b"", [])
     return response.id
 
 
 async def test_the_next_job_is_claimed_while_a_living_worker_makes_an_older_one(store: Store) -> None:
     older, newer = await queue(store), await queue(store)
-    first = await store.claim("living", 10)
-    await store.heartbeat("living")
-    second = await store.claim("other", 10)
+    first = await store.write(jobs.claim, "living", 10)
+    await store.write(jobs.beat, "living")
+    second = await store.write(jobs.claim, "other", 10)
 
     assert [job and job.response.id for job in (first, second)] == [older, newer]
-    assert (await store.owned("living")).keys() == {older}
-    assert await store.find_job(T, newer) == second
+    assert (await store.read(jobs.owned, "living")).keys() == {older}
+    assert await store.read(jobs.find_job, T, newer) == second
 
 
 async def test_a_key_is_taken_from_an_expired_worker_by_another_and_not_by_itself(store: Store) -> None:
     """Its first request is still being answered."""
-    await store.reserve(T, "key", b"print", "resp_first", "late")
-    assert await store.expire_worker("late", 0)
-    again = await store.reserve(T, "key", b"print", "resp_again", "late")
-    taken = await store.reserve(T, "key", b"print", "resp_taken", "other")
+    await store.write(idempotency.reserve, T, "key", b"print", "resp_first", "late")
+    assert await store.write(jobs.expire_worker, "late", 0)
+    again = await store.write(idempotency.reserve, T, "key", b"print", "resp_again", "late")
+    taken = await store.write(idempotency.reserve, T, "key", b"print", "resp_taken", "other")
 
     assert [again.response_id, taken.response_id] == ["resp_first", "resp_taken"]
 
@@ -46,11 +47,11 @@ async def test_a_key_is_taken_from_an_expired_worker_by_another_and_not_by_itsel
 @pytest.mark.parametrize("beats", [0, 2])
 async def test_a_silent_worker_expires_once_however_many_watch_it(store: Store, beats: int) -> None:
     await queue(store)
-    await store.claim("silent", 10)
+    await store.write(jobs.claim, "silent", 10)
     for _ in range(beats):
-        await store.heartbeat("silent")
+        await store.write(jobs.beat, "silent")
 
-    assert await store.heartbeats() == {"silent": beats}
-    assert [await store.expire_worker("silent", beats) for _ in range(2)] == [True, False]
-    await store.heartbeat("silent")
-    assert await store.expire_worker("silent", beats + 1)
+    assert await store.read(jobs.beats) == {"silent": beats}
+    assert [await store.write(jobs.expire_worker, "silent", beats) for _ in range(2)] == [True, False]
+    await store.write(jobs.beat, "silent")
+    assert await store.write(jobs.expire_worker, "silent", beats + 1)

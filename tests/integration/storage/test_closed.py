@@ -7,12 +7,13 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from antiphon.testing.store.making import T, new_response
+from antiphon.storage.operations import jobs, responses
+from tests.store.making import T, new_response
 
 CALLS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "a save": lambda store: store.save(new_response()),
-    "a write": lambda store: store.heartbeat("w"),
-    "a read": lambda store: store.load(T, "resp_1"),
+    "a write": lambda store: store.write(jobs.beat, "w"),
+    "a read": lambda store: store.read(responses.load, T, "resp_1"),
     "a look at the clock": lambda store: store.clock_skew(),
 }
 

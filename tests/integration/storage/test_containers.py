@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from antiphon.storage.contract import ContainerQuota, Reply, Store
+from antiphon.storage.operations import files as stored_files
+from antiphon.storage.operations import idempotency, sizes
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.testing.store.containers import AMPLE, new_container, written
+from tests.store.containers import AMPLE, new_container, written
 
 Now = Callable[[], float]
 
@@ -75,8 +77,8 @@ async def test_files_at_one_path_that_come_at_once_are_one_file(replicas: tuple[
         *(replicas[number % 2].put_container_files(container.id, [file], AMPLE) for number, file in enumerate(files))
     )
     assert len({kept[0].id for kept in stored if kept}) == 1
-    assert await other.stored_bytes("t") == 10
-    assert len(await one.claim_stale_blobs(100)) == 7
+    assert await other.read(sizes.stored_bytes, "t") == 10
+    assert len(await one.write(stored_files.claim_stale, 100)) == 7
 
 
 async def test_a_use_is_written_at_most_once_a_minute(store_url: str) -> None:
@@ -119,8 +121,8 @@ async def test_a_reply_is_kept_with_a_container_and_with_a_file(replicas: tuple[
     container = new_container("t")
     (file,) = await written(one, container, "a.csv")
     for key, made in (("k1", container.id), ("k2", file.id)):
-        await one.reserve("t", key, b"print", made, "w")
+        await one.write(idempotency.reserve, "t", key, b"print", made, "w")
     await one.put_container(container, [], AMPLE, reply=Reply("t", "k1", False, b"container"))
     await one.put_container_files(container.id, [file], AMPLE, reply=Reply("t", "k2", False, b"file"))
-    replies = [(await other.find_key("t", key)) for key in ("k1", "k2")]
+    replies = [(await other.read(idempotency.find, "t", key)) for key in ("k1", "k2")]
     assert [found and found.reply and found.reply.body for found in replies] == [b"container", b"file"]

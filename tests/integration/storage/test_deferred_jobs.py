@@ -11,11 +11,13 @@ import pytest
 
 from antiphon.storage.contract import Backlog, Deferral, Job, LockResult, Slots, Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import jobs
 from antiphon.storage.operations.step import ask
 from antiphon.storage.sqlite.file import open_reader
 from antiphon.storage.sqlite.rows import perform_alone
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.testing.store.making import new_response
+from tests.store.making import new_response
+from tests.support.acts import act_of
 from tests.support.chance import SEED
 from tests.support.stores import opened
 
@@ -36,7 +38,7 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 
 async def put(store: Store, begin_by: int, tenant: str, continuation: str = "") -> str:
     queued = replace(new_response(status="queued"), tenant=tenant)
-    await store.enqueue(queued, b"", [], deferral=Deferral(begin_by, continuation))
+    await store.write(jobs.enqueue, queued, b"", [], deferral=Deferral(begin_by, continuation))
     return queued.id
 
 
@@ -53,23 +55,27 @@ class Queue:
         queued = replace(new_response(status="queued"), tenant=self.chance.choice(TENANTS))
         self.kinds[queued.id] = kind or self.chance.choice(list(BEGIN_BY))
         self.waiting.add(queued.id)
-        await self.store.enqueue(queued, b"", [], deferral=Deferral(BEGIN_BY[self.kinds[queued.id]]))
+        await self.store.write(jobs.enqueue, queued, b"", [], deferral=Deferral(BEGIN_BY[self.kinds[queued.id]]))
 
     def waits(self, kind: str) -> bool:
         return any(self.kinds[one] == kind for one in self.waiting)
 
     async def running(self, worker: str) -> list[Job]:
-        found = [await self.store.find_job(tenant, one) for one in await self.store.owned(worker) for tenant in TENANTS]
+        found = [
+            await self.store.read(jobs.find_job, tenant, one)
+            for one in await self.store.read(jobs.owned, worker)
+            for tenant in TENANTS
+        ]
         return [job for job in found if job is not None]
 
     async def claim(self, worker: str) -> None:
         before = await self.running(worker)
         free = SLOTS - len(before)
-        job = await self.store.claim(worker, 1_000_000, None, Slots(free, free - KEPT_FREE))
+        job = await self.store.write(jobs.claim, worker, 1_000_000, None, Slots(free, free - KEPT_FREE))
         for one in WORKERS:
             for running in await self.running(one):
                 self.waiting.discard(running.response.id)
-        owned = await self.store.owned(worker)
+        owned = await self.store.read(jobs.owned, worker)
         self.waiting |= {one.response.id for one in before} - owned.keys()
         if job is None:
             assert not self.waits("soonest")
@@ -89,7 +95,7 @@ class Queue:
         running = await self.running(worker)
         if running:
             job = self.chance.choice(running)
-            await self.store.finish(job, replace(job.response, status="completed"))
+            await self.store.write(jobs.finish, job, replace(job.response, status="completed"))
 
     async def step(self) -> None:
         worker = self.chance.choice(WORKERS)
@@ -121,11 +127,11 @@ async def test_jobs_in_idle_slots_do_not_put_the_other_jobs_of_their_tenant_back
     held = [("a", LATER), ("a", LATER), ("b", 0)]
     for tenant, begin_by in held:
         await put(store, begin_by, tenant)
-        assert await store.claim("one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+        assert await store.write(jobs.claim, "one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
     for tenant in ("b", "a"):
         await put(store, 0, tenant)
 
-    claimed = [await store.claim("two", 1_000_000, None, Slots(SLOTS, SLOTS)) for _ in TENANTS]
+    claimed = [await store.write(jobs.claim, "two", 1_000_000, None, Slots(SLOTS, SLOTS)) for _ in TENANTS]
 
     assert [job.response.tenant for job in claimed if job] == ["a", "b"]
 
@@ -136,10 +142,10 @@ async def test_a_claim_looks_only_at_the_idle_slots_of_its_worker_and_tenant(tmp
     for worker in WORKERS:
         for tenant in TENANTS:
             await put(store, LATER, tenant)
-            assert await store.claim(worker, 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+            assert await store.write(jobs.claim, worker, 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
     await store.close()
     with closing(open_reader(tmp_path / "antiphon.db")) as connection:
-        rows = perform_alone(connection, lambda: ask("in_idle_slots", "one", "a", "key"))
+        rows = perform_alone(connection, act_of(ask, "in_idle_slots", "one", "a", "key"))
 
     assert [row[1:] for row in rows] == [(0, 1, 0), (1, 0, 0), (1, 1, 0)]  # the newest first
 
@@ -147,23 +153,23 @@ async def test_a_claim_looks_only_at_the_idle_slots_of_its_worker_and_tenant(tmp
 async def test_a_job_that_needs_a_slot_and_the_share_of_its_tenant_puts_back_one_job_for_each(store: Store) -> None:
     for tenant, worker in (("a", "two"), ("b", "one")):
         await put(store, LATER, tenant)
-        assert await store.claim(worker, 1, None, Slots(SLOTS, SLOTS)) is not None
+        assert await store.write(jobs.claim, worker, 1, None, Slots(SLOTS, SLOTS)) is not None
     needs = await put(store, 0, "a")
-    claimed = await store.claim("one", 1, None, Slots(0, 0))
+    claimed = await store.write(jobs.claim, "one", 1, None, Slots(0, 0))
 
     assert claimed is not None and claimed.response.id == needs
-    assert (await store.owned("one")).keys() == {needs}
-    assert not await store.owned("two")
+    assert (await store.read(jobs.owned, "one")).keys() == {needs}
+    assert not await store.read(jobs.owned, "two")
 
 
 async def test_jobs_that_were_lost_or_are_due_come_before_those_that_continue_a_recent_one(store: Store) -> None:
     async def claim(worker: str) -> tuple[str, int] | None:
-        job = await store.claim(worker, 1_000_000, None, Slots(SLOTS, SLOTS, SLOTS, {("a", "recent")}))
+        job = await store.write(jobs.claim, worker, 1_000_000, None, Slots(SLOTS, SLOTS, SLOTS, {("a", "recent")}))
         return job and (job.response.id, job.lost)
 
     lost = await put(store, 0, "a")
     assert await claim("lost") == (lost, 0)
-    assert await store.expire_worker("lost", 0)
+    assert await store.write(jobs.expire_worker, "lost", 0)
     soonest, due = await put(store, 0, "a", "recent"), await put(store, BEGIN_BY["due"], "a")
     idle = await put(store, LATER, "a", "recent")
     assert [await claim("other") for _ in range(4)] == [(lost, 1), (soonest, 0), (due, 0), (idle, 0)]
@@ -172,7 +178,7 @@ async def test_jobs_that_were_lost_or_are_due_come_before_those_that_continue_a_
 async def test_a_job_that_continues_one_of_its_own_tenant_comes_first_whatever_others_ran_there(store: Store) -> None:
     ids = [await put(store, 0, "a", continuation) for continuation in ("", "other", "recent")]
     slots = Slots(SLOTS, SLOTS, SLOTS, {("b", "other"), ("a", "recent")})
-    claimed = [await store.claim("one", 1_000_000, None, slots) for _ in ids]
+    claimed = [await store.write(jobs.claim, "one", 1_000_000, None, slots) for _ in ids]
 
     assert [job.response.id for job in claimed if job] == [ids[2], ids[0], ids[1]]
 
@@ -183,10 +189,10 @@ async def test_a_queue_is_filled_by_the_jobs_of_its_tenant_and_kind_that_wait_an
 ) -> None:
     async def queue() -> LockResult:
         queued = replace(new_response(status="queued"), tenant="a")
-        return await store.enqueue(queued, b"", [], most=1, deferral=Deferral(own))
+        return await store.write(jobs.enqueue, queued, b"", [], most=1, deferral=Deferral(own))
 
     await put(store, own, "a")
-    assert await store.claim("one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+    assert await store.write(jobs.claim, "one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
     await put(store, own, "b")
     await put(store, other, "a")
 
@@ -202,10 +208,10 @@ async def test_the_backlog_has_the_jobs_that_no_living_worker_runs_and_those_of_
             await put(store, begin_by, "a")
         waiting = Backlog(1, 0, deferred=2, overdue=1)
 
-        assert await store.backlog(600) == waiting
-        await store.heartbeat("one")
+        assert await store.read(jobs.backlog, 600) == waiting
+        await store.write(jobs.beat, "one")
         for _ in range(3):
-            assert await store.claim("one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
-        assert await store.backlog(600) == Backlog(0, 0)
-        assert await store.expire_worker("one", (await store.heartbeats())["one"])
-        assert await store.backlog(600) == waiting
+            assert await store.write(jobs.claim, "one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
+        assert await store.read(jobs.backlog, 600) == Backlog(0, 0)
+        assert await store.write(jobs.expire_worker, "one", (await store.read(jobs.beats))["one"])
+        assert await store.read(jobs.backlog, 600) == waiting

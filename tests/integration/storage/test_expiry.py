@@ -6,6 +6,7 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.answers import find_answer
 from antiphon.storage.contract import (
     Announcement,
     CompletionQuery,
@@ -21,15 +22,25 @@ from antiphon.storage.contract import (
     VectorStore,
     WebhookEndpoint,
 )
-from antiphon.storage.operations import vector_stores
+from antiphon.storage.operations import (
+    answers,
+    chat_completions,
+    files,
+    idempotency,
+    jobs,
+    pages,
+    responses,
+    vector_stores,
+    webhooks,
+)
 from antiphon.storage.operations.idempotency import KEPT
 from antiphon.storage.operations.step import FEW_BYTES, Operation
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sql_store.responses import KEPT_FAILURES
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.testing.store import containers
-from antiphon.testing.store.containers import new_container, written
-from antiphon.testing.store.files import AMPLE, new_file
+from tests.store import containers
+from tests.store.containers import new_container, written
+from tests.store.files import AMPLE, new_file
 
 END = 1_700_000_000
 EVENT = "response.completed"
@@ -92,7 +103,7 @@ async def is_on_the_page(store: Store) -> bool:
 
 
 async def is_in_the_history(store: Store) -> bool:
-    return await store.history("", "new") == [OLD, ENDS, NEW]
+    return await store.read(responses.history, "", "new") == [OLD, ENDS, NEW]
 
 
 async def is_measured(store: Store) -> bool:
@@ -104,7 +115,7 @@ async def is_counted(store: Store) -> bool:
 
 
 async def is_too_young_to_purge(store: Store) -> bool:
-    return (await store.purge_size(1)).expired == 0
+    return (await store.write(responses.purge_size, 1)).expired == 0
 
 
 async def has(found: Awaitable[object]) -> bool:
@@ -112,13 +123,13 @@ async def has(found: Awaitable[object]) -> bool:
 
 
 READS: Mapping[str, Callable[[Store], Awaitable[bool]]] = {
-    "a response": lambda store: has(store.load("", "ends")),
-    "its events": lambda store: has(store.tail("", "ends", -1)),
-    "its history": lambda store: has(store.history("", "ends")),
+    "a response": lambda store: has(store.read(responses.load, "", "ends")),
+    "its events": lambda store: has(store.read(jobs.tail, "", "ends", -1)),
+    "its history": lambda store: has(store.read(responses.history, "", "ends")),
     "its list": lambda store: has(store.input_page("", "ends", PageQuery(9))),
-    "its item": lambda store: has(store.find_item("", "msg_ends")),
-    "an answer": lambda store: has(store.find_answer("", b"key")),
-    "a key": lambda store: has(store.find_key("", "key")),
+    "its item": lambda store: has(store.read(responses.find_item, "", "msg_ends")),
+    "an answer": lambda store: has(find_answer(store, "", b"key")),
+    "a key": lambda store: has(store.read(idempotency.find, "", "key")),
     "the history of what follows": is_in_the_history,
     "the list of what follows": is_on_the_page,
     "the chain of what follows": is_measured,
@@ -130,8 +141,8 @@ READS: Mapping[str, Callable[[Store], Awaitable[bool]]] = {
 
 async def test_every_read_finds_it_until_the_second_before(store: Store, clock: Clock) -> None:
     clock.times = [END - KEPT]
-    await store.reserve("", "key", b"print", "resp_1", "w")
-    await store.keep_answer(StoredAnswer("", b"key", b"{}", END, END))
+    await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
+    await store.write(answers.keep, StoredAnswer("", b"key", b"{}", END, END))
     await save_chain(store)
     clock.times = [END - 1]
     assert [name for name, read in READS.items() if not await read(store)] == []
@@ -144,7 +155,7 @@ async def test_it_is_deleted_until_the_second_before(store: Store, clock: Clock,
     await save_chain(store)
     clock.times = [at]
 
-    assert await store.delete("", "ends") is is_there
+    assert await store.write(responses.delete, "", "ends") is is_there
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -167,51 +178,56 @@ async def test_no_history_waits_to_read_what_has_expired(
     await save_chain(store, StoredItem("msg_ends", b"x" * (FEW_BYTES + 1)))
     assert reads.take("another")
     with pytest.raises(StoreError, match=r"overloaded: too many large reads "):
-        await store.history("", name)
-    assert await store.history("", "old") == [OLD]
+        await store.read(responses.history, "", name)
+    assert await store.read(responses.history, "", "old") == [OLD]
     clock.times = [END]
 
-    assert await store.history("", name) is None
+    assert await store.read(responses.history, "", name) is None
 
 
 async def test_a_chat_completion_is_known_until_the_second_before(store: Store, clock: Clock) -> None:
     name = "chatcmpl-1"
-    await store.save_completion(StoredCompletion(name, b"{}", ("m", "m"), messages=[b"{}"], expires_at=END))
+    await store.write(
+        chat_completions.save, StoredCompletion(name, b"{}", ("m", "m"), messages=[b"{}"], expires_at=END)
+    )
     known = []
     for now in (END - 1, END):
         clock.times = [now]
-        page = await store.completion_page("", CompletionQuery(1, metadata={}))
-        found = [await store.load_completion("", name), await store.completion_messages("", name, PageQuery(1))]
-        changed = await store.update_completion("", name, b"{}")
-        behind = await store.completion_page("", CompletionQuery(1, name))
+        page = await store.read(chat_completions.page, "", CompletionQuery(1, metadata={}))
+        found = [
+            await store.read(chat_completions.load, "", name),
+            await store.read(pages.completion_messages, "", name, PageQuery(1)),
+        ]
+        changed = await store.write(chat_completions.update, "", name, b"{}")
+        behind = await store.read(chat_completions.page, "", CompletionQuery(1, name))
         known.append([*map(bool, found), bool(changed), bool(page.completions), not behind.is_unknown])
 
     assert known == [[True] * 5, [False] * 5]
-    assert not await store.delete_completion("", name)
+    assert not await store.write(chat_completions.delete, "", name)
 
 
 async def test_a_key_is_reserved_until_the_second_before_and_free_from_its_second_on(
     store: Store, clock: Clock
 ) -> None:
     clock.times = [END]
-    await store.reserve("", "key", b"print", "resp_1", "w")
+    await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     found = []
     for name, at in (("resp_2", END + KEPT - 1), ("resp_3", END + KEPT), ("resp_4", END + KEPT)):
         clock.times = [at]
-        found.append((await store.reserve("", "key", b"print", name, "w")).response_id)
+        found.append((await store.write(idempotency.reserve, "", "key", b"print", name, "w")).response_id)
 
     assert found == ["resp_1", "resp_3", "resp_3"]
 
 
 async def give_up_a_delivery(store: Store) -> None:
-    await store.put_endpoint(WebhookEndpoint("we_1", "", "n", "https://a.b", [EVENT], 1, 1, "whsec_x"))
+    await store.write(webhooks.put, WebhookEndpoint("we_1", "", "n", "https://a.b", [EVENT], 1, 1, "whsec_x"))
     queued = response("queued", None, OLD)
-    await store.enqueue(queued, b"", [])
-    job = await store.find_job("", "queued")
+    await store.write(jobs.enqueue, queued, b"", [])
+    job = await store.read(jobs.find_job, "", "queued")
     assert job is not None
-    await store.finish(job, queued, announcement=Announcement("evt_1", EVENT, 1, b"{}"))
-    (delivery,) = await store.due(1)
-    await store.postpone(delivery.id, None, "it answered with status 500")
+    await store.write(jobs.finish, job, queued, announcement=Announcement("evt_1", EVENT, 1, b"{}"))
+    (delivery,) = await store.write(webhooks.due, 1)
+    await store.write(webhooks.postpone, delivery.id, None, "it answered with status 500")
 
 
 @pytest.mark.parametrize(
@@ -221,9 +237,9 @@ async def give_up_a_delivery(store: Store) -> None:
 async def test_a_purge_takes_it_from_its_second_on(store: Store, clock: Clock, table: str, age: int) -> None:
     clock.times = [END]
     await save_chain(store)
-    await store.keep_answer(StoredAnswer("", b"key", b"{}", END, END))
-    await store.save_completion(StoredCompletion("chatcmpl-1", b"{}", ("m", "m"), expires_at=END))
-    await store.reserve("", "key", b"print", "resp_1", "w")
+    await store.write(answers.keep, StoredAnswer("", b"key", b"{}", END, END))
+    await store.write(chat_completions.save, StoredCompletion("chatcmpl-1", b"{}", ("m", "m"), expires_at=END))
+    await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     await give_up_a_delivery(store)
     for at, count in ((END + age - 1, 0), (END + age, 1)):
         clock.times = [at]
@@ -235,8 +251,8 @@ async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_sto
     store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = new_file("t", expires_at=END)
-    await store.begin_blob("t", file.blob, 3600)
-    await store.put_file(file, AMPLE)
+    await store.write(files.begin, "t", file.blob, 3600)
+    await store.write(files.put, file, AMPLE)
     await store.create_vector_store(VectorStore("vs_1", "t", END - 1), [NewStoreFile(file.id)])
 
     def too_early(now: int, limit: int) -> Operation[int]:
@@ -249,7 +265,7 @@ async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_sto
     monkeypatch.undo()
     assert (await store.purge())["files"] == 1
     assert await store.find_store_file("t", "vs_1", file.id) is None
-    assert (await store.file_use("t")).files == 0
+    assert (await store.read(files.use, "t")).files == 0
 
 
 async def test_a_container_runs_until_the_second_before_and_its_row_ends_with_the_retention(

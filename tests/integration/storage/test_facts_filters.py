@@ -22,9 +22,11 @@ from antiphon.protocol.response_filters import (
 )
 from antiphon.storage.contract import ApiKey, Facts, FactsQuery, FiguresQuery, Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys, facts_page, figures
+from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.records.facts import FLAGS, pair_of
 from antiphon.stored.console import matching
-from antiphon.testing.store.facts import new_facts
+from tests.store.facts import new_facts
 from tests.support.chance import examples
 
 OPERATORS: dict[str, Callable[[int, int], bool]] = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq}
@@ -140,7 +142,7 @@ def found_by(filters: Filters, facts: Sequence[Facts]) -> list[str]:
 async def all_pages(store: Store, tenant: str, query: FactsQuery) -> list[str]:
     found: list[str] = []
     while True:
-        page = await store.list_facts(tenant, query)
+        page = await store.read(facts_page.page, tenant, query)
         found += [one.id for one in page.facts]
         after = page.read_to or (page.facts[-1].id if page.has_more else None)
         assert len(page.facts) <= query.limit and bool(after) >= page.has_more
@@ -163,7 +165,7 @@ async def test_a_list_finds_what_a_look_at_all_rows_finds(
         fields["ended"] = None if took is None else fields["began"] + took  # type: ignore[operator]
         fields["previous_response_id"] = "" if parent is None else f"{run}{parent}"
         facts.append(new_facts(f"{run}{number}", tenant, **fields))
-    await store.put_facts(facts)
+    await store.write(stored_facts.put_new, facts)
     for one in filters:
         named = [Chain(run + each.response_id) if isinstance(each, Chain) else each for each in one.conditions]
         wanted = replace(one, conditions=named)
@@ -177,22 +179,22 @@ async def test_a_list_finds_what_a_look_at_all_rows_finds(
 async def test_a_key_is_found_by_its_name(store: Store) -> None:
     tenant = new_id("tenant")
     key = ApiKey(new_id("key"), tenant, "build", new_id("d").encode(), "…abcd", 1)
-    await store.put_api_key(key)
+    await store.write(api_keys.put, key)
     mine, other = new_facts(tenant=tenant, key_id=key.id), new_facts(tenant=tenant, key_id="key_other")
-    await store.put_facts([mine, other])
+    await store.write(stored_facts.put_new, [mine, other])
     for line, expected in (("key:build", [mine.id]), (f"key:{other.key_id}", [other.id]), ("key:none", [])):
-        page = await store.list_facts(tenant, FactsQuery(9, filters=parse_filters(line, 0)))
+        page = await store.read(facts_page.page, tenant, FactsQuery(9, filters=parse_filters(line, 0)))
         assert [one.id for one in page.facts] == expected
 
 
 async def test_a_list_says_how_far_it_read(store: Store) -> None:
     tenant = new_id("tenant")
     facts = [new_facts(tenant=tenant, began=began, backend="b" if began == 1 else "a") for began in range(1, 11)]
-    await store.put_facts(facts)
+    await store.write(stored_facts.put_new, facts)
     wanted = parse_filters("backend:b", 0)
-    first = await store.list_facts(tenant, FactsQuery(9, filters=wanted, most_read=6))
+    first = await store.read(facts_page.page, tenant, FactsQuery(9, filters=wanted, most_read=6))
     assert (first.facts, first.has_more, first.read_to) == ([], False, facts[4].id)
-    rest = await store.list_facts(tenant, FactsQuery(9, first.read_to, filters=wanted, most_read=6))
+    rest = await store.read(facts_page.page, tenant, FactsQuery(9, first.read_to, filters=wanted, most_read=6))
     assert ([one.id for one in rest.facts], rest.read_to) == ([facts[0].id], "")
 
 
@@ -202,13 +204,15 @@ async def test_a_list_says_how_far_it_read(store: Store) -> None:
 async def test_a_list_with_many_comparisons_reads_fewer_rows(store: Store, line: str) -> None:
     tenant = new_id("tenant")
     made = [new_facts(tenant=tenant, began=number, ended=number) for number in range(20, 0, -1)]
-    await store.put_facts(made)
-    found = await store.list_facts(tenant, FactsQuery(9, filters=parse_filters(line, 0), most_read=16))
+    await store.write(stored_facts.put_new, made)
+    found = await store.read(facts_page.page, tenant, FactsQuery(9, filters=parse_filters(line, 0), most_read=16))
     assert (found.facts, found.read_to) == ([], made[7].id)
 
 
 async def test_figures_with_many_comparisons_are_complete_since_later(store: Store) -> None:
     tenant = new_id("tenant")
-    await store.put_facts([new_facts(tenant=tenant, began=n * 1000, ended=n * 1000) for n in range(1, 21)])
+    await store.write(
+        stored_facts.put_new, [new_facts(tenant=tenant, began=n * 1000, ended=n * 1000) for n in range(1, 21)]
+    )
     query = FiguresQuery(0, 60, 60, filters=parse_filters("a b c d e f g h", 0), most_read=16)
-    assert (await store.figures(tenant, query)).partial_since == 13
+    assert (await store.read(figures.figures, tenant, query)).partial_since == 13

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from antiphon.storage.act import Act
 from antiphon.storage.contract import ChainExtent, PageQuery
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import responses
 from antiphon.storage.operations.pages import BLOCK
 from antiphon.storage.operations.step import Operation, Query, QueryInSlices, Rows
-from antiphon.storage.sql_store import MakeAct, SqlStore
-from antiphon.testing.store.making import T, chain_of, new_items, new_response
+from antiphon.storage.sql_store import SqlStore
+from tests.store.making import T, chain_of, new_items, new_response
 
 
 @pytest.fixture
@@ -27,14 +29,13 @@ async def store(store_url: str) -> AsyncIterator[SqlStore]:
 def asked(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows each statement returned."""
     asked: list[int] = []
-    read = store._read
+    read = store._perform_read
 
-    def counted(make: MakeAct[Any]) -> Operation[Any]:
-        act: Any = make()
+    def counted(operation: Operation[Any]) -> Operation[Any]:
         rows: Rows | None = None
         try:
             while True:
-                step = act.send(rows)
+                step = operation.send(rows)
                 if isinstance(step, QueryInSlices):
                     asked.append(0)
                     rows = yield QueryInSlices(step.query, step.values, partial(take, step))
@@ -48,7 +49,10 @@ def asked(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         asked[-1] += len(part)
         step.take(part)
 
-    monkeypatch.setattr(store, "_read", lambda make, tenant=None: read(lambda: counted(make), tenant))
+    def counting(act: Act[Any], tenant: str | None) -> Any:
+        return read(Act(lambda: counted(act.operation(*act.args, **act.kwargs)), store.clock), tenant)
+
+    monkeypatch.setattr(store, "_perform_read", counting)
     return asked
 
 
@@ -57,7 +61,7 @@ async def test_a_history_is_one_statement_and_as_many_rows_as_its_items(store: S
     await asyncio.gather(*(store.save(response) for response in chain))
     for turns in (1, 10, 100):
         asked.clear()
-        items = await store.history(T, chain[turns - 1].id, ChainExtent(turns, False, 3 * turns, 100))
+        items = await store.read(responses.history, T, chain[turns - 1].id, ChainExtent(turns, False, 3 * turns, 100))
 
         assert items is not None
         assert asked == [len(items)]

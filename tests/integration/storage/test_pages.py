@@ -7,8 +7,9 @@ import pytest
 from antiphon.ids import new_id
 from antiphon.storage.contract import ItemPage, PageQuery, StoredConversation, StoredItem
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import pages
-from antiphon.testing.store.making import T, new_response
+from antiphon.storage.operations import conversations, pages
+from antiphon.storage.operations import pages as stored_pages
+from tests.store.making import T, new_response
 
 ITEMS = [StoredItem(f"msg_{size}", b"x" * size, "y") for size in (1, 2, 3, 4, 5)]
 WEIGHTS = {item.id: size + 1 for size, item in enumerate(ITEMS, 1)}
@@ -34,11 +35,11 @@ async def test_a_page_ends_with_the_last_item_that_fits(is_large: bool, monkeypa
     for other in (new_response(ITEMS[::-1]), response, new_response(ITEMS[::-1])):
         await store.save(other)
     for one, items in ((new_id("conv"), ITEMS[::-1]), (conversation.id, ITEMS), (new_id("conv"), ITEMS[::-1])):
-        await store.create_conversation(StoredConversation(one, 1000, b"{}", T), items)
+        await store.write(conversations.create, StoredConversation(one, 1000, b"{}", T), items)
     ids = (None, "msg_1", "msg_3", "msg_4")
     for after, before, is_down, room in product(ids, ids, (False, True), (5, 100) if is_large else (100,)):
         query = PageQuery(3, after, before, is_down, room)
         right = expected(query, is_large)
         assert await store.input_page(T, response.id, query) == right, query
-        assert await store.conversation_page(T, conversation.id, query) == right, query
+        assert await store.read(stored_pages.conversation_page, T, conversation.id, query) == right, query
     await store.close()

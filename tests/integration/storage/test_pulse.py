@@ -11,6 +11,7 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import idempotency, jobs
 from antiphon.storage.postgres import link
 from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.sql import QUERIES
@@ -23,20 +24,20 @@ from tests.support.postgres import Postgres
 
 async def test_it_beats_without_the_event_loop(store_url: str) -> None:
     store = await open_store(store_url)
-    await store.reserve("", "key", b"print", "resp_1", "w")
+    await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     pulse = store.pulse("w")
     assert pulse is not None
     thread = threading.Thread(target=lambda: [pulse.beat(), pulse.beat(), pulse.close()])
     thread.start()
     thread.join()  # the loop stands still meanwhile
-    assert await store.heartbeats() == {"w": 2}
-    await store.heartbeat("w")
-    assert await store.heartbeats() == {"w": 3}
-    assert await store.expire_worker("w", 3)
+    assert await store.read(jobs.beats) == {"w": 2}
+    await store.write(jobs.beat, "w")
+    assert await store.read(jobs.beats) == {"w": 3}
+    assert await store.write(jobs.expire_worker, "w", 3)
     again = store.pulse("w")
     assert again is not None
     await asyncio.to_thread(lambda: [again.beat(), again.close()])
-    assert await store.heartbeats() == {"w": 4}
+    assert await store.read(jobs.beats) == {"w": 4}
     await store.close()
 
 
@@ -48,7 +49,7 @@ async def test_a_store_in_memory_needs_none() -> None:
 
 async def test_it_finds_the_moment_between_the_commits_of_a_busy_writer(tmp_path: Path) -> None:
     store = SqliteStore.open(f"sqlite://{tmp_path}/a.db")
-    await store.reserve("", "key", b"print", "resp_1", "w")
+    await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     pulse, is_over = store.pulse("w"), threading.Event()
     assert pulse is not None
 
@@ -71,7 +72,7 @@ async def test_it_finds_the_moment_between_the_commits_of_a_busy_writer(tmp_path
     is_over.set()
     await busy
     await asyncio.gather(*writes)
-    assert await store.heartbeats() == {"w": 3}
+    assert await store.read(jobs.beats) == {"w": 3}
     await asyncio.to_thread(pulse.close)
     await store.close()
 
@@ -127,7 +128,7 @@ async def test_a_process_that_is_stopped_in_the_middle_of_a_beat_can_be_declared
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = await open_store(await postgres.database())
-    await store.reserve("", "key", b"print", "resp_1", "w")
+    await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     monkeypatch.setattr(link, "STATEMENT_TIMEOUT", 1.0)
     pulse = store.pulse("w")
     assert isinstance(pulse, PostgresPulse)
@@ -142,14 +143,14 @@ async def test_a_process_that_is_stopped_in_the_middle_of_a_beat_can_be_declared
     await asyncio.to_thread(stop_in_the_middle)
     monkeypatch.undo()
 
-    assert await store.expire_worker("w", 1)
+    assert await store.write(jobs.expire_worker, "w", 1)
     await asyncio.to_thread(pulse.close)
     await store.close()
 
 
 async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> None:
     store = await open_store(await postgres.database())
-    await store.reserve("", "key", b"print", "resp_1", "w")
+    await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     pulse = store.pulse("w")
     assert pulse is not None
     await asyncio.to_thread(pulse.beat)
@@ -158,6 +159,6 @@ async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> No
     with pytest.raises(StoreError):
         await asyncio.to_thread(pulse.beat)
     await asyncio.to_thread(pulse.beat)
-    assert await store.heartbeats() == {"w": 2}
+    assert await store.read(jobs.beats) == {"w": 2}
     await asyncio.to_thread(pulse.close)
     await store.close()

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from antiphon.ids import new_id
 from antiphon.storage.contract import Facts, FiguresQuery, Store
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import figures
+from antiphon.storage.operations import facts, figures
+from antiphon.storage.operations import figures as stored_figures
 from antiphon.storage.records.facts import LATE, SUMMED
 from antiphon.storage.records.figures import BOUNDS, LONGEST, Figures, bucket_of, quantile, total_of
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.testing.store.facts import new_facts
+from tests.store.facts import new_facts
 from tests.support.chance import examples
 from tests.support.stores import opened
 
@@ -52,18 +53,18 @@ def ended(tenant: str, at: float, took: int = 40, **fields: object) -> Facts:
 
 
 async def total(store: Store, tenant: str | None) -> Figures:
-    found = await store.figures(tenant, FiguresQuery(START - 3600, START + 90_000, 60))
+    found = await store.read(stored_figures.figures, tenant, FiguresQuery(START - 3600, START + 90_000, 60))
     return total_of(list(found.spans.values()))
 
 
 async def sum_all(store: Store) -> None:
-    while await store.sum_up():
+    while await store.write(stored_figures.sum_up):
         pass
 
 
 async def test_figures_outlive_the_facts_that_they_were_made_of(store: Store, clock: Clock) -> None:
     tenant = new_id("tenant")
-    await store.put_facts([ended(tenant, at, cost=2) for at in (0, 1, 61, 62)])
+    await store.write(facts.put_new, [ended(tenant, at, cost=2) for at in (0, 1, 61, 62)])
     await sum_all(store)
     clock.now += 30
     await sum_all(store)  # too early
@@ -79,11 +80,11 @@ async def test_figures_outlive_the_facts_that_they_were_made_of(store: Store, cl
 async def test_a_response_that_ends_after_its_minute_was_summed_counts_once(store: Store, clock: Clock) -> None:
     tenant = new_id("tenant")
     running = new_facts(tenant=tenant, began=START * 1000, status="in_progress")
-    await store.put_facts([running, ended(tenant, 1)])
+    await store.write(facts.put_new, [running, ended(tenant, 1)])
     clock.now += 3 * figures.BEHIND
     await sum_all(store)
     assert (await total(store, tenant)).responses == 1
-    await store.put_facts([ended(tenant, 0, took=LATE, flags=SUMMED)])
+    await store.write(facts.put_new, [ended(tenant, 0, took=LATE, flags=SUMMED)])
     await sum_all(store)
     assert (await total(store, tenant)).responses == 2
 
@@ -92,7 +93,7 @@ async def test_facts_that_waited_for_the_store_are_summed_when_they_come(store: 
     tenant = new_id("tenant")
     clock.now += 3 * figures.BEHIND
     await sum_all(store)
-    await store.put_facts([ended(tenant, 0)])
+    await store.write(facts.put_new, [ended(tenant, 0)])
     assert (await total(store, tenant)).responses == 1
 
 
@@ -101,9 +102,9 @@ async def test_many_responses_are_summed_a_part_at_a_time(
 ) -> None:
     monkeypatch.setattr(figures, "AT_ONCE", 3)
     tenant = new_id("tenant")
-    await store.put_facts([ended(tenant, at) for at in range(10)])
+    await store.write(facts.put_new, [ended(tenant, at) for at in range(10)])
     clock.now += 3 * figures.BEHIND
-    assert await store.sum_up()
+    assert await store.write(stored_figures.sum_up)
     assert (await total(store, tenant)).responses == 10
     await sum_all(store)
     assert (await total(store, tenant)).responses == 10
@@ -111,25 +112,26 @@ async def test_many_responses_are_summed_a_part_at_a_time(
 
 async def test_sums_of_minutes_last_a_week_and_those_of_hours_longer(store: Store, clock: Clock) -> None:
     tenant = new_id("tenant")
-    await store.put_facts([ended(tenant, 0)])
+    await store.write(facts.put_new, [ended(tenant, 0)])
     clock.now += 8 * 86_400
     await sum_all(store)
     assert {name: count for name, count in (await store.purge(retention=1)).items() if count} == {
         "facts": 1,
         "minutes": 2,
     }
-    long = await store.figures(tenant, FiguresQuery(START - 86_400, START + 86_400, 3600))
+    long = await store.read(stored_figures.figures, tenant, FiguresQuery(START - 86_400, START + 86_400, 3600))
     assert [one.responses for one in long.spans.values()] == [1]
 
 
 async def test_figures_of_a_month_are_the_same_from_sums_of_hours_and_of_four_hours(store: Store, clock: Clock) -> None:
     tenant, chance = new_id("tenant"), random.Random(1)
-    await store.put_facts([ended(tenant, at, took=at % 900) for at in chance.sample(range(20 * 86_400), 60)])
+    await store.write(facts.put_new, [ended(tenant, at, took=at % 900) for at in chance.sample(range(20 * 86_400), 60)])
     clock.now += 20 * 86_400 + 7_000
     await sum_all(store)
     for since, until in ((START - 1, START + 20 * 86_400), (START + 40_000, START + 19 * 86_400 + 1)):
         by_hour, by_four = [
-            await store.figures(tenant, FiguresQuery(since, until, step, "model")) for step in (7_200, 28_800)
+            await store.read(stored_figures.figures, tenant, FiguresQuery(since, until, step, "model"))
+            for step in (7_200, 28_800)
         ]
         joined: dict[int, list[Figures]] = {}
         for time, one in by_hour.spans.items():
@@ -140,12 +142,12 @@ async def test_figures_of_a_month_are_the_same_from_sums_of_hours_and_of_four_ho
 
 async def test_sums_of_all_lengths_are_removed_when_they_are_old(store: Store, clock: Clock) -> None:
     tenant = new_id("tenant")
-    await store.put_facts([ended(tenant, 0)])
+    await store.write(facts.put_new, [ended(tenant, 0)])
     clock.now += 401 * 86_400
     await sum_all(store)
     await store.purge(retention=1)
     for span, step in ((86_400, 3_600), (864_000, 14_400)):
-        found = await store.figures(tenant, FiguresQuery(START - span, START + span, step))
+        found = await store.read(stored_figures.figures, tenant, FiguresQuery(START - span, START + span, step))
         assert not found.spans
 
 
@@ -187,8 +189,8 @@ async def test_late_responses_that_come_in_any_order_from_several_servers_are_co
     for number, batch in enumerate(late):
         random.Random(number).shuffle(batch)
     servers = [store, *others] * 2
-    await asyncio.gather(*[server.put_facts(batch) for server, batch in zip(servers, late, strict=True)])
-    found = await store.figures(tenant, FiguresQuery(START - 3600, START + 3600, 60))
+    await asyncio.gather(*[server.write(facts.put_new, batch) for server, batch in zip(servers, late, strict=True)])
+    found = await store.read(stored_figures.figures, tenant, FiguresQuery(START - 3600, START + 3600, 60))
     assert total_of(list(found.spans.values())).responses == 8 * 40
     for other in others:
         await other.close()

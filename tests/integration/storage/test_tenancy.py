@@ -9,6 +9,7 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.answers import find_answer
 from antiphon.storage.contract import (
     NOTHING_RESERVED,
     LockResult,
@@ -19,8 +20,9 @@ from antiphon.storage.contract import (
     StoredItem,
 )
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import answers, conversations, jobs, responses
 from antiphon.storage.operations.step import FEW_BYTES
-from antiphon.testing.store.making import T, new_response
+from tests.store.making import T, new_response
 
 OTHER = T + "2"
 
@@ -34,21 +36,21 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 
 async def test_the_job_of_another_tenant_is_not_found(store: Store) -> None:
     queued = new_response(status="queued")
-    assert await store.enqueue(queued, b"{}", (), None, NOTHING_RESERVED) is LockResult.DONE
+    assert await store.write(jobs.enqueue, queued, b"{}", (), None, NOTHING_RESERVED) is LockResult.DONE
 
-    assert await store.find_job(OTHER, queued.id) is None
-    assert await store.find_job(T, queued.id) is not None
+    assert await store.read(jobs.find_job, OTHER, queued.id) is None
+    assert await store.read(jobs.find_job, T, queued.id) is not None
 
 
 async def test_the_use_of_an_answer_does_not_keep_that_of_another_tenant(store: Store) -> None:
     until = int(time.time()) + 60
     for tenant, used_at in ((T, 2), (OTHER, 1)):
-        await store.keep_answer(StoredAnswer(tenant, b"key", bytes(1000), used_at, until))
-    await store.find_answer(OTHER, b"key")
-    await store.trim_answers(await store.answers_size() - 1)
+        await store.write(answers.keep, StoredAnswer(tenant, b"key", bytes(1000), used_at, until))
+    await find_answer(store, OTHER, b"key")
+    await store.trim_answers(await store.read(answers.size) - 1)
 
-    assert await store.find_answer(T, b"key") is None
-    assert await store.find_answer(OTHER, b"key") is not None
+    assert await find_answer(store, T, b"key") is None
+    assert await find_answer(store, OTHER, b"key") is not None
 
 
 async def test_a_known_chain_is_not_followed_by_a_response_of_another_tenant(store: Store) -> None:
@@ -84,17 +86,17 @@ async def test_no_history_waits_to_read_what_another_tenant_has(store_url: str) 
     assert reads.take("somebody")
     for response in (large, mine):
         with pytest.raises(StoreError, match="too many large reads are waiting"):
-            await store.history(T, response.id)
+            await store.read(responses.history, T, response.id)
     for response in (large, theirs):
-        assert await store.history(OTHER, response.id) is None
+        assert await store.read(responses.history, OTHER, response.id) is None
     await store.close()
 
 
 async def test_an_item_is_found_in_its_own_conversation_only(store: Store) -> None:
     mine, another = (StoredConversation(new_id("conv"), 1, b"{}", T) for _ in range(2))
     item = StoredItem(new_id("msg"), b"{}")
-    await store.create_conversation(mine, [item])
-    await store.create_conversation(another, [])
+    await store.write(conversations.create, mine, [item])
+    await store.write(conversations.create, another, [])
 
-    assert await store.conversation_item(T, another.id, item.id) is None
-    assert await store.conversation_item(T, mine.id, item.id) is not None
+    assert await store.read(conversations.item, T, another.id, item.id) is None
+    assert await store.read(conversations.item, T, mine.id, item.id) is not None

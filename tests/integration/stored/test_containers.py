@@ -12,6 +12,7 @@ from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
 from antiphon.storage.contract import ContainerQuota, Store, StoredContainer
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import sizes
 from antiphon.stored.container_objects import ContainerLimits
 from antiphon.stored.containers import Containers
 from antiphon.stored.file_limits import FileLimits
@@ -58,7 +59,7 @@ async def test_a_file_for_a_container_that_is_deleted_meanwhile_leaves_nothing(
     await files.drop("t", written.blob)
     assert (
         await store.blob_part(written.blob, 0),
-        await store.stored_bytes("t"),
+        await store.read(sizes.stored_bytes, "t"),
     ) == (
         None,
         0,

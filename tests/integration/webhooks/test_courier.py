@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.abc import MetaPathFinder
 from typing import Any
 
@@ -16,9 +17,11 @@ from antiphon.errors import ClientError, StoreError
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Announcement, Delivery, Store, StoredResponse, WebhookEndpoint
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import jobs, webhooks
 from antiphon.webhooks import courier as couriers
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints
+from tests.support.changed_stores import replace_operation
 from tests.support.hanging import Hanging, hanging
 from tests.support.receiver import Receiver, receiving
 from tests.support.waiting import eventually, until
@@ -42,10 +45,12 @@ async def end(store: Store, tenant: str) -> None:
     """End a background response of a tenant, which its endpoints are told."""
     response_id = ids.new_id("resp")
     queued = StoredResponse(response_id, 1, "queued", None, b"{}", tenant=tenant)
-    await store.enqueue(queued, b"", [])
-    job = await store.find_job(tenant, response_id)
+    await store.write(jobs.enqueue, queued, b"", [])
+    job = await store.read(jobs.find_job, tenant, response_id)
     assert job is not None
-    await store.finish(job, queued, announcement=Announcement(ids.new_id("evt"), EVENT, int(ids.now()), b"{}"))
+    await store.write(
+        jobs.finish, job, queued, announcement=Announcement(ids.new_id("evt"), EVENT, int(ids.now()), b"{}")
+    )
 
 
 @asynccontextmanager
@@ -95,11 +100,11 @@ async def test_the_http_client_is_imported_beside_the_event_loop(monkeypatch: py
 async def test_an_attempt_begins_while_others_hang(store_url: str) -> None:
     store = await open_store(store_url)
     async with hanging() as silent, receiving() as receiver, running(store):
-        await store.put_endpoint(endpoint(silent.url))
+        await store.write(webhooks.put, endpoint(silent.url))
         for _ in range(5):
             await end(store, "a")
         await silent.wait_for(5)
-        await store.put_endpoint(endpoint(receiver.url))
+        await store.write(webhooks.put, endpoint(receiver.url))
         await end(store, "a")
         await receiver.wait_for(1)
 
@@ -110,7 +115,7 @@ async def test_a_tenant_whose_deliveries_fill_its_share_leaves_room_for_another(
         await fill(store, silent, 20)
         await silent.wait_for(6)
         assert turns.waiting
-        await store.put_endpoint(endpoint(receiver.url, "b"))
+        await store.write(webhooks.put, endpoint(receiver.url, "b"))
         await end(store, "b")
         await receiver.wait_for(1)
         assert silent.asked < 20
@@ -122,9 +127,9 @@ async def test_a_delivery_that_waits_for_its_turn_is_claimed_by_nobody() -> None
         await fill(store, silent, 3)
         await silent.wait_for(1)
         await until(lambda: turns.waiting >= 2)
-        waiting = [one for one in await store.deliveries() if not one.attempts]
+        waiting = [one for one in await store.read(webhooks.deliveries) if not one.attempts]
         assert len(waiting) == 2
-        assert {one.id for one in await store.due(10)} == {one.id for one in waiting}
+        assert {one.id for one in await store.write(webhooks.due, 10)} == {one.id for one in waiting}
 
 
 async def test_more_deliveries_than_one_look_finds_are_all_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,16 +155,17 @@ async def test_an_attempt_that_never_ends_is_over_before_another_process_repeats
     assert couriers.LONGEST_ATTEMPT < couriers.HOLD
 
 
-async def test_a_store_that_fails_meanwhile_ends_no_courier(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_store_that_fails_meanwhile_ends_no_courier() -> None:
     store = await open_store("sqlite://")
-    claim, failing = store.claim_delivery, [True]
+    failing = [True]
 
     async def fail_once(delivery_id: str, hold: int) -> Delivery | None:
         if failing.pop() if failing else False:
             raise StoreError("the disk is full")
-        return await claim(delivery_id, hold)
+        claimed: Delivery | None = await claim(delivery_id, hold)
+        return claimed
 
-    monkeypatch.setattr(store, "claim_delivery", fail_once)
+    claim = replace_operation(store, webhooks.claim, fail_once)
     async with receiving() as receiver, running(store):
         await fill(store, receiver, 1)
         await receiver.wait_for(1)
@@ -169,10 +175,10 @@ async def test_a_store_that_fails_meanwhile_ends_no_courier(monkeypatch: pytest.
 async def test_a_test_takes_its_tenants_turn() -> None:
     store, turns = await open_store("sqlite://"), FairScheduler(1, 0)
     async with hanging() as silent, running(store, turns=turns) as one:
-        await store.put_endpoint(endpoint(silent.url))
+        await store.write(webhooks.put, endpoint(silent.url))
         reach = webhook_reach(allows_private=True)
         endpoints = Endpoints(store, one, ids.new_id, ids.now, reach)
-        (mine,) = await store.endpoints("a")
+        (mine,) = await store.read(webhooks.endpoints, "a")
         first = asyncio.create_task(endpoints.test("a", mine.id, EVENT))
         await silent.wait_for(1)
         with pytest.raises(ClientError) as caught:
@@ -185,11 +191,13 @@ async def test_a_test_takes_its_tenants_turn() -> None:
 
 async def fill(store: Store, to: Hanging | Receiver, count: int) -> None:
     """Have so many deliveries due for tenant A."""
-    await store.put_endpoint(endpoint(to.url))
+    await store.write(webhooks.put, endpoint(to.url))
     for _ in range(count):
         await end(store, "a")
 
 
 async def postponed(store: Store) -> list[Delivery]:
     """The deliveries once one of them was tried in vain."""
-    return await eventually(store.deliveries, lambda found: any(one.last_error for one in found))
+    return await eventually(
+        partial(store.read, webhooks.deliveries), lambda found: any(one.last_error for one in found)
+    )

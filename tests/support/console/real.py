@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from antiphon.storage.contract import ApiKey, Role
+from antiphon.storage.operations import api_keys
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.later import FileSearchLater
 from antiphon.tools.registry import Toolset
@@ -35,7 +36,7 @@ class RealConsole(Visitor):
         store = self.served.engine.store
         key, stored = await issued(store, tenant, role=role)
         stored = replace(stored, name=name)
-        await store.put_api_key(stored)
+        await store.write(api_keys.put, stored)
         self.served.engine.api_keys.forget()
         return key, stored
 

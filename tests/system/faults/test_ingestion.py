@@ -11,6 +11,7 @@ import pytest
 
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import jobs
 from tests.support.ports import free_port
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import thinking
@@ -40,7 +41,7 @@ async def uploaded(http: aiohttp.ClientSession, node: Node, text: str, name: str
 async def claimed(store: Store) -> None:
     """Wait until some worker has the file."""
     async with asyncio.timeout(PATIENCE):
-        while not await store.heartbeats():
+        while not await store.read(jobs.beats):
             await asyncio.sleep(0.01)
 
 

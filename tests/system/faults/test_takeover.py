@@ -13,6 +13,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
+from antiphon.storage.operations import jobs
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.ports import free_port
@@ -116,8 +117,8 @@ async def test_a_job_that_kills_its_workers_fails_after_three(
     stateful.engine.accepts_work = True
     _, made = await stateful.post("/responses", json={"model": "m", "input": "q", "background": True, "stream": False})
     for number in range(3):
-        assert await store.claim(f"w{number}", 10) is not None
-        assert await store.expire_worker(f"w{number}", 0)
+        assert await store.write(jobs.claim, f"w{number}", 10) is not None
+        assert await store.write(jobs.expire_worker, f"w{number}", 0)
     stateful.house.start()
     while (response := (await stateful.get(f"/responses/{made['id']}"))[1])["status"] != "failed":
         await asyncio.sleep(0.01)

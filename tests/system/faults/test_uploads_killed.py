@@ -12,6 +12,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from antiphon.ids import now
+from antiphon.storage.operations import files
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.stored.files import HOLD
 from tests.support.command import serving
@@ -66,10 +67,10 @@ async def test_a_killed_server_leaves_no_half_file_and_keeps_whole_ones(tmp_path
         assert (await sdk.files.content(done.file.id)).content == b"partmore"
         await server.stop(signal.SIGTERM)
     store = SqliteStore.open(f"sqlite://{path}", now=lambda: now() + HOLD + 60)
-    stale = await store.claim_stale_blobs(10)
+    stale = await store.write(files.claim_stale, 10)
     assert len(stale) == 1, "the half file is not known as stale"
     await store.delete_blob_parts(stale[0])
-    await store.forget_blobs(stale)
+    await store.write(files.forget, stale)
     assert (await store.inspect())["files"] == 2
     assert parts_in(second) == 5 + 1
     await store.close()

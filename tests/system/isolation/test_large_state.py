@@ -13,6 +13,7 @@ import pytest
 from antiphon.ids import new_id
 from antiphon.storage.contract import StoredConversation, StoredItem, StoredResponse
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import conversations
 from antiphon.storage.postgres import link
 from tests.support.replay import ReplayBackend, echo
 from tests.support.rivals import Rivals, rivals
@@ -38,9 +39,9 @@ async def fill(url: str) -> tuple[str, str]:
     many = StoredResponse(new_id("resp"), now, "completed", None, body, [item("") for _ in range(TINY)], tenant="a")
     large = StoredConversation(new_id("conv"), now, b"{}", "a")
     await store.save(replace(many, expires_at=now + 86_400))
-    await store.create_conversation(large, [])
+    await store.write(conversations.create, large, [])
     for _ in range(LARGE):
-        await store.add_items("a", large.id, [item("x" * 10 * MEGABYTE)])
+        await store.write(conversations.add, "a", large.id, [item("x" * 10 * MEGABYTE)])
     await store.close()
     return many.id, large.id
 

@@ -8,10 +8,12 @@ import asyncpg
 import pytest
 
 from antiphon.storage.contract import FiguresQuery
+from antiphon.storage.operations import facts
+from antiphon.storage.operations import figures as stored_figures
 from antiphon.storage.postgres.rights import needed
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.facts import LATE
-from antiphon.testing.store.facts import new_facts
+from tests.store.facts import new_facts
 from tests.support.command import antiphon, serving
 from tests.support.postgres import Postgres, owned_by_a_role
 from tests.support.replay import ReplayBackend
@@ -69,10 +71,10 @@ async def test_the_rights_that_are_asked_for_are_enough(
 
     store = await PostgresStore.open(url)
     late = new_facts(tenant="", began=1_000, ended=1_000 + LATE, status="completed")
-    await store.put_facts([late])
-    while await store.sum_up():
+    await store.write(facts.put_new, [late])
+    while await store.write(stored_figures.sum_up):
         pass
-    figures = await store.figures("", FiguresQuery(0, 60, 60))
+    figures = await store.read(stored_figures.figures, "", FiguresQuery(0, 60, 60))
     await store.purge()
     await store.close()
 

@@ -6,13 +6,14 @@ from typing import Any
 
 from antiphon.storage.contract import ApiKey
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import api_keys
 from tests.support.keys import issued
 
 
 async def _take(url: str, key_id: str, limits: Any, times: int) -> int:
     store = await open_store(url)
     try:
-        levels = await asyncio.gather(*(store.take(key_id, limits, 100) for _ in range(times)))
+        levels = await asyncio.gather(*(store.write(api_keys.take, key_id, limits, 100) for _ in range(times)))
         return sum(level.is_granted for level in levels)
     finally:
         await store.close()

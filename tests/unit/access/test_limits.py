@@ -15,7 +15,7 @@ from antiphon.access.limits import (
 )
 from antiphon.errors import ClientError
 from antiphon.storage.contract import BucketState, Budget, ExhaustedBudget, Limits
-from antiphon.testing.store.making import new_key
+from tests.store.making import new_key
 
 NOON = 1_700_049_600
 """On 15 November 2023: 12 hours before midnight, 15 and a half days before the end of the month."""

@@ -8,10 +8,11 @@ import pytest
 from antiphon.access.spending import Tariff, Weight, highest_cost, warn_of_unpriced
 from antiphon.protocol.response import InputTokensDetails, Usage
 from antiphon.storage.contract import Budget, Limits, MoneyClaim
-from antiphon.testing.store.making import new_key
+from antiphon.storage.operations import api_keys
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
+from tests.store.making import new_key
 from tests.support.engine import Listed
 
 CHEAP, DEAR = Prices(1_000_000, 500_000, 2_000_000), Prices(3_000_000, 0, 4_000_000)
@@ -61,10 +62,11 @@ async def test_a_model_without_a_price_at_one_of_its_backends_is_reported_where_
     key = SimpleNamespace(revoked_at=None, tenant_budget=None, limits=Limits(budget=BUDGET if has_budget else None))
     revoked = SimpleNamespace(revoked_at=1, tenant_budget=BUDGET, limits=Limits(budget=BUDGET))
 
-    async def api_keys() -> list[Any]:
+    async def read(operation: object) -> list[Any]:
+        assert operation is api_keys.every
         return [key, revoked]
 
-    store: Any = SimpleNamespace(api_keys=api_keys)
+    store: Any = SimpleNamespace(read=read)
     models = served(("n", CHEAP), ("m", DEAR), ("m", None))
     await models.refresh()
     await warn_of_unpriced(store, models)

@@ -1,24 +1,15 @@
 """The interface that the engine requires of a store. `antiphon.testing.check_store` verifies an implementation."""
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Protocol
 
-from antiphon.storage.contract.chat_completions import ChatCompletions
 from antiphon.storage.contract.chunks import Chunks
-from antiphon.storage.contract.container_counts import ContainerCounts
 from antiphon.storage.contract.containers import Containers
-from antiphon.storage.contract.conversations import Conversations, Keys
-from antiphon.storage.contract.facts import ResponseFacts
-from antiphon.storage.contract.files import BlobStorage, FileReader, Files
-from antiphon.storage.contract.jobs import JOBS, Jobs, Pulse
-from antiphon.storage.contract.lessons import Lessons
-from antiphon.storage.contract.profiles import Profiles
-from antiphon.storage.contract.prompts import Prompts
-from antiphon.storage.contract.reports import Reports
+from antiphon.storage.contract.files import BlobStorage, FileReader
+from antiphon.storage.contract.jobs import Jobs, Pulse
 from antiphon.storage.contract.responses import Responses
-from antiphon.storage.contract.sessions import Sessions
-from antiphon.storage.contract.tenants import Answers, ApiKeys, Secrets, Sizes, Webhooks
-from antiphon.storage.contract.vector_stores import INGESTIONS, VectorStores
+from antiphon.storage.contract.vector_stores import VectorStores
+from antiphon.storage.operations.step import P, R, Read, Write
 from antiphon.storage.records import (
     BLOB_PART,
     NOTHING_RESERVED,
@@ -105,8 +96,6 @@ from antiphon.storage.records import (
 
 __all__ = [
     "BLOB_PART",
-    "INGESTIONS",
-    "JOBS",
     "NOTHING_RESERVED",
     "ONE_SLOT",
     "SOONEST",
@@ -197,25 +186,9 @@ __all__ = [
 
 class Store(
     Responses,
-    ResponseFacts,
     Jobs,
-    Conversations,
-    ChatCompletions,
     Chunks,
     VectorStores,
-    Prompts,
-    ContainerCounts,
-    Keys,
-    Webhooks,
-    Secrets,
-    Answers,
-    ApiKeys,
-    Sessions,
-    Sizes,
-    Profiles,
-    Lessons,
-    Reports,
-    Files,
     Containers,
     Protocol,
 ):
@@ -228,6 +201,36 @@ class Store(
 
     url: str
     """The URL of the storage, as the operator wrote it, without user information."""
+
+    observer: Callable[[Read[..., Any] | Write[..., Any], float, bool], None] | None
+    """Receives each operation with the seconds that it took, and whether it failed."""
+
+    def read(self, operation: Read[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """Return the result of an operation that only reads, in one snapshot of the storage."""
+        ...
+
+    def write(self, operation: Write[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        """Return the result of an operation that writes, in one transaction. It may run more than once.
+
+        It completes even if the caller is cancelled.
+        """
+        ...
+
+    async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
+        """Store one part of a blob. When the last part is stored, the whole blob is durable."""
+        ...
+
+    async def blob_part(self, blob: str, number: int) -> bytes | None:
+        """Return one part of a blob, or None."""
+        ...
+
+    async def delete_blob_parts(self, blob: str) -> None:
+        """Delete the bytes of a blob, a few parts at a time."""
+        ...
+
+    async def trim_answers(self, limit: int) -> int:
+        """Delete the least recently used answers until the rest uses at most `limit` bytes; return how many."""
+        ...
 
     async def check(self) -> None:
         """Raise `StoreError` unless the storage responds."""

@@ -9,15 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from typing import Protocol
 
 from antiphon.storage.records import (
-    FilePage,
-    FileQuery,
-    FileQuota,
-    FileText,
-    FileUse,
-    Reply,
     StoredFile,
-    StoredPart,
-    StoredUpload,
 )
 
 
@@ -70,110 +62,4 @@ class FileReader(Protocol):
 
     async def delete_blobs(self, stale: Sequence[str]) -> None:
         """Delete the bytes of blobs that were claimed as stale, then their records."""
-        ...
-
-
-class Files(Protocol):
-    """Files and uploads. Every method treats an expired file or upload as unknown."""
-
-    async def put_file(
-        self, file: StoredFile, quota: FileQuota, reply: Reply | None = None, reserved: str = ""
-    ) -> StoredFile | None:
-        """Store a new file, after its blob is written; return None if it exceeds the tenant's quota.
-
-        `reply` is stored for the `Idempotency-Key` that was reserved under the id `reserved`.
-
-        If the tenant has another file with the same content, the returned file uses the blob of that file, and its own
-        blob becomes stale. Raises `StoreError` if the blob was not begun, or is stale.
-        """
-        ...
-
-    async def load_file(self, tenant: str, file_id: str) -> StoredFile | None:
-        """Return the file, or None if it is unknown."""
-        ...
-
-    async def delete_file(self, tenant: str, file_id: str) -> bool:
-        """Delete the file; its blob becomes stale unless another file uses it. Return False if the file is unknown."""
-        ...
-
-    async def file_page(self, tenant: str | None, query: FileQuery) -> FilePage:
-        """Return one page of the tenant's files, or of all tenants' files if `tenant` is None."""
-        ...
-
-    async def file_use(self, tenant: str) -> FileUse:
-        """Return how much of the quota the tenant uses."""
-        ...
-
-    async def keep_file_text(self, text: FileText) -> None:
-        """Store the text of a file's content. It replaces the tenant's earlier text of the same content.
-
-        The text is deleted with the last of the tenant's files that have this content.
-        """
-        ...
-
-    async def find_file_text(self, tenant: str, digest: bytes, version: int) -> FileText | None:
-        """Return the text that this version of the text reader extracted from a content, or None."""
-        ...
-
-    async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: Reply | None = None) -> bool:
-        """Store a new upload and reserve its bytes; return False if it exceeds the tenant's quota."""
-        ...
-
-    async def load_upload(self, tenant: str, upload_id: str) -> StoredUpload | None:
-        """Return the upload, or None. A pending upload has the status `expired` after its expiry time."""
-        ...
-
-    async def put_part(self, part: StoredPart) -> bool:
-        """Store a part of a pending upload. The blob of the part must already be written.
-
-        Return False if the upload is not pending, or if its parts together would exceed the announced size.
-        """
-        ...
-
-    async def upload_parts(self, tenant: str, upload_id: str) -> Sequence[StoredPart]:
-        """Return the parts of an upload, in the order in which they were stored."""
-        ...
-
-    async def cancel_upload(self, tenant: str, upload_id: str) -> bool:
-        """Cancel a pending upload and drop its parts; return False if it is not pending."""
-        ...
-
-    async def complete_upload(self, upload_id: str, file: StoredFile) -> StoredFile | None:
-        """Turn a pending upload into the file, and drop its parts; return None if it is not pending. See `put_file`."""
-        ...
-
-    async def begin_blob(self, tenant: str, blob: str, hold: int) -> None:
-        """Record a blob before its bytes are written. It becomes stale after `hold` seconds unless it is used."""
-        ...
-
-    async def spare_blob(self, tenant: str, blob: str) -> None:
-        """Make a blob stale that was begun but not used."""
-        ...
-
-    async def owns_blob(self, tenant: str, blob: str) -> bool:
-        """Return whether a blob exists and belongs to the tenant."""
-        ...
-
-    async def claim_stale_blobs(self, limit: int) -> Sequence[str]:
-        """Claim and return stale blobs. Nothing can use them from now on: delete their bytes, then `forget_blobs`."""
-        ...
-
-    async def forget_blobs(self, blobs: Sequence[str]) -> None:
-        """Delete the records of claimed blobs, after their bytes were deleted."""
-        ...
-
-    async def postpone_blobs(self, blobs: Sequence[str], delay: int) -> None:
-        """Make claimed blobs claimable again after `delay` seconds, because their bytes could not be deleted."""
-        ...
-
-    async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
-        """Store one part of a blob. When the last part is stored, the whole blob is durable."""
-        ...
-
-    async def blob_part(self, blob: str, number: int) -> bytes | None:
-        """Return one part of a blob, or None."""
-        ...
-
-    async def delete_blob_parts(self, blob: str) -> None:
-        """Delete the bytes of a blob, a few parts at a time."""
         ...

@@ -7,9 +7,7 @@ from antiphon.storage.records import (
     ChainExtent,
     ItemPage,
     PageQuery,
-    PurgeSize,
     Reply,
-    StoredItem,
     StoredResponse,
 )
 
@@ -26,33 +24,6 @@ class Responses(Protocol):
         If the response belongs to a conversation, this unlocks the conversation; with `append`, the response's items
         are first appended to the conversation. Return False, and store nothing, if the response no longer holds the
         lock. `reply` is stored for its `Idempotency-Key` in the same transaction.
-        """
-        ...
-
-    async def load(self, tenant: str, response_id: str, *, few: bool = False) -> StoredResponse | None:
-        """Return the response with its input and output in order, or None if it is unknown.
-
-        With `few`, a response with many or large items is returned without them, flagged as partial. A large body is
-        omitted too.
-        """
-        ...
-
-    async def delete(self, tenant: str, response_id: str) -> bool:
-        """Delete the response, its items and events; return False if it is unknown.
-
-        Responses that continue it keep its id as their parent.
-        """
-        ...
-
-    async def history(
-        self, tenant: str, response_id: str, extent: ChainExtent | None = None
-    ) -> list[StoredItem] | None:
-        """Return all items of the chain that ends in this response, oldest first.
-
-        The list has each ancestor's input and output, down to this response's own input and output. If the oldest
-        response ran in a conversation, the items that the conversation had at that time come first. Return None if this
-        response or any ancestor is unknown, or if the chain is a cycle. The time is linear in the length of the chain.
-        `extent` is the result of `measure_chain`, if the caller has it.
         """
         ...
 
@@ -74,29 +45,12 @@ class Responses(Protocol):
         """
         ...
 
-    async def find_item(self, tenant: str, item_id: str, *, few: bool = False) -> StoredItem | None:
-        """Return the stored item with this id, else a conversation's item with it, else None.
-
-        Clients send items back with their ids, and can change them, so several responses can contain different items
-        with one id. The oldest of those that are left is returned: the first in the response that was saved first.
-
-        With `few`, a large item is returned as a `LargeItem`.
-        """
-        ...
-
     async def clock_skew(self) -> float | None:
         """Return the seconds by which this process's clock is ahead of the store's clock, or None if not yet known.
 
         The store's clock decides what has expired: from now on, every method corrects this process's clock by the
         measured difference. Call this every few seconds, and do not purge while the clocks differ or the difference is
         unknown.
-        """
-        ...
-
-    async def purge_size(self, fraction: float) -> PurgeSize:
-        """Return how much `purge` would delete, and whether that exceeds this fraction of the stored objects.
-
-        Responses and chat completions are counted.
         """
         ...
 

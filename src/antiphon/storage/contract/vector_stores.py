@@ -18,9 +18,6 @@ from antiphon.storage.records import (
 if TYPE_CHECKING:
     from antiphon.storage.records.chunks import ChunkRow
 
-INGESTIONS = "ingestions"
-"""Passed to `on_change` listeners, instead of a response's id, when a file waits for ingestion or loses its worker."""
-
 
 class VectorStores(Protocol):
     """Vector stores. An expired store is readable but has no files. A deleted file is removed from all stores."""

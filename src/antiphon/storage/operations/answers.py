@@ -1,27 +1,36 @@
 """Cached answers of models."""
 
-from antiphon.storage.operations.step import Operation, ask, first
-from antiphon.storage.records import StoredAnswer
+from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
+from antiphon.storage.records import FoundAnswer, StoredAnswer
+
+USED_EVERY = 60
+"""Seconds after a recorded use of an answer during which further uses are not recorded."""
 
 
+@writes("keep_answer")
 def keep(answer: StoredAnswer) -> Operation[None]:
-    """Store or replace an answer."""
-    size = len(answer.key) + len(answer.body)
-    yield from ask("keep_answer", answer.tenant, answer.key, answer.body, size, answer.used_at, answer.expires_at)
+    """Store an answer. It replaces the tenant's earlier answer with this key."""
+    size, shift = len(answer.key) + len(answer.body), (yield SHIFT)
+    times = answer.used_at + shift, answer.expires_at + shift
+    yield from ask("keep_answer", answer.tenant, answer.key, answer.body, size, *times)
 
 
-def find(tenant: str, key: bytes, now: int) -> Operation[StoredAnswer | None]:
-    """Return an answer."""
+@reads("find_answer")
+def find(tenant: str, key: bytes) -> Operation[FoundAnswer | None]:
+    """Return an answer that has not expired, or None. Who returns it to a client records that with `use`."""
+    now: int = yield NOW
     row = yield from first("find_answer", tenant, key, now)
-    return StoredAnswer(tenant, key, row[0], row[1]) if row else None
+    return FoundAnswer(row[0], is_use_due=now - row[1] >= USED_EVERY) if row else None
 
 
-def use(tenant: str, key: bytes, now: int) -> Operation[None]:
+@writes("use_answer")
+def use(tenant: str, key: bytes) -> Operation[None]:
     """Record that a cached answer was used."""
-    yield from ask("use_answer", tenant, key, now)
+    yield from ask("use_answer", tenant, key, (yield NOW))
 
 
+@reads("answers_size", is_of_all=True)
 def size() -> Operation[int]:
-    """Return the bytes that all answers use."""
+    """Return the bytes that the answers of all tenants use."""
     (row,) = yield from ask("answers_size")
     return int(row[0])

@@ -10,7 +10,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from antiphon.storage.operations import budgets
-from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, announce_read, ask, ask_many, first
+from antiphon.storage.operations.step import (
+    EXACT_NOW,
+    NOW,
+    UNKNOWN_ITEMS,
+    Operation,
+    Row,
+    announce_read,
+    ask,
+    ask_many,
+    first,
+    reads,
+    writes,
+)
 from antiphon.storage.records import (
     ApiKey,
     BucketState,
@@ -30,6 +42,7 @@ MINUTE = 60_000_000
 NO_LIMIT = 2**62
 
 
+@writes("put_api_key", is_of_all=True, frees=True)
 def put(key: ApiKey) -> Operation[None]:
     """Store or replace a key."""
     limits = key.limits
@@ -59,26 +72,35 @@ def put(key: ApiKey) -> Operation[None]:
         yield from ask("close_budget", key.tenant, key.id)
 
 
-def find(digest: bytes, now: int) -> Operation[ApiKey | None]:
-    """Return the key with a digest."""
+@reads("find_api_key", is_of_all=True)
+def find(digest: bytes) -> Operation[ApiKey | None]:
+    """Return the key with this digest, or None if it is unknown, revoked or expired."""
+    now: int = yield NOW
     row = yield from first("find_api_key", digest, now)
     return _key(row) if row else None
 
 
+@reads("api_keys", is_of_all=True)
 def every() -> Operation[list[ApiKey]]:
-    """Return all keys."""
+    """Return all keys of all tenants, newest first, including revoked keys."""
     return [_key(row) for row in (yield from ask("api_keys"))]
 
 
+@reads("has_api_keys", is_of_all=True)
 def any_at_all() -> Operation[bool]:
-    """Return whether a key exists."""
+    """Return whether a key was ever created."""
     return bool((yield from ask("has_api_keys")))
 
 
-def take(
-    key_id: str, limits: Limits, tokens: int, now: float, claim: MoneyClaim | None = None
-) -> Operation[BucketState]:
-    """Take a request, its tokens and its cost out of all limits and budgets, or out of none."""
+@writes("take", is_of_all=True)
+def take(key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> Operation[BucketState]:
+    """Take one request and these tokens out of the key's limits, if all limits have room; return the limits' state.
+
+    A `claim` is taken out of its budgets in the same transaction. However many requests and processes compete, the
+    limits and the budgets are never exceeded. An amount that is larger than a whole limit or budget counts as all
+    of it.
+    """
+    now: float = yield EXACT_NOW
     if claim is None:
         return (yield from _take_tokens(key_id, limits, tokens, now))
     levels = yield from budgets.lock(claim, now)
@@ -113,18 +135,24 @@ def _refused(key_id: str, now: float) -> Operation[BucketState]:
     return _level(False, stands or (at, at, 0), at)
 
 
-def charge(uses: Sequence[UsageRecord], now: float) -> Operation[None]:
+@writes("charge", is_of_all=True)
+def charge(uses: Sequence[UsageRecord]) -> Operation[None]:
     """Record the usage, and settle the reservation."""
-    # All writers use the same order, so that two writers never deadlock.
+    now: float = yield EXACT_NOW
     yield from ask_many("add_use", sorted(map(_used, uses)))
     yield from budgets.settle(uses)
     yield from ask_many("settle", sorted(_settling(use, int(now * 1_000_000)) for use in uses))
 
 
+@reads("usage")
 def usage(
-    tenant: str | None, begin: int, end: int, by: Collection[UsageField], most: int | None
+    tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day"), most: int | None = None
 ) -> Operation[list[UsageRow]]:
-    """Return the summed usage, limited to the rows with the most requests."""
+    """Return the summed usage of the days (UTC) that start from `begin` up to but excluding `end`, in order.
+
+    Without a `tenant`, include all tenants. If there are more than `most` rows, return those with the most
+    requests.
+    """
     yield from announce_read(UNKNOWN_ITEMS)  # the number of rows to sum up is unknown
     apart = [int(field in by) for field in ("tenant", "key", "model", "day")]
     query, whose = ("usage_of_all", ()) if tenant is None else ("usage", (tenant,))

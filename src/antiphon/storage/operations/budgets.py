@@ -9,7 +9,7 @@ Each day starts with the amounts that were recorded as spent, so reservations of
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from antiphon.storage.operations.step import Operation, ask, ask_many
+from antiphon.storage.operations.step import Operation, ask, ask_many, reads, writes
 from antiphon.storage.records import Budget, ExhaustedBudget, MoneyClaim, TenantBudget, UsageRecord
 from antiphon.storage.records.money import Period, day_of, month_of
 
@@ -17,17 +17,19 @@ Levels = Mapping[str, Mapping[Period, int]]
 """The spent and reserved amounts of the day and the month, by budget."""
 
 
-def put_tenant(given: TenantBudget) -> Operation[None]:
+@writes("put_tenant_budget", is_of_all=True, frees=True)
+def put_tenant(budget: TenantBudget) -> Operation[None]:
     """Store the budget of a tenant. A budget without limits deletes it."""
-    if given.budget == Budget():
-        yield from ask("delete_tenant_budget", given.tenant)
-        yield from ask("close_budget", given.tenant, "")
+    if budget.budget == Budget():
+        yield from ask("delete_tenant_budget", budget.tenant)
+        yield from ask("close_budget", budget.tenant, "")
     else:
-        yield from ask("put_tenant_budget", given.tenant, given.budget.per_day, given.budget.per_month)
+        yield from ask("put_tenant_budget", budget.tenant, budget.budget.per_day, budget.budget.per_month)
 
 
+@reads("tenant_budgets", is_of_all=True)
 def of_tenants() -> Operation[list[TenantBudget]]:
-    """Return the budgets of all tenants."""
+    """Return the budgets of all tenants, by name."""
     rows = yield from ask("tenant_budgets")
     return [TenantBudget(tenant, Budget(per_day, per_month)) for tenant, per_day, per_month in rows]
 

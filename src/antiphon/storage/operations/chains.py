@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from antiphon.storage.operations.step import FEW_ITEMS, Operation, announce_read, ask, first
+from antiphon.storage.operations.step import FEW_ITEMS, NOW, Operation, announce_read, ask, first, reads
 from antiphon.storage.records import ChainExtent
 
 STEPS = (2, 32)
@@ -50,8 +50,10 @@ NOTHING = ChainExtent(0, False, is_whole=True)
 """The measurement of the ancestors of a chain's first response."""
 
 
-def measure_chain(tenant: str, response_id: str, now: int, most: int, measured: Measured) -> Operation[ChainExtent]:
+@reads("measure_chain")
+def measure_chain(tenant: str, response_id: str, most: int, measured: Measured) -> Operation[ChainExtent]:
     """Measure a chain. Earlier measurements in `measured` shorten the walk; the new one is added to it."""
+    now: int = yield NOW
     steps: Sequence[_Step] = ()
     known = None
     for count in STEPS:

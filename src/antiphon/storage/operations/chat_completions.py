@@ -5,7 +5,19 @@ from hashlib import sha256
 
 import msgspec
 
-from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, announce_read, ask, ask_many, first
+from antiphon.storage.operations.step import (
+    NOW,
+    SHIFT,
+    UNKNOWN_ITEMS,
+    Operation,
+    Row,
+    announce_read,
+    ask,
+    ask_many,
+    first,
+    reads,
+    writes,
+)
 from antiphon.storage.records import CompletionPage, CompletionQuery, StoredCompletion
 
 BEFORE_ALL = 0
@@ -13,18 +25,21 @@ BEHIND_ALL = 2**63 - 1
 """A number that is greater than that of any completion."""
 
 
+@writes("save_completion")
 def save(completion: StoredCompletion) -> Operation[None]:
-    """Insert a new completion with its messages."""
-    size = sum(map(len, completion.messages))
-    values = completion.id, completion.tenant, completion.expires_at, *map(_text, completion.models)
+    """Store a new completion with its messages. It is durable when this returns."""
+    size, expires_at = sum(map(len, completion.messages)), completion.expires_at + (yield SHIFT)
+    values = completion.id, completion.tenant, expires_at, *map(_text, completion.models)
     tags = _tags(msgspec.json.decode(completion.metadata))
     ((seq,),) = yield from ask("put_completion", *values, tags, size, completion.metadata, completion.body)
     rows = [(seq, position, body) for position, body in enumerate(completion.messages)]
     yield from ask_many("put_completion_message", rows)
 
 
-def load(tenant: str, completion_id: str, now: int) -> Operation[StoredCompletion | None]:
-    """Return a completion without its messages."""
+@reads("load_completion")
+def load(tenant: str, completion_id: str) -> Operation[StoredCompletion | None]:
+    """Return the completion without its messages, or None if it is unknown."""
+    now: int = yield NOW
     size = yield from first("completion_size", completion_id, tenant, now)
     if size is None:
         return None
@@ -33,20 +48,26 @@ def load(tenant: str, completion_id: str, now: int) -> Operation[StoredCompletio
     return _completion(row) if row else None
 
 
-def update(tenant: str, completion_id: str, metadata: bytes, now: int) -> Operation[StoredCompletion | None]:
-    """Replace a completion's metadata."""
+@writes("update_completion")
+def update(tenant: str, completion_id: str, metadata: bytes) -> Operation[StoredCompletion | None]:
+    """Replace the metadata, a JSON object of strings; return the completion without its messages, or None."""
+    now: int = yield NOW
     tags = _tags(msgspec.json.decode(metadata))
     yield from ask("update_completion", completion_id, tenant, now, metadata, tags)
-    return (yield from load(tenant, completion_id, now))
+    return (yield from load(tenant, completion_id))
 
 
-def delete(tenant: str, completion_id: str, now: int) -> Operation[bool]:
-    """Delete a completion; return whether it existed."""
+@writes("delete_completion", frees=True)
+def delete(tenant: str, completion_id: str) -> Operation[bool]:
+    """Delete the completion and its messages; return False if it is unknown."""
+    now: int = yield NOW
     return bool((yield from ask("delete_completion", completion_id, tenant, now)))
 
 
-def page(tenant: str, query: CompletionQuery, now: int) -> Operation[CompletionPage]:
-    """Return one page of a tenant's completions."""
+@reads("completion_page")
+def page(tenant: str, query: CompletionQuery) -> Operation[CompletionPage]:
+    """Return one page of the tenant's completions, without their messages."""
+    now: int = yield NOW
     place = BEHIND_ALL if query.descending else BEFORE_ALL
     if query.after is not None:
         row = yield from first("completion_place", query.after, tenant, now)

@@ -18,11 +18,11 @@ from antiphon.storage.operations.chunk_filters import Conditions, column_value
 from antiphon.storage.operations.chunk_parts import Termed
 from antiphon.storage.operations.step import (
     UNKNOWN_ITEMS,
-    Composed,
     Operation,
     Row,
     announce_read,
     ask,
+    ask_composed,
     ask_many,
     ask_where,
     first,
@@ -293,7 +293,7 @@ def _ask_numbered(text: str, numbers: Sequence[int], *values: str) -> Operation[
     padded = [*numbers, *[numbers[-1]] * ((1 << (len(numbers) - 1).bit_length()) - len(numbers))]
     places = ", ".join(f"${place}" for place in range(1, len(padded) + 1))
     rest = [f"${len(padded) + place}" for place in range(1, len(values) + 1)]
-    return (yield Composed(text.format(places, *rest), (*padded, *values)))
+    return (yield from ask_composed(text.format(places, *rest), (*padded, *values)))
 
 
 def _columns(value: AttributeValue) -> tuple[str | float | int | None, ...]:

@@ -1,9 +1,11 @@
 """Operations that count containers."""
 
-from antiphon.storage.operations.step import Operation, ask
+from antiphon.storage.operations.step import NOW, Operation, ask, reads
 
 
-def running(now: int) -> Operation[int]:
-    """Return the number of unexpired containers of all tenants."""
+@reads("running_containers", is_of_all=True)
+def running() -> Operation[int]:
+    """Return the number of containers that have not expired. Raises `StoreError`."""
+    now: int = yield NOW
     ((count,),) = yield from ask("count_running_containers", now)
     return int(count)

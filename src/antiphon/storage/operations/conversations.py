@@ -4,20 +4,35 @@ from collections.abc import Sequence
 
 from antiphon.storage.operations import item_blobs
 from antiphon.storage.operations.responses import answer, append_items, item_of
-from antiphon.storage.operations.step import Operation, Row, announce_read, ask, ask_in_slices, first
+from antiphon.storage.operations.step import (
+    Changed,
+    Operation,
+    Row,
+    announce_read,
+    ask,
+    ask_in_slices,
+    first,
+    reads,
+    writes,
+)
 from antiphon.storage.records import LockResult, Reply, StoredConversation, StoredItem
 
 
-def create(conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None) -> Operation[None]:
-    """Insert a new conversation."""
+@writes("create_conversation")
+def create(
+    conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None = None
+) -> Operation[None]:
+    """Store a new conversation with its first items."""
+    yield Changed([""])
     values = (conversation.id, conversation.tenant, conversation.created_at, conversation.metadata)
     yield from ask("put_conversation", *values)
     yield from append_items(conversation.id, 0, items, conversation.tenant)
     yield from answer(reply, conversation.id)
 
 
+@reads("load_conversation")
 def load(tenant: str, conversation_id: str) -> Operation[StoredConversation | None]:
-    """Return a conversation."""
+    """Return the conversation, or None."""
     row = yield from first("load_conversation", conversation_id, tenant)
     return StoredConversation(*row) if row else None
 
@@ -26,28 +41,35 @@ LAST = "conv_z"
 """Sorts after every conversation id."""
 
 
-def page(tenant: str | None, limit: int, after: str) -> Operation[list[StoredConversation]]:
-    """Return one page of the conversations, newest first."""
+@reads("list_conversations")
+def page(tenant: str | None, limit: int, after: str = "") -> Operation[list[StoredConversation]]:
+    """Return up to `limit` conversations of one tenant, or of all tenants, newest first, starting after `after`.
+
+    `after` is the id of a conversation, which may have been deleted.
+    """
     query, own = ("conversations_of_all", ()) if tenant is None else ("conversations", (tenant,))
     return [StoredConversation(*row) for row in (yield from ask(query, after or LAST, limit, *own))]
 
 
+@writes("update_conversation")
 def update(tenant: str, conversation_id: str, metadata: bytes) -> Operation[StoredConversation | None]:
-    """Replace a conversation's metadata."""
+    """Replace the metadata; return the conversation, or None."""
     row = yield from first("update_conversation", conversation_id, tenant, metadata)
     return StoredConversation(*row) if row else None
 
 
+@writes("delete_conversation", frees=True)
 def delete(tenant: str, conversation_id: str) -> Operation[LockResult]:
-    """Delete a conversation, unless a response holds its lock."""
+    """Delete the conversation and its items."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if (outcome := _usable(row)) is LockResult.DONE:
         yield from ask("delete_conversation", conversation_id)
     return outcome
 
 
+@writes("add_items")
 def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Operation[LockResult]:
-    """Append items to a conversation, unless a response holds its lock or one of the items exists already."""
+    """Append items to the conversation."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None or (outcome := _usable(row)) is not LockResult.DONE:
         return _usable(row)
@@ -59,8 +81,9 @@ def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Opera
     return outcome
 
 
+@reads("items")
 def items(tenant: str, conversation_id: str) -> Operation[list[StoredItem] | None]:
-    """Return all items in order; see `Store.items`."""
+    """Return all items in order, or None if the conversation is unknown."""
     row = yield from first("load_conversation", conversation_id, tenant)
     if row is None:
         return None
@@ -70,14 +93,16 @@ def items(tenant: str, conversation_id: str) -> Operation[list[StoredItem] | Non
     return found
 
 
+@reads("conversation_item")
 def item(tenant: str, conversation_id: str, item_id: str) -> Operation[StoredItem | None]:
-    """Return one item."""
+    """Return one item, or None."""
     row = yield from first("conversation_item", conversation_id, tenant, item_id)
     return item_of(row) if row else None
 
 
+@writes("delete_item", frees=True)
 def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[LockResult]:
-    """Delete one item, unless a response holds the conversation's lock."""
+    """Delete one item."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None or _usable(row) is not LockResult.DONE:
         return _usable(row)
@@ -90,8 +115,9 @@ def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[Lo
     return LockResult.DONE
 
 
+@writes("unlock", is_of_all=True, frees=True)
 def let_go(conversation_id: str, response_id: str) -> Operation[None]:
-    """Unlock a conversation, if the response holds its lock."""
+    """Unlock a conversation if this response holds its lock."""
     yield from ask("let_go", conversation_id, response_id)
 
 

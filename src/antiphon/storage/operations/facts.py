@@ -3,9 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from antiphon.storage.operations.figures import add_late
-from antiphon.storage.operations.step import Operation, ask, ask_many, first
+from antiphon.storage.operations.step import NOW, Operation, ask, ask_many, first, reads, writes
 from antiphon.storage.records import Facts, StoredResponse
+from antiphon.storage.records.facts import LATE, SUMMED
 
 COLUMNS = Facts.__struct_fields__
 """The columns of `facts` in the order of `put_facts`."""
@@ -21,6 +24,20 @@ def put(facts: Facts | None) -> Operation[None]:
     """Store the facts of a response, if it has any."""
     if facts is not None:
         yield from put_all([facts])
+
+
+@writes("put_facts", is_of_all=True)
+def put_new(facts: Sequence[Facts]) -> Operation[None]:
+    """Store facts. They replace earlier facts with the same id.
+
+    Facts of a response that began long ago add themselves to the sums: `figures.sum_up` only adds later ones.
+    """
+    late = 1000 * (yield NOW) - LATE
+    yield from put_all([one if one.began > late or one.ended is None else _summed(one) for one in facts])
+
+
+def _summed(facts: Facts) -> Facts:
+    return replace(facts, flags=facts.flags | SUMMED)
 
 
 def put_all(facts: Sequence[Facts]) -> Operation[None]:
@@ -48,13 +65,15 @@ def facts_row(facts: Facts) -> tuple[Any, ...]:
     return tuple(row)
 
 
+@reads("spans")
 def spans(tenant: str, response_id: str) -> Operation[bytes | None]:
-    """Return the spans of a response."""
+    """Return the spans of a response as they were stored, or None."""
     row = yield from first("load_spans", response_id, tenant)
     return row[0] or None if row else None
 
 
+@reads("bodies")
 def bodies(tenant: str, response_id: str) -> Operation[bytes | None]:
-    """Return the requests that the backends of a response received."""
+    """Return the stored requests that backends received for a response, or None if they were not stored."""
     row = yield from first("load_bodies", response_id, tenant)
     return row[0] or None if row else None

@@ -2,7 +2,7 @@
 
 from antiphon.storage.operations.facts import LISTED
 from antiphon.storage.operations.facts_where import CHAIN, Statement
-from antiphon.storage.operations.step import Composed, Operation, first
+from antiphon.storage.operations.step import Composed, Operation, first, reads
 from antiphon.storage.records import Facts, FactsFamily
 
 COLUMNS = ", ".join(f"facts.{name}" for name in LISTED)
@@ -11,8 +11,12 @@ MOST_CHANGED = 500
 """Maximum number of rows that one query for changes reads."""
 
 
+@reads("find_facts")
 def family(tenant: str | None, response_id: str) -> Operation[FactsFamily | None]:
-    """Return the facts of a response, with its spans and its chain; see `ResponseFacts.find_facts`."""
+    """Return the facts of a response with its spans and chain, or None if it is unknown.
+
+    If `tenant` is None, find the response of any tenant.
+    """
     own = Statement(tenant)
     own.where(f"id = {own.add(response_id)}")
     own.where("(flags & 32) = 0")
@@ -25,8 +29,13 @@ def family(tenant: str | None, response_id: str) -> Operation[FactsFamily | None
     return FactsFamily(facts, [Facts(*row) for row in reversed(parents)], [Facts(*row) for row in children])
 
 
+@reads("changed_facts", is_of_all=True)
 def changed(behind: int | None) -> Operation[tuple[int, list[Facts]]]:
-    """Return the facts that were stored or changed since a row number; see `ResponseFacts.changed_facts`."""
+    """Return the facts of all tenants that changed after the position `behind`, oldest first, and the new position.
+
+    If `behind` is None, return only the newest position. Facts that another server writes can appear before the
+    returned position: start the next read a little earlier, and skip the facts that you have seen.
+    """
     if behind is None:
         row = yield from first("newest_facts")
         return (row[0] or 0) if row else 0, []

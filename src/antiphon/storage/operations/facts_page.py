@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from antiphon.protocol.response_filters import AnyOf, Condition, Filters
 from antiphon.storage.operations.facts import LISTED
 from antiphon.storage.operations.facts_where import Statement, add_filters, any_of, most_read, with_key_ids
-from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, Rows, announce_read, first
+from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, Rows, announce_read, first, reads
 from antiphon.storage.records import Facts, FactsPage, FactsQuery
 
 INDEXED = {"model", "key", "status"}
@@ -22,8 +22,9 @@ Place = tuple[int, int]
 """The time when a response began, and the number of its row."""
 
 
+@reads("list_facts")
 def page(tenant: str | None, query: FactsQuery) -> Operation[FactsPage]:
-    """Return one page of the facts of a tenant, or of all tenants."""
+    """Return one page of facts, ordered by the start of the responses. If `tenant` is None, include all tenants."""
     filters = yield from with_key_ids(query.filters, tenant)
     if not (filters.is_empty and query.descending):
         yield from announce_read(UNKNOWN_ITEMS)  # it may compare many rows

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.protocol.response_filters import AnyOf, Chain, Compare, Condition, Filters, Flag, Tag
-from antiphon.storage.operations.step import Composed, Operation, Rows, ask
+from antiphon.storage.operations.step import Operation, Rows, ask, ask_composed
 from antiphon.storage.records.facts import FLAGS, TEXT_FIELDS, pair_of
 
 NUMBERS = {"first": "first", "tokens": "input_tokens + output_tokens", "took": "ended - began"}
@@ -42,13 +42,13 @@ class Statement:
         if skip:
             behind += f" OFFSET {self.add(skip)}"
         order = f"ORDER BY began {order}, seq {order}{behind}"
-        return (yield Composed(f"SELECT {columns} FROM facts WHERE {where} {order}", tuple(self.values)))  # noqa: S608 - fixed parts
+        return (yield from ask_composed(f"SELECT {columns} FROM facts WHERE {where} {order}", tuple(self.values)))  # noqa: S608 - fixed parts
 
     def ask_grouped(self, table: str, groups: str, columns: str, behind: str = "") -> Operation[Rows]:
         """Read columns of all rows of each group. Each row begins with the columns of its group."""
         where = " AND ".join(self.conditions or ["true"])
         text = f"SELECT {groups}, {columns} FROM {table} WHERE {where} GROUP BY {groups} {behind}"  # noqa: S608 - fixed parts
-        return (yield Composed(text, tuple(self.values)))
+        return (yield from ask_composed(text, tuple(self.values)))
 
 
 def add_filters(statement: Statement, filters: Filters, tenant: str | None) -> None:

@@ -12,7 +12,19 @@ from typing import Any
 
 from antiphon.protocol.response_filters import AnyOf, Filters
 from antiphon.storage.operations.facts_where import Statement, add_filters, most_read, with_key_ids
-from antiphon.storage.operations.step import UNKNOWN_ITEMS, Composed, Operation, Row, Rows, announce_read, ask, first
+from antiphon.storage.operations.step import (
+    NOW,
+    UNKNOWN_ITEMS,
+    Composed,
+    Operation,
+    Row,
+    Rows,
+    announce_read,
+    ask,
+    first,
+    reads,
+    writes,
+)
 from antiphon.storage.records import Facts
 from antiphon.storage.records.facts import SUMMED
 from antiphon.storage.records.figures import (
@@ -117,8 +129,13 @@ def _row_of(part: int, step: int, one: Facts) -> tuple[str, int, str, str, str]:
     return one.tenant, one.began // 1000 // step, *named, one.status
 
 
-def sum_up(now: int) -> Operation[bool]:
-    """Add some responses that are not yet in the sums; return whether more remain."""
+@writes("sum_up", is_of_all=True)
+def sum_up() -> Operation[bool]:
+    """Add some responses to the sums that `figures` reads; return whether more responses remain.
+
+    Any server can call this at any time; each response is added once.
+    """
+    now: int = yield NOW
     row = yield from first("lock_summed")
     if row is None:
         return False  # another process adds them
@@ -137,8 +154,9 @@ def sum_up(now: int) -> Operation[bool]:
     return end < horizon
 
 
+@reads("figures")
 def figures(tenant: str | None, query: FiguresQuery) -> Operation[FiguresFound]:
-    """Return figures of a tenant, or of all tenants; see `ResponseFacts.figures`."""
+    """Return figures of ended responses of one tenant, or of all tenants. Deleted responses are included."""
     yield from announce_read(UNKNOWN_ITEMS)
     filters = yield from with_key_ids(query.filters, tenant)
     found, reading = FiguresFound(), _Reading(tenant, query, filters)

@@ -1,17 +1,24 @@
 """Operations on texts that were extracted from files."""
 
-from antiphon.storage.operations.step import Operation, ask, first
+from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
 from antiphon.storage.records import FileText
 
 
+@writes("keep_file_text")
 def keep(text: FileText) -> Operation[None]:
-    """Store or replace a text."""
+    """Store the text of a file's content. It replaces the tenant's earlier text of the same content.
+
+    The text is deleted with the last of the tenant's files that have this content.
+    """
+    expires_at = text.expires_at + (yield SHIFT)
     about = text.tenant, text.digest, text.version, text.kind, text.pages
-    yield from ask("keep_file_text", *about, text.is_cut, text.body, text.expires_at)
+    yield from ask("keep_file_text", *about, text.is_cut, text.body, expires_at)
 
 
-def find(tenant: str, digest: bytes, version: int, now: int) -> Operation[FileText | None]:
-    """Return a text that this version of the reader has extracted."""
+@reads("find_file_text")
+def find(tenant: str, digest: bytes, version: int) -> Operation[FileText | None]:
+    """Return the text that this version of the text reader extracted from a content, or None."""
+    now: int = yield NOW
     row = yield from first("find_file_text", tenant, digest, version, now)
     if row is None:
         return None

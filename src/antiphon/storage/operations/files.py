@@ -5,13 +5,33 @@ from collections.abc import Sequence
 from antiphon.errors import StoreError
 from antiphon.storage.operations.lists import part as part_of_list
 from antiphon.storage.operations.responses import answer
-from antiphon.storage.operations.step import Operation, Row, announce_read, ask, ask_many, first
+from antiphon.storage.operations.step import (
+    NOW,
+    SHIFT,
+    Operation,
+    Row,
+    announce_read,
+    ask,
+    ask_many,
+    first,
+    reads,
+    writes,
+)
 from antiphon.storage.operations.vector_stores import forget_file
 from antiphon.storage.records import FilePage, FileQuery, FileQuota, FileUse, Reply, StoredFile
 
 
-def put(file: StoredFile, quota: FileQuota, reply: Reply | None, reserved: str) -> Operation[StoredFile | None]:
-    """Insert a new file, if the quota allows it."""
+@writes("put_file")
+def put(
+    file: StoredFile, quota: FileQuota, reply: Reply | None = None, reserved: str = ""
+) -> Operation[StoredFile | None]:
+    """Store a new file, after its blob is written; return None if it exceeds the tenant's quota.
+
+    `reply` is stored for the `Idempotency-Key` that was reserved under the id `reserved`.
+
+    If the tenant has another file with the same content, the returned file uses the blob of that file, and its own
+    blob becomes stale. Raises `StoreError` if the blob was not begun, or is stale.
+    """
     if not (yield from reserve(file.tenant, file.size, quota)):
         return None
     stored = yield from place(file)
@@ -38,21 +58,23 @@ def place(file: StoredFile) -> Operation[StoredFile]:
         (blob,) = row
         yield from spare(file.tenant, file.blob)
     values = file.id, file.tenant, file.filename, file.purpose, file.size, file.digest, blob
-    yield from ask("put_file", *values, file.created_at, file.expires_at)
-    return StoredFile(*values, file.created_at, file.expires_at)
+    expires_at = None if file.expires_at is None else file.expires_at + (yield SHIFT)
+    yield from ask("put_file", *values, file.created_at, expires_at)
+    return StoredFile(*values, file.created_at, expires_at)
 
 
-def load(tenant: str, file_id: str, now: int) -> Operation[StoredFile | None]:
-    """Return a file."""
+@reads("load_file")
+def load(tenant: str, file_id: str) -> Operation[StoredFile | None]:
+    """Return the file, or None if it is unknown."""
+    now: int = yield NOW
     row = yield from first("load_file", file_id, tenant, now)
     return _file(row) if row else None
 
 
-def delete(tenant: str, file_id: str, now: int) -> Operation[bool]:
-    """Delete a file, including from all vector stores; return whether it existed.
-
-    Triggers release its blob and its share of the quota.
-    """
+@writes("delete_file", frees=True)
+def delete(tenant: str, file_id: str) -> Operation[bool]:
+    """Delete the file; its blob becomes stale unless another file uses it. Return False if the file is unknown."""
+    now: int = yield NOW
     yield from ask("lock_stores_of_file", file_id)  # stores before files, the same order as in `attach`
     if not (yield from ask("delete_file", file_id, tenant, now)):
         return False
@@ -60,8 +82,10 @@ def delete(tenant: str, file_id: str, now: int) -> Operation[bool]:
     return True
 
 
-def page(tenant: str | None, query: FileQuery, now: int) -> Operation[FilePage]:
-    """Return one page of a tenant's files, or of all tenants' files."""
+@reads("file_page")
+def page(tenant: str | None, query: FileQuery) -> Operation[FilePage]:
+    """Return one page of the tenant's files, or of all tenants' files if `tenant` is None."""
+    now: int = yield NOW
     scope, own = ("_of_all", ()) if tenant is None else ("", (tenant,))
     places: dict[str, int] = {}
     if query.after is not None:
@@ -74,34 +98,42 @@ def page(tenant: str | None, query: FileQuery, now: int) -> Operation[FilePage]:
     return FilePage(tuple(map(_file, rows)), has_more)
 
 
+@reads("file_use")
 def use(tenant: str) -> Operation[FileUse]:
-    """Return how much of the quota a tenant uses."""
+    """Return how much of the quota the tenant uses."""
     row = yield from first("file_use", tenant)
     return FileUse(*row) if row else FileUse(0, 0)
 
 
-def begin(tenant: str, blob: str, stale_at: int) -> Operation[None]:
-    """Record a blob before its bytes are written."""
-    yield from ask("begin_blob", blob, tenant, stale_at)
+@writes("begin_blob")
+def begin(tenant: str, blob: str, hold: int) -> Operation[None]:
+    """Record a blob before its bytes are written. It becomes stale after `hold` seconds unless it is used."""
+    yield from ask("begin_blob", blob, tenant, (yield NOW) + hold)
 
 
+@writes("spare_blob", frees=True)
 def spare(tenant: str, blob: str) -> Operation[None]:
-    """Make an unused blob stale."""
+    """Make a blob stale that was begun but not used."""
     yield from ask("spare_blob", blob, tenant)
 
 
-def claim_stale(now: int, limit: int) -> Operation[Sequence[str]]:
-    """Claim blobs for the deletion of their bytes."""
+@writes("claim_stale_blobs", is_of_all=True, frees=True)
+def claim_stale(limit: int) -> Operation[Sequence[str]]:
+    """Claim and return stale blobs. Nothing can use them from now on: delete their bytes, then `forget_blobs`."""
+    now: int = yield NOW
     return [row[0] for row in (yield from ask("claim_stale_blobs", now, limit))]
 
 
+@writes("forget_blobs", is_of_all=True, frees=True)
 def forget(blobs: Sequence[str]) -> Operation[None]:
-    """Delete the records of claimed blobs."""
+    """Delete the records of claimed blobs, after their bytes were deleted."""
     yield from ask_many("forget_blob", [(blob,) for blob in blobs])
 
 
-def postpone(blobs: Sequence[str], stale_at: int) -> Operation[None]:
-    """Make claimed blobs claimable again later."""
+@writes("postpone_blobs", is_of_all=True, frees=True)
+def postpone(blobs: Sequence[str], delay: int) -> Operation[None]:
+    """Make claimed blobs claimable again after `delay` seconds, because their bytes could not be deleted."""
+    stale_at = (yield NOW) + delay
     yield from ask_many("postpone_blob", [(blob, stale_at) for blob in blobs])
 
 
@@ -111,7 +143,7 @@ def put_part(blob: str, number: int, data: bytes) -> Operation[None]:
 
 
 def part(blob: str, number: int) -> Operation[bytes | None]:
-    """Return a part of a blob."""
+    """Return one part of a blob, or None."""
     row = yield from first("blob_part", blob, number)
     return row[0] if row else None
 

@@ -1,16 +1,16 @@
 """`Idempotency-Key`s."""
 
-from antiphon.storage.operations.step import Operation, Row, ask, first
+from antiphon.storage.operations.step import NOW, Changed, Operation, Row, ask, first, reads, writes
 from antiphon.storage.records import KeyReservation, Reply
 
 KEPT = 86_400
 """Seconds for which a key is valid."""
 
 
-def reserve(
-    tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str, now: int
-) -> Operation[KeyReservation]:
-    """Reserve a key, unless it is reserved; return the reservation."""
+@writes("reserve")
+def reserve(tenant: str, key: str, fingerprint: bytes, response_id: str, worker: str) -> Operation[KeyReservation]:
+    """Reserve a key for a response that the worker will run, unless it is reserved; return the reservation."""
+    now: int = yield NOW
     reserved = yield from ask("reserve", tenant, key, fingerprint, response_id, worker, now, now - KEPT)
     if reserved and reserved[0][0]:
         yield from ask("revive", worker)  # it had expired, but is active
@@ -18,14 +18,18 @@ def reserve(
     return _reservation(tenant, key, row or (fingerprint, response_id, worker, None, None))
 
 
-def find(tenant: str, key: str, now: int) -> Operation[KeyReservation | None]:
-    """Return a reservation."""
+@reads("find_key")
+def find(tenant: str, key: str) -> Operation[KeyReservation | None]:
+    """Return the reservation of this key, or None."""
+    now: int = yield NOW
     row = yield from first("find_key", tenant, key, now - KEPT)
     return _reservation(tenant, key, row) if row else None
 
 
+@writes("free_key", frees=True)
 def free(tenant: str, key: str, response_id: str) -> Operation[None]:
-    """Delete a reservation without a reply."""
+    """Release the reservation if it belongs to this response and has no reply."""
+    yield Changed([response_id])
     yield from ask("free_key", tenant, key, response_id)
 
 

@@ -1,6 +1,6 @@
 """Blobs that items refer to. A blob is kept as long as a response or a conversation has an item that refers to it."""
 
-from antiphon.storage.operations.step import Operation, ask
+from antiphon.storage.operations.step import Operation, ask, reads
 from antiphon.storage.records import StoredItem
 
 
@@ -19,6 +19,7 @@ def drop(conversation_id: str, item_id: str) -> Operation[None]:
     yield from ask("drop_blob_of_conversation", conversation_id, item_id)
 
 
+@reads("owns_blob")
 def owns(tenant: str, blob: str) -> Operation[bool]:
     """Return whether a blob exists and belongs to the tenant."""
     return bool((yield from ask("owns_blob", blob, tenant)))

@@ -5,22 +5,26 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 
-from antiphon.storage.contract.vector_stores import INGESTIONS
+from antiphon.storage.changes import INGESTIONS, JOBS
 from antiphon.storage.operations import facts, item_blobs
 from antiphon.storage.operations.responses import (
     ANY_SIZE,
     answer,
+    dated,
     extent_of,
     held_position,
     insert,
     item_rows,
     leave_conversation,
-    load,
+    load_at,
     sealed_column,
 )
 from antiphon.storage.operations.step import (
     FEW_BYTES,
     FEW_ITEMS,
+    NOW,
+    SHIFT,
+    Changed,
     Operation,
     Query,
     Row,
@@ -29,9 +33,13 @@ from antiphon.storage.operations.step import (
     ask,
     ask_many,
     first,
+    reads,
+    writes,
 )
 from antiphon.storage.operations.webhooks import announce
 from antiphon.storage.records import (
+    NOTHING_RESERVED,
+    ONE_SLOT,
     SOONEST,
     Announcement,
     Backlog,
@@ -57,7 +65,7 @@ FRAME_BYTES = 64 * 1024
 """Maximum bytes of these frames: a reader holds them in memory until its client has read them."""
 
 
-NOW, DUE, IDLE = range(3)
+AT_ONCE, DUE, IDLE = range(3)
 """The ranks of waiting jobs, as `next_waiting` orders them: those that are not deferred, those that can no longer wait
 for an idle slot, and those that need one."""
 
@@ -68,16 +76,26 @@ NEARLY = 100
 """Free places in a queue below which requests are queued one at a time: more than can be queued concurrently."""
 
 
+@writes("enqueue")
 def enqueue(
     response: StoredResponse,
     request: bytes,
     frames: Sequence[Frames],
-    reply: Reply | None,
-    taken: Reservation,
-    most: int | None,
+    reply: Reply | None = None,
+    taken: Reservation = NOTHING_RESERVED,
+    *,
+    most: int | None = None,
     deferral: Deferral = SOONEST,
 ) -> Operation[LockResult]:
-    """Store a queued response with its job; see `Store.enqueue`."""
+    """Store a queued response with its request, and lock its conversation.
+
+    Nothing is stored if the result is `BUSY` (another response holds the conversation's lock), `UNKNOWN` (the
+    conversation does not exist) or `FULL` (the tenant already has `most` waiting jobs; None means no limit). The
+    limit also holds for concurrent requests, and separately for deferred jobs and for others.
+    """
+    yield Changed([response.id, JOBS])
+    shift: int = yield SHIFT
+    response = dated(response, shift)
     if most is not None and (
         yield from _is_full("count_deferred" if deferral.begin_by else "count_waiting", response.tenant, most)
     ):
@@ -94,7 +112,7 @@ def enqueue(
     seq = yield from insert(response)
     size = _size(frames)
     reserved = (taken.key_id, taken.tokens, size, taken.cost, json.dumps(taken.models))
-    waits = deferral.begin_by, deferral.continuation
+    waits = deferral.begin_by and deferral.begin_by + shift, deferral.continuation
     yield from ask("put_job", seq, response.tenant, _next(frames), request, *reserved, *waits)
     yield from _log(seq, frames)
     yield from facts.put(response.facts)
@@ -113,8 +131,9 @@ def _is_full(count: str, tenant: str, most: int) -> Operation[bool]:
     return bool(row[0] >= most)
 
 
+@writes("lock")
 def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None) -> Operation[LockResult]:
-    """Lock a conversation for a response, for a worker or for the future worker of its job."""
+    """Lock the conversation for a response that the worker runs."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if row is None:
         return LockResult.UNKNOWN
@@ -131,13 +150,31 @@ def _revive(worker: str | None, rows: Rows) -> Operation[None]:
         yield from ask("revive", worker)
 
 
+@writes("claim", is_of_all=True)
 def claim(
-    worker: str, per_tenant: int, per_tenant_here: int, slots: Slots, now: int
-) -> Operation[tuple[Job, Sequence[str]] | None]:
-    """Claim the next job; see `Store.claim`. Also return the responses of the jobs that it returned."""
+    worker: str, per_tenant: int, per_tenant_here: int | None = None, slots: Slots = ONE_SLOT
+) -> Operation[Job | None]:
+    """Assign the next waiting job to the worker and mark it as in progress; return None if no job waits.
+
+    A job waits if it has no owner or its owner has expired. The next job is the oldest one of the tenant with the
+    fewest jobs in progress. The queue skips a tenant that has `per_tenant` jobs in progress at all workers, or
+    `per_tenant_here` at this worker (None means no limit), and an API key with as many jobs in progress as its
+    limit for concurrent requests.
+
+    A deferred job is never next while another job could be claimed. It uses an idle slot before its `begin_by`,
+    and any free slot afterwards; the most urgent of a tenant is first. A job that is not deferred ignores the jobs
+    in idle slots: if it needs the slot of one, or its place in the limit of the tenant or of the key, that job
+    returns to the queue. Of the jobs of a tenant's key, those that continue a `recent` one are first, unless a
+    deferred job is due.
+
+    A job of an expired worker loses the events since the last `keep`, and its `lost`
+    counter is incremented. A large job is returned without its request and its items, and flagged as partial:
+    `find_job` returns all of it.
+    """
     # Without `ask`, because this runs frequently.
     yield Query("lock_worker", (QUEUE,))
-    limits = (per_tenant, worker, per_tenant_here, now, slots.free, slots.idle, slots.idle_per_tenant)
+    here = per_tenant if per_tenant_here is None else per_tenant_here
+    limits = (per_tenant, worker, here, (yield NOW), slots.free, slots.idle, slots.idle_per_tenant)
     rows = yield Query("next_waiting", limits)
     if not rows:
         return None
@@ -149,20 +186,20 @@ def claim(
         return None
     yield from _revive(worker, claimed)
     over = (slots.free <= 0, *limits_reached)
-    returned = (yield from _make_room(worker, tenant, key, over)) if rank == NOW and any(over) else ()
+    if rank == AT_ONCE and any(over) and (returned := (yield from _make_room(worker, tenant, key, over))):
+        yield Changed([*returned, JOBS])
     if is_lost:
-        yield from _drop_half_made(seq)
+        yield Changed([row[0] for row in (yield from _drop_half_made(seq))])
     yield Query("start", (seq,))
     found = yield Query("job_by_seq", (seq, FEW_BYTES))
-    job = (yield from _job(found[0], few=True)) if found else None
-    return (job, returned) if job else None
+    return (yield from _job(found[0], few=True)) if found else None
 
 
 def _related(tenant: str, key: str, rank: int, recent: Collection[tuple[str, str]]) -> Operation[int | None]:
     """Return the oldest waiting job of a tenant's key that continues a recent one, or None."""
     if all(owner != tenant for owner, _ in recent):
         return None
-    rows = yield from ask("related", tenant, key, int(rank != NOW), MOST_RELATED)
+    rows = yield from ask("related", tenant, key, int(rank != AT_ONCE), MOST_RELATED)
     return next((seq for seq, continuation in rows if (tenant, continuation) in recent), None)
 
 
@@ -190,8 +227,10 @@ def to_return(rows: Sequence[Row], over: Sequence[int]) -> list[int]:
     return sorted(found)
 
 
+@writes("advance")
 def advance(job: Job, progress: Progress) -> Operation[Job | None]:
-    """Store progress, unless another worker has written; see `Store.advance`."""
+    """Store progress; return the updated job, or None if `job` is not the newest version."""
+    yield Changed([job.response.id])
     next_number = max(job.next_number, _next(progress.frames))
     made = [item for _, item in progress.output]
     sizes = _size(progress.frames), extent_of(made)[1]
@@ -215,10 +254,23 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
     )
 
 
+@writes("finish")
 def finish(
-    job: Job, response: StoredResponse, frames: Sequence[Frames], append: bool, announcement: Announcement | None
+    job: Job,
+    response: StoredResponse,
+    frames: Sequence[Frames] = (),
+    *,
+    append: bool = False,
+    announcement: Announcement | None = None,
 ) -> Operation[bool]:
-    """End a job, unless another worker has written; see `Store.finish`."""
+    """End a job with the final state of its response; return False, and store nothing, if `job` is outdated.
+
+    Stores the response as `save` does, its last events, and a delivery to each webhook endpoint of the tenant that
+    subscribes to the announcement, all in one transaction.
+    """
+    yield Changed([response.id])
+    shift: int = yield SHIFT
+    response = dated(response, shift)
     row = yield from first("finish", job.response.id, job.version)
     if row is None:
         return False
@@ -239,12 +291,16 @@ def finish(
     yield from leave_conversation(response, position, append)
     yield from facts.put(response.facts)
     if announcement is not None:
-        yield from announce(response.tenant, announcement)
+        yield from announce(response.tenant, replace(announcement, created_at=announcement.created_at + shift))
     return True
 
 
-def find_job(tenant: str, response_id: str, few: bool) -> Operation[Job | None]:
-    """Return the job of a response."""
+@reads("find_job")
+def find_job(tenant: str, response_id: str, *, few: bool = False) -> Operation[Job | None]:
+    """Return the current job of a response, whichever worker owns it, or None.
+
+    With `few`, a large job is returned as `claim` returns it.
+    """
     row = yield from first("job_by_id", response_id, tenant, FEW_BYTES)
     if row and not few and _is_large(row):
         yield from announce_read(row[-3], row[-2] + row[-1])
@@ -252,32 +308,52 @@ def find_job(tenant: str, response_id: str, few: bool) -> Operation[Job | None]:
     return (yield from _job(row, few)) if row else None
 
 
+@reads("owned", is_of_all=True)
 def owned(worker: str) -> Operation[Mapping[str, int]]:
-    """Return the versions of a worker's jobs."""
+    """Return the worker's jobs as a mapping from response id to job version."""
     rows = yield from ask("owned", worker)
     return {row[0]: row[1] for row in rows}
 
 
+@reads("held", is_of_all=True)
 def held(worker: str) -> Operation[list[str]]:
-    """Return the responses for which a worker holds a lock or a key."""
+    """Return the responses for which the worker holds a conversation lock or an idempotency key."""
     return [row[0] for row in (yield from ask("held", worker))]
 
 
+@writes("release", is_of_all=True)
 def release(worker: str, response_id: str) -> Operation[None]:
-    """Release the lock and the key that a worker holds for a response."""
+    """Release the lock and the key that the worker holds for a response."""
+    yield Changed([response_id])
     yield from ask("release_conversation", worker, response_id)
     yield from ask("release_key", worker, response_id)
 
 
+@writes("heartbeat", is_of_all=True)
 def beat(worker: str) -> Operation[None]:
-    """Record a heartbeat of a worker."""
+    """Record that the worker is alive."""
     yield from ask("beat", worker)
 
 
+@reads("heartbeats", is_of_all=True)
 def beats() -> Operation[Mapping[str, int]]:
-    """Return the last heartbeat of each worker that owns anything, or 0 if it has sent none."""
+    """Return the last heartbeat of each unexpired worker that owns anything. It changes while a worker is alive."""
     rows = yield from ask("beats")
     return {row[0]: row[1] for row in rows}
+
+
+@writes("expire_worker", is_of_all=True)
+def expire_worker(worker: str, beat: int | None) -> Operation[bool]:
+    """Release everything that a worker owns, if its last heartbeat is still `beat`; return False if it is not.
+
+    Other workers can then claim its jobs, conversations and idempotency keys. The worker can still finish jobs that
+    no other worker has claimed. `beat` is None if the worker itself calls this when it stops: its jobs wait again,
+    without counting an attempt, and everything else is released.
+    """
+    changed = yield from (retire(worker) if beat is None else expire(worker, beat))
+    if changed:
+        yield Changed([*changed, JOBS])
+    return changed is not None
 
 
 def expire(worker: str, beat: int) -> Operation[list[str] | None]:
@@ -303,9 +379,11 @@ def retire(worker: str) -> Operation[list[str]]:
     return changed
 
 
-def give_back(worker: str, response_id: str) -> Operation[list[str]]:
-    """Return one of a worker's jobs to the queue."""
-    return (yield from _put_back((yield from ask("job_of", worker, response_id))))
+@writes("release_job", is_of_all=True)
+def give_back(worker: str, response_id: str) -> Operation[None]:
+    """Return one of the worker's jobs to the queue, without the events since the last `keep`."""
+    if changed := (yield from _put_back((yield from ask("job_of", worker, response_id)))):
+        yield Changed([*changed, JOBS])
 
 
 def _put_back(rows: Rows) -> Operation[list[str]]:
@@ -322,14 +400,23 @@ def _drop_half_made(seq: int) -> Operation[Rows]:
     return (yield from ask("next_generation", seq))
 
 
-def backlog(overdue_since: int) -> Operation[Backlog]:
-    """Count waiting jobs and deliveries; see `Store.backlog`."""
-    (row,) = yield from ask("backlog", overdue_since)
+@reads("backlog", is_of_all=True)
+def backlog(lead: int = 0) -> Operation[Backlog]:
+    """Return the number of waiting jobs and deliveries of all tenants together.
+
+    A deferred job is overdue if it still waits `lead` seconds after it can use any slot.
+    """
+    (row,) = yield from ask("backlog", (yield NOW) - lead)
     return Backlog(*row)
 
 
-def tail(tenant: str, response_id: str, after: int, now: int) -> Operation[Tail | None]:
-    """Return a response's events after a number."""
+@reads("tail")
+def tail(tenant: str, response_id: str, after: int) -> Operation[Tail | None]:
+    """Return the events of a response with numbers greater than `after`, or None if the response is unknown.
+
+    The first frames can begin before `after`; frames that end before it are omitted.
+    """
+    now: int = yield NOW
     rows = yield Query("tail", (response_id, tenant, now))  # without `ask`, because this runs frequently
     if not rows:
         return None
@@ -367,7 +454,9 @@ def _job(row: Row, few: bool) -> Operation[Job | None]:
     _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *rest = row[:16]
     key_id, tokens, cost, models, uses_idle, continuation = rest
     is_partial = few and _is_large(row)
-    response = yield from load(tenant, response_id, 0, is_partial)  # even an expired one, because it is still running
+    response = yield from load_at(
+        tenant, response_id, 0, is_partial
+    )  # even an expired one, because it is still running
     if response is None:
         return None
     job = Job(

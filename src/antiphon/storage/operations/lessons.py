@@ -1,26 +1,36 @@
-"""What refusals of backends taught about models."""
+"""What refusals of backends taught about models. Lessons belong to the server, not to a tenant."""
 
 from collections.abc import Sequence
 
-from antiphon.storage.contract.lessons import MOST_LESSONS
-from antiphon.storage.operations.step import Operation, ask
+from antiphon.storage.operations.step import SHIFT, Operation, ask, reads, writes
 from antiphon.storage.records import StoredLesson
 
+MOST_LESSONS = 1_000
+"""Lessons about the models of one backend; the oldest are deleted."""
 
+
+@writes("put_lessons", is_of_all=True)
 def put(lessons: Sequence[StoredLesson], since: int) -> Operation[None]:
-    """Store or replace lessons, and delete those of the same backends that are too old, or beyond the limit."""
+    """Store lessons. Each replaces the same lesson about the same model for the same tenant.
+
+    Lessons about the same backends are deleted if they were learned before `since`, or exceed `MOST_LESSONS`.
+    """
+    shift: int = yield SHIFT
     for one in lessons:
-        yield from ask("put_lesson", one.place, one.model, one.tenant, one.name, one.said, one.learned_at)
+        yield from ask("put_lesson", one.place, one.model, one.tenant, one.name, one.said, one.learned_at + shift)
     for place in sorted({one.place for one in lessons}):
-        yield from ask("trim_lessons", place, since, MOST_LESSONS)
+        yield from ask("trim_lessons", place, since + shift, MOST_LESSONS)
 
 
+@reads("lessons", is_of_all=True)
 def every(since: int) -> Operation[list[StoredLesson]]:
-    """Return the lessons that were learned from `since` on."""
-    rows = yield from ask("lessons", since)
+    """Return the lessons that were learned from `since` on, by place and model, the oldest first."""
+    shift: int = yield SHIFT
+    rows = yield from ask("lessons", since + shift)
     return [StoredLesson(*row) for row in rows]
 
 
+@writes("delete_lessons", is_of_all=True, frees=True)
 def delete(place: str, model: str) -> Operation[int]:
-    """Delete the lessons about a model."""
+    """Delete the lessons about a model; return their number."""
     return len((yield from ask("delete_lessons", place, model)))

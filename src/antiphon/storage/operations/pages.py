@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from antiphon.storage.operations.responses import item_of
-from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, Row, announce_read, ask, first
+from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, NOW, Operation, Row, announce_read, ask, first, reads
 from antiphon.storage.records import ItemPage, PageQuery, StoredItem
 
 BEFORE_ALL = -1
@@ -122,14 +122,17 @@ class _Pager:
             self.items += map(item_of, (yield from ask(name, *place, count)))
 
 
-def head(tenant: str, response_id: str, now: int) -> Operation[Head | None]:
+@reads("input_page")
+def head(tenant: str, response_id: str) -> Operation[Head | None]:
     """Return a response without its items."""
-    row = yield from first("page_head", response_id, tenant, now)
+    row = yield from first("page_head", response_id, tenant, (yield NOW))
     return Head(*row) if row else None
 
 
-def input_page(tenant: str, head: Head, now: int, query: PageQuery, length: int) -> Operation[ItemPage]:
+@reads("input_page")
+def input_page(tenant: str, head: Head, query: PageQuery, length: int) -> Operation[ItemPage]:
     """Return one page of a response's complete input. `length` is that of its chain, or 0 if the chain has no head."""
+    now: int = yield NOW
     pager = _Pager(query)
     own = yield from _own(head, query)
     if query.descending:
@@ -155,8 +158,9 @@ def input_page(tenant: str, head: Head, now: int, query: PageQuery, length: int)
     return pager.page()
 
 
+@reads("conversation_page")
 def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Operation[ItemPage | None]:
-    """Return one page of a conversation, or None if it is unknown."""
+    """Return one page of the items, or None if the conversation is unknown. Reads little more than it returns."""
     segment = yield from _conversation(tenant, conversation_id, BEHIND_ALL, query)
     if segment is None:
         return None
@@ -165,8 +169,13 @@ def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Op
     return pager.page()
 
 
-def completion_messages(tenant: str, completion_id: str, now: int, query: PageQuery) -> Operation[ItemPage | None]:
-    """Return one page of a completion's messages, or None if the completion is unknown."""
+@reads("completion_messages")
+def completion_messages(tenant: str, completion_id: str, query: PageQuery) -> Operation[ItemPage | None]:
+    """Return one page of a completion's messages, or None if the completion is unknown.
+
+    The id of a message is the completion's id, `-`, and the message's index in the request.
+    """
+    now: int = yield NOW
     row = yield from first("completion_place", completion_id, tenant, now)
     if row is None:
         return None

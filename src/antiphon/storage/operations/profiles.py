@@ -1,20 +1,24 @@
-"""Findings of probes about models."""
+"""Findings of probes about models. Profiles belong to the server, not to a tenant."""
 
-from antiphon.storage.operations.step import Operation, ask
+from antiphon.storage.operations.step import SHIFT, Operation, ask, reads, writes
 from antiphon.storage.records import StoredProfile
 
 
+@writes("put_profile", is_of_all=True)
 def put(profile: StoredProfile) -> Operation[None]:
-    """Store or replace a profile."""
-    yield from ask("put_profile", profile.place, profile.model, profile.digest, profile.body, profile.probed_at)
+    """Store a profile. It replaces the profile of the same model at the same place."""
+    probed_at = profile.probed_at + (yield SHIFT)
+    yield from ask("put_profile", profile.place, profile.model, profile.digest, profile.body, probed_at)
 
 
+@reads("profiles", is_of_all=True)
 def every() -> Operation[list[StoredProfile]]:
-    """Return all profiles."""
+    """Return all profiles, by place and model."""
     rows = yield from ask("profiles")
     return [StoredProfile(place, model, digest, bytes(body), at) for place, model, digest, body, at in rows]
 
 
+@writes("delete_profile", is_of_all=True, frees=True)
 def delete(place: str, model: str) -> Operation[bool]:
-    """Delete a profile."""
+    """Delete a profile; return False if it is unknown."""
     return bool((yield from ask("delete_profile", place, model)))

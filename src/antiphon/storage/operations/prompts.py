@@ -1,7 +1,7 @@
 """Operations on prompts and their versions."""
 
 from antiphon.storage.operations.lists import part
-from antiphon.storage.operations.step import Operation, Row, ask, first
+from antiphon.storage.operations.step import SHIFT, Operation, Row, ask, first, reads, writes
 from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt
 
 FIRST = 1
@@ -11,8 +11,10 @@ LONGEST = 9
 """Maximum number of digits of a version number."""
 
 
+@writes("create_prompt")
 def create(tenant: str, prompt_id: str, template: bytes, created_at: int, most: int) -> Operation[StoredPrompt | None]:
-    """Insert a new prompt with its first version."""
+    """Store a new prompt with its version 1, the default; return None if the tenant already has `most` versions."""
+    created_at += yield SHIFT
     if (yield from _is_full(tenant, most)):
         return None
     ((seq,),) = yield from ask("put_prompt", prompt_id, tenant, FIRST)
@@ -20,10 +22,15 @@ def create(tenant: str, prompt_id: str, template: bytes, created_at: int, most: 
     return StoredPrompt(prompt_id, tenant, FIRST, True, created_at, template)
 
 
+@writes("add_prompt_version")
 def add_version(
     tenant: str, prompt_id: str, template: bytes, created_at: int, most: int, *, is_default: bool
 ) -> Operation[StoredPrompt | None]:
-    """Insert the next version of a prompt."""
+    """Store the next version of a prompt, and make it the default if `is_default`.
+
+    Return None if the prompt is unknown, or the tenant already has `most` versions.
+    """
+    created_at += yield SHIFT
     row = yield from first("lock_prompt", prompt_id, tenant)
     if row is None or (yield from _is_full(tenant, most)):
         return None
@@ -34,14 +41,16 @@ def add_version(
     return StoredPrompt(prompt_id, tenant, version, is_default, created_at, template)
 
 
-def find(tenant: str, prompt_id: str, version: int | None) -> Operation[StoredPrompt | None]:
-    """Return a version of a prompt."""
+@reads("find_prompt")
+def find(tenant: str, prompt_id: str, version: int | None = None) -> Operation[StoredPrompt | None]:
+    """Return one version of a prompt, by default its default version, or None if it is unknown."""
     row = yield from first("find_prompt", prompt_id, tenant, version)
     return _prompt(row) if row else None
 
 
+@reads("prompt_page")
 def page(tenant: str, query: PromptQuery) -> Operation[PromptPage]:
-    """Return one page of a tenant's prompts."""
+    """Return one page of the tenant's prompts, each in its default version."""
     places: dict[str, int] = {}
     if query.after is not None:
         row = yield from first("prompt_place", query.after, tenant)
@@ -52,8 +61,9 @@ def page(tenant: str, query: PromptQuery) -> Operation[PromptPage]:
     return PromptPage(tuple(map(_prompt, rows)), has_more)
 
 
+@reads("prompt_versions")
 def versions(tenant: str, prompt_id: str, query: PromptQuery) -> Operation[PromptPage | None]:
-    """Return one page of the versions of a prompt."""
+    """Return one page of the versions of a prompt, or None if it is unknown."""
     row = yield from first("prompt_place", prompt_id, tenant)
     if row is None:
         return None
@@ -68,8 +78,9 @@ def versions(tenant: str, prompt_id: str, query: PromptQuery) -> Operation[Promp
     return PromptPage(tuple(map(_prompt, rows)), has_more)
 
 
+@writes("set_default_version")
 def set_default(tenant: str, prompt_id: str, version: int) -> Operation[StoredPrompt | None]:
-    """Make a version the default of its prompt."""
+    """Make a version the default of its prompt and return it, or None if it is unknown."""
     row = yield from first("lock_prompt", prompt_id, tenant)
     if row is None or not FIRST <= version <= row[1]:
         return None
@@ -77,8 +88,9 @@ def set_default(tenant: str, prompt_id: str, version: int) -> Operation[StoredPr
     return (yield from find(tenant, prompt_id, version))
 
 
+@writes("delete_prompt", frees=True)
 def delete(tenant: str, prompt_id: str) -> Operation[bool]:
-    """Delete a prompt with its versions."""
+    """Delete a prompt with all its versions; return False if it is unknown."""
     return bool((yield from ask("delete_prompt", prompt_id, tenant)))
 
 

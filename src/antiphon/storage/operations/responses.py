@@ -9,6 +9,9 @@ from antiphon.storage.operations import facts, item_blobs
 from antiphon.storage.operations.step import (
     FEW_BYTES,
     FEW_ITEMS,
+    NOW,
+    SHIFT,
+    Changed,
     Operation,
     Row,
     Rows,
@@ -17,12 +20,28 @@ from antiphon.storage.operations.step import (
     ask_in_slices,
     ask_many,
     first,
+    reads,
+    writes,
 )
 from antiphon.storage.records import ChainExtent, LargeItem, PurgeSize, Reply, StoredItem, StoredResponse
 
 
-def save(response: StoredResponse, append: bool, reply: Reply | None) -> Operation[bool]:
-    """Store a response that has ended; see `Store.save`."""
+@writes("save")
+def save(response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> Operation[bool]:
+    """Store or replace a response that has ended; see `Store.save`."""
+    yield Changed([response.id])
+    return (yield from save_dated(dated(response, (yield SHIFT)), append, reply))
+
+
+def dated(response: StoredResponse, shift: int) -> StoredResponse:
+    """Return a response with its expiry time converted from this process's clock to the store's clock."""
+    if not shift or response.expires_at is None:
+        return response
+    return replace(response, expires_at=response.expires_at + shift)
+
+
+def save_dated(response: StoredResponse, append: bool, reply: Reply | None) -> Operation[bool]:
+    """Store a response with a time of the store's clock."""
     position = yield from held_position(response)
     has_lost_lock = position is None and response.conversation_id is not None
     if has_lost_lock or not (yield from answer(reply, response.id)):
@@ -85,8 +104,18 @@ def answer(reply: Reply | None, response_id: str) -> Operation[bool]:
     return bool((yield from ask("put_reply", reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body)))
 
 
-def load(tenant: str, response_id: str, now: int, few: bool) -> Operation[StoredResponse | None]:
-    """Return a response with its items."""
+@reads("load")
+def load(tenant: str, response_id: str, *, few: bool = False) -> Operation[StoredResponse | None]:
+    """Return the response with its input and output in order, or None if it is unknown.
+
+    With `few`, a response with many or large items is returned without them, flagged as partial. A large body is
+    omitted too.
+    """
+    return (yield from load_at(tenant, response_id, (yield NOW), few))
+
+
+def load_at(tenant: str, response_id: str, now: int, few: bool) -> Operation[StoredResponse | None]:
+    """Return a response as `load` does, if it has not expired at this time."""
     rows = yield from ask("load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES, FEW_BYTES if few else ANY_SIZE)
     if not rows:
         return None
@@ -115,18 +144,29 @@ def _sort(sides: Sides, rows: Rows) -> None:
         sides[is_output].append(item_of(item))
 
 
-def delete(tenant: str, response_id: str, now: int) -> Operation[bool]:
-    """Delete a response; return whether it existed."""
+@writes("delete", frees=True)
+def delete(tenant: str, response_id: str) -> Operation[bool]:
+    """Delete the response, its items and events; return False if it is unknown.
+
+    Responses that continue it keep its id as their parent.
+    """
+    now: int = yield NOW
     if not (yield from ask("delete", response_id, tenant, now)):
         return False
     yield from facts.forget_words(tenant, response_id)
     return True
 
 
-def history(
-    tenant: str, response_id: str, now: int, extent: ChainExtent | None = None
-) -> Operation[list[StoredItem] | None]:
-    """Walk a chain to its head; return None if the head is not found. `extent` is its measurement, if known."""
+@reads("history")
+def history(tenant: str, response_id: str, extent: ChainExtent | None = None) -> Operation[list[StoredItem] | None]:
+    """Return all items of the chain that ends in this response, oldest first.
+
+    The list has each ancestor's input and output, down to this response's own input and output. If the oldest
+    response ran in a conversation, the items that the conversation had at that time come first. Return None if this
+    response or any ancestor is unknown, or if the chain is a cycle. The time is linear in the length of the chain.
+    `extent` is the result of `measure_chain`, if the caller has it.
+    """
+    now: int = yield NOW
     if extent is None:
         ((length, items, size),) = yield from ask("history_extent", response_id, tenant, now)
     else:
@@ -153,8 +193,16 @@ def _announce_conversation(conversation_id: str, tenant: str) -> Operation[None]
         yield from announce_read(row[5], row[6])
 
 
-def find_item(tenant: str, item_id: str, now: int, few: bool) -> Operation[StoredItem | None]:
-    """Return the oldest item with this id, or a conversation's item if no response has one."""
+@reads("find_item")
+def find_item(tenant: str, item_id: str, *, few: bool = False) -> Operation[StoredItem | None]:
+    """Return the stored item with this id, else a conversation's item with it, else None.
+
+    Clients send items back with their ids, and can change them, so several responses can contain different items
+    with one id. The oldest of those that are left is returned: the first in the response that was saved first.
+
+    With `few`, a large item is returned as a `LargeItem`.
+    """
+    now: int = yield NOW
     for query, values in (("find_item", (item_id, tenant, now)), ("find_conversation_item", (item_id, tenant))):
         row = yield from first(query, *values, FEW_BYTES)
         if row is None:
@@ -178,8 +226,13 @@ PURGED_FREELY = 1_000
 """Maximum number of responses that any purge can delete, however few are stored."""
 
 
-def purge_size(fraction: float, now: int) -> Operation[PurgeSize]:
-    """Count the rows that a purge would delete; see `Store.purge_size`."""
+@writes("purge_size", is_of_all=True, frees=True)
+def purge_size(fraction: float) -> Operation[PurgeSize]:
+    """Return how much `purge` would delete, and whether that exceeds this fraction of the stored objects.
+
+    Responses and chat completions are counted.
+    """
+    now: int = yield NOW
     (row,) = yield from ask("purge_total")
     most = max(PURGED_FREELY, int(fraction * row[0]))
     (expired,) = yield from ask("purge_size", now, most + 1)

@@ -1,6 +1,6 @@
 """Secrets that the servers of one store share."""
 
-from antiphon.storage.operations.step import Operation, ask, first
+from antiphon.storage.operations.step import Operation, ask, first, writes
 
 
 def try_to_write(value: bytes) -> Operation[None]:
@@ -8,8 +8,9 @@ def try_to_write(value: bytes) -> Operation[None]:
     yield from ask("try_to_write", value)
 
 
+@writes("secret", is_of_all=True, frees=True)
 def agree(name: str, fresh: bytes) -> Operation[bytes]:
-    """Store a secret, unless it exists; return the stored secret."""
+    """Return the secret with this name. If it does not exist, store `fresh` and return it."""
     yield from ask("keep_secret", name, fresh)
     row = yield from first("find_secret", name)
     return bytes(row[0]) if row else fresh

@@ -1,6 +1,10 @@
-"""Console sessions, and the one-time codes that start them."""
+"""Console sessions, and the one-time codes that start them, by the digests of their secrets.
 
-from antiphon.storage.operations.step import Operation, ask, first
+They belong to the server, not to a tenant. Callers pass times of this process's clock; they are stored as times of the
+store's clock.
+"""
+
+from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
 from antiphon.storage.records import ConsoleSession
 
 MOST_OF_A_KEY = 100
@@ -8,15 +12,19 @@ MOST_OF_A_KEY = 100
 sessions are kept."""
 
 
+@writes("put_session", is_of_all=True)
 def put(session: ConsoleSession) -> Operation[None]:
     """Store a new session, and delete those beyond `MOST_OF_A_KEY`."""
+    shift: int = yield SHIFT
     yield from ask("trim_sessions", session.key_id, MOST_OF_A_KEY - 1)
-    times = (session.created_at, session.used_at, session.expires_at)
+    times = (session.created_at + shift, session.used_at + shift, session.expires_at + shift)
     yield from ask("put_session", session.digest, session.key_id, session.key_digest, *times)
 
 
-def find(digest: bytes, now: int) -> Operation[ConsoleSession | None]:
-    """Return a session that has not expired."""
+@reads("find_session", is_of_all=True)
+def find(digest: bytes) -> Operation[ConsoleSession | None]:
+    """Return the session with this digest, or None if it is unknown or has expired."""
+    now: int = yield NOW
     row = yield from first("find_session", digest, now)
     if row is None:
         return None
@@ -24,21 +32,27 @@ def find(digest: bytes, now: int) -> Operation[ConsoleSession | None]:
     return ConsoleSession(bytes(found), key_id, bytes(key_digest), *times)
 
 
+@writes("touch_session", is_of_all=True)
 def touch(digest: bytes, used_at: int, expires_at: int) -> Operation[None]:
-    """Record that a session was used."""
-    yield from ask("touch_session", digest, used_at, expires_at)
+    """Record that a session was used. A deleted session stays deleted."""
+    shift: int = yield SHIFT
+    yield from ask("touch_session", digest, used_at + shift, expires_at + shift)
 
 
+@writes("delete_session", is_of_all=True, frees=True)
 def delete(digest: bytes) -> Operation[bool]:
-    """Delete a session."""
+    """Delete a session; return False if it is unknown."""
     return bool((yield from ask("delete_session", digest)))
 
 
+@writes("put_code", is_of_all=True)
 def put_code(digest: bytes, expires_at: int) -> Operation[None]:
-    """Store a code."""
-    yield from ask("put_code", digest, expires_at)
+    """Store a one-time code until `expires_at`."""
+    yield from ask("put_code", digest, expires_at + (yield SHIFT))
 
 
-def redeem_code(digest: bytes, now: int) -> Operation[bool]:
-    """Delete a code that has not expired."""
+@writes("redeem_code", is_of_all=True)
+def redeem_code(digest: bytes) -> Operation[bool]:
+    """Delete a code; return False if it is unknown or has expired. Only one of concurrent callers receives True."""
+    now: int = yield NOW
     return bool((yield from ask("redeem_code", digest, now)))

@@ -1,14 +1,20 @@
 """The form of an operation: a generator that yields statements, receives their rows, and returns its result.
 
 An operation runs in one transaction, which is rolled back if it raises. It can be run again from the start.
+
+What callers of a store use is a `Read` or a `Write`: `await store.read(files.load, tenant, file_id)`. Its first
+argument is the tenant of the rows, or a record with it; None stands for all tenants. Databases with row security show
+it no other rows.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from msgspec import Struct
 
+P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 Row = Sequence[Any]
 
 
@@ -55,6 +61,28 @@ class QueryWhere(Struct, frozen=True):
     values: tuple[Any, ...]
 
 
+class Now(Struct, frozen=True):
+    """Asks for the store's time: whole seconds are sent back, or a float if it is `exact`."""
+
+    exact: bool = False
+
+
+NOW, EXACT_NOW = Now(), Now(exact=True)
+
+
+class Shift(Struct, frozen=True):
+    """Asks for what is added to a time of this process's clock to have the store's time: whole seconds."""
+
+
+SHIFT = Shift()
+
+
+class Changed(Struct, frozen=True):
+    """Names what the operation changes: who waits for it is notified after the commit. Nothing is sent back."""
+
+    names: Sequence[str]
+
+
 class ReadSize(Struct, frozen=True):
     """How many rows, and bytes of them, the following statements will read.
 
@@ -88,23 +116,73 @@ class LargeReadError(Exception):
     """An operation announced a large read: run it elsewhere, from the start. This is not a failure of the store."""
 
 
-Step = Query | QueryMany | QueryInSlices | QueryWhere | Composed | ReadSize
-Operation = Generator[Step, Rows, R]
+Statement = Query | QueryMany | QueryInSlices | QueryWhere | Composed
+Step = Statement | ReadSize | Now | Shift | Changed
+Operation = Generator[Step, Any, R]
+
+
+class _Named(Generic[P, R_co]):
+    """An operation for callers of a store. `name` is that of the metrics and of the log."""
+
+    __slots__ = ("begin", "is_of_all", "name")
+
+    def __init__(self, begin: Callable[P, Operation[R_co]], name: str, *, is_of_all: bool) -> None:
+        self.begin, self.name, self.is_of_all = begin, name, is_of_all
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Operation[R_co]:
+        """Begin it as a part of another operation."""
+        return self.begin(*args, **kwargs)
+
+
+class Read(_Named[P, R_co]):
+    """An operation that only reads."""
+
+    __slots__ = ()
+
+
+class Write(_Named[P, R_co]):
+    """An operation that writes. One that `frees` space, or revokes a key, must succeed on a full disk."""
+
+    __slots__ = ("frees",)
+
+    def __init__(self, begin: Callable[P, Operation[R_co]], name: str, *, is_of_all: bool, frees: bool) -> None:
+        super().__init__(begin, name, is_of_all=is_of_all)
+        self.frees = frees
+
+
+def reads(name: str, *, is_of_all: bool = False) -> Callable[[Callable[P, Operation[R]]], Read[P, R]]:
+    """Make a function a `Read`. One that `is_of_all` tenants has no tenant as its first argument."""
+    return lambda begin: Read(begin, name, is_of_all=is_of_all)
+
+
+def writes(
+    name: str, *, is_of_all: bool = False, frees: bool = False
+) -> Callable[[Callable[P, Operation[R]]], Write[P, R]]:
+    """Make a function a `Write`. One that `is_of_all` tenants has no tenant as its first argument."""
+    return lambda begin: Write(begin, name, is_of_all=is_of_all, frees=frees)
 
 
 def ask(query: str, *values: Any) -> Operation[Rows]:
     """Run one statement and return its rows."""
-    return (yield Query(query, values))
+    rows: Rows = yield Query(query, values)
+    return rows
 
 
 def ask_where(query: str, where: str, *values: Any) -> Operation[Rows]:
     """Run one statement with a condition and return its rows."""
-    return (yield QueryWhere(query, where, values))
+    rows: Rows = yield QueryWhere(query, where, values)
+    return rows
+
+
+def ask_composed(text: str, values: tuple[Any, ...]) -> Operation[Rows]:
+    """Run one assembled statement and return its rows."""
+    rows: Rows = yield Composed(text, values)
+    return rows
 
 
 def first(query: str, *values: Any) -> Operation[Row | None]:
     """Run one statement and return its first row, or None."""
-    rows = yield Query(query, values)
+    rows: Rows = yield Query(query, values)
     return rows[0] if rows else None
 
 

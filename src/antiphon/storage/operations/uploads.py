@@ -5,28 +5,37 @@ from collections.abc import Sequence
 from antiphon.errors import StoreError
 from antiphon.storage.operations import files
 from antiphon.storage.operations.responses import answer
-from antiphon.storage.operations.step import Operation, ask, first
+from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
 from antiphon.storage.records import FileQuota, Reply, StoredFile, StoredPart, StoredUpload
 
 
-def create(upload: StoredUpload, quota: FileQuota, reply: Reply | None) -> Operation[bool]:
-    """Insert a new upload, if the quota allows it."""
+@writes("create_upload")
+def create(upload: StoredUpload, quota: FileQuota, reply: Reply | None = None) -> Operation[bool]:
+    """Store a new upload and reserve its bytes; return False if it exceeds the tenant's quota."""
     if not (yield from files.reserve(upload.tenant, upload.size, quota)):
         return False
     values = upload.id, upload.tenant, upload.filename, upload.purpose, upload.size, upload.mime_type
-    yield from ask("put_upload", *values, upload.created_at, upload.expires_at, upload.lifetime)
+    expires_at = upload.expires_at + (yield SHIFT)
+    yield from ask("put_upload", *values, upload.created_at, expires_at, upload.lifetime)
     yield from answer(reply, upload.id)
     return True
 
 
-def load(tenant: str, upload_id: str, now: int) -> Operation[StoredUpload | None]:
-    """Return an upload."""
+@reads("load_upload")
+def load(tenant: str, upload_id: str) -> Operation[StoredUpload | None]:
+    """Return the upload, or None. A pending upload has the status `expired` after its expiry time."""
+    now: int = yield NOW
     row = yield from first("load_upload", upload_id, tenant, now)
     return StoredUpload(*row) if row else None
 
 
-def put_part(part: StoredPart, now: int) -> Operation[bool]:
-    """Insert a part, if its upload is pending and has room for it."""
+@writes("put_part")
+def put_part(part: StoredPart) -> Operation[bool]:
+    """Store a part of a pending upload. The blob of the part must already be written.
+
+    Return False if the upload is not pending, or if its parts together would exceed the announced size.
+    """
+    now: int = yield NOW
     room = yield from first("grow_upload", part.upload, part.tenant, part.size, now)
     if room is None:
         return False
@@ -38,17 +47,22 @@ def put_part(part: StoredPart, now: int) -> Operation[bool]:
     return True
 
 
+@reads("upload_parts")
 def parts(tenant: str, upload_id: str) -> Operation[Sequence[StoredPart]]:
-    """Return the parts of an upload."""
+    """Return the parts of an upload, in the order in which they were stored."""
     return [StoredPart(*row) for row in (yield from ask("upload_parts", upload_id, tenant))]
 
 
-def cancel(tenant: str, upload_id: str, now: int) -> Operation[bool]:
-    """Cancel a pending upload."""
+@writes("cancel_upload", frees=True)
+def cancel(tenant: str, upload_id: str) -> Operation[bool]:
+    """Cancel a pending upload and drop its parts; return False if it is not pending."""
+    now: int = yield NOW
     return bool((yield from ask("end_upload", upload_id, tenant, now, "cancelled", None)))
 
 
-def complete(upload_id: str, file: StoredFile, now: int) -> Operation[StoredFile | None]:
-    """Turn a pending upload into a file. The quota already includes its bytes."""
+@writes("complete_upload")
+def complete(file: StoredFile, upload_id: str) -> Operation[StoredFile | None]:
+    """Turn a pending upload into the file, and drop its parts; return None if it is not pending. See `files.put`."""
+    now: int = yield NOW
     ended = yield from ask("end_upload", upload_id, file.tenant, now, "completed", file.id)
     return (yield from files.place(file)) if ended else None

@@ -4,12 +4,28 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
-from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, announce_read, ask, ask_many, first
+from antiphon.storage.operations.step import (
+    NOW,
+    SHIFT,
+    UNKNOWN_ITEMS,
+    Operation,
+    Row,
+    announce_read,
+    ask,
+    ask_many,
+    first,
+    reads,
+    writes,
+)
 from antiphon.storage.records import Announcement, Delivery, DueDelivery, WebhookEndpoint
 
 
-def put(endpoint: WebhookEndpoint, most: int) -> Operation[bool]:
-    """Store or replace an endpoint, unless the tenant has `most` others; 0 means no limit."""
+@writes("put_endpoint")
+def put(endpoint: WebhookEndpoint, most: int = 0) -> Operation[bool]:
+    """Store or replace an endpoint.
+
+    Return False, and store nothing, if the tenant has `most` other endpoints; 0 means no limit.
+    """
     if most:
         yield from ask("lock_endpoints", endpoint.tenant)
         ((others,),) = yield from ask("count_endpoints", endpoint.tenant, endpoint.id)
@@ -31,19 +47,22 @@ def put(endpoint: WebhookEndpoint, most: int) -> Operation[bool]:
     return True
 
 
+@reads("load_endpoint")
 def load(tenant: str, endpoint_id: str) -> Operation[WebhookEndpoint | None]:
-    """Return an endpoint."""
+    """Return an endpoint, or None."""
     row = yield from first("load_endpoint", endpoint_id, tenant)
     return _endpoint(row) if row else None
 
 
+@reads("endpoints")
 def endpoints(tenant: str) -> Operation[list[WebhookEndpoint]]:
-    """Return a tenant's endpoints, newest first."""
+    """Return the tenant's endpoints, newest first."""
     return [_endpoint(row) for row in (yield from ask("endpoints", tenant))]
 
 
+@writes("delete_endpoint", frees=True)
 def delete(tenant: str, endpoint_id: str) -> Operation[bool]:
-    """Delete an endpoint with its deliveries."""
+    """Delete an endpoint and its pending deliveries; return False if it is unknown."""
     return bool((yield from ask("delete_endpoint", endpoint_id, tenant)))
 
 
@@ -57,8 +76,13 @@ def announce(tenant: str, event: Announcement) -> Operation[None]:
     yield from ask_many("announce", rows)
 
 
-def due(limit: int, now: int) -> Operation[list[DueDelivery]]:
-    """Return the due deliveries, in turns by tenant."""
+@writes("due", is_of_all=True)
+def due(limit: int) -> Operation[list[DueDelivery]]:
+    """Return due deliveries: the first of each tenant, then the second of each, and so on.
+
+    So one tenant with many deliveries cannot delay the deliveries of other tenants.
+    """
+    now: int = yield NOW
     ((count,),) = yield from ask("count_due", now, 2 * limit + 1)
     if count <= 2 * limit:
         return [DueDelivery(*row) for row in (yield from ask("due", now, limit))]
@@ -86,39 +110,51 @@ def in_turns(things: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     return [pair for one in rounds for pair in one if pair is not None]
 
 
-def claim(delivery_id: str, hold: int, now: int) -> Operation[Delivery | None]:
-    """Claim a delivery for a while, if it is due."""
+@writes("claim_delivery", is_of_all=True)
+def claim(delivery_id: str, hold: int) -> Operation[Delivery | None]:
+    """Claim a delivery exclusively for `hold` seconds, or return None if it is not due."""
+    now: int = yield NOW
     if not (yield from ask("claim_delivery", delivery_id, now, now + hold)):
         return None
     row = yield from first("delivery", delivery_id)
     return _delivery(row) if row else None
 
 
+@writes("delivered", is_of_all=True)
 def delivered(delivery_id: str) -> Operation[None]:
-    """Delete a delivery."""
+    """Delete a delivery that was received."""
     yield from ask("delivered", delivery_id)
 
 
-def postpone(delivery_id: str, due_at: int | None, error: str, now: int) -> Operation[None]:
-    """Schedule the next attempt of a delivery, or mark it as failed."""
+@writes("postpone", is_of_all=True)
+def postpone(delivery_id: str, due_at: int | None, error: str) -> Operation[None]:
+    """Schedule the next attempt for `due_at`; None marks the delivery as failed. `error` describes the failure."""
     if due_at is None:
-        yield from ask("give_up", delivery_id, now, error)
+        yield from ask("give_up", delivery_id, (yield NOW), error)
     else:
-        yield from ask("postpone", delivery_id, due_at, error)
+        yield from ask("postpone", delivery_id, due_at + (yield SHIFT), error)
 
 
-def retry(delivery_id: str, now: int) -> Operation[bool]:
-    """Schedule a delivery for now."""
+@writes("retry_delivery", is_of_all=True)
+def retry(delivery_id: str) -> Operation[bool]:
+    """Schedule a waiting or failed delivery for now, and restart its attempts.
+
+    Return False if the delivery is unknown.
+    """
+    now: int = yield NOW
     return bool((yield from ask("retry_delivery", delivery_id, now)))
 
 
-def retry_failed(now: int) -> Operation[int]:
-    """Schedule all failed deliveries for now."""
+@writes("retry_failed_deliveries", is_of_all=True)
+def retry_failed() -> Operation[int]:
+    """Schedule every failed delivery for now, and restart its attempts; return their number."""
+    now: int = yield NOW
     return len((yield from ask("retry_failed_deliveries", now)))
 
 
+@reads("deliveries", is_of_all=True)
 def deliveries() -> Operation[list[Delivery]]:
-    """Return the outbox."""
+    """Return all waiting and failed deliveries, oldest first."""
     return [_delivery(row) for row in (yield from ask("deliveries"))]
 
 
@@ -126,8 +162,15 @@ LAST = "wh_z"
 """Sorts after every delivery id."""
 
 
-def page(tenant: str | None, is_failed: bool | None, limit: int, after: str) -> Operation[list[Delivery]]:
-    """Return one page of the outbox, newest first."""
+@reads("list_deliveries")
+def page(
+    tenant: str | None, limit: int, after: str = "", *, is_failed: bool | None = None
+) -> Operation[list[Delivery]]:
+    """Return up to `limit` deliveries of one tenant, or of all tenants, newest first, starting after `after`.
+
+    `is_failed` selects either the failed or the waiting deliveries. `after` is the id of a delivery, which may have
+    been deleted.
+    """
     yield from announce_read(UNKNOWN_ITEMS)  # the number of rows that the conditions exclude is unknown
     state = 2 if is_failed is None else int(is_failed)
     own = int(tenant is not None), tenant or ""

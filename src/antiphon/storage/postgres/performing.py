@@ -7,21 +7,24 @@ from typing import Any
 
 import asyncpg
 
+from antiphon.storage.act import Act
 from antiphon.storage.operations.step import (
     SLICE,
+    Changed,
     Composed,
     LargeReadError,
-    Operation,
+    Now,
     Query,
     QueryInSlices,
     QueryMany,
     QueryWhere,
     R,
+    ReadSize,
     Rows,
-    Step,
+    Shift,
+    Statement,
 )
 from antiphon.storage.sql import queries_of
-from antiphon.storage.sql_store import MakeAct
 
 QUERIES = queries_of("postgres")
 
@@ -44,27 +47,30 @@ async def use(connection: Any, act: Callable[[Any, Attempt], Awaitable[Any]], at
         raise
 
 
-def performing(make: MakeAct[R], *, is_patient: bool = True) -> Callable[[Any], Awaitable[R]]:
+def performing(act: Act[R], *, is_patient: bool = True) -> Callable[[Any], Awaitable[R]]:
     """Return a function that runs an operation over a connection.
 
     It raises `LargeReadError` if the operation would be a large read, unless it `is_patient`.
     """
-    return lambda connection: _perform(connection, make(), is_patient)
+    return lambda connection: _perform(connection, act, is_patient)
 
 
-async def _perform(connection: Any, act: Operation[R], is_patient: bool) -> R:
-    rows: Rows = ()
+async def _perform(connection: Any, act: Act[R], is_patient: bool) -> R:
+    operation = act.operation(*act.args, **act.kwargs)
+    act.changed = []
     try:
-        step = next(act)
+        step = next(operation)
         while True:
-            rows = await _ask(connection, step, is_patient)
-            step = act.send(rows)
+            if isinstance(step, Now | Shift | Changed):
+                step = operation.send(act.answer(step))
+            else:
+                step = operation.send(await _ask(connection, step, is_patient))
     except StopIteration as done:
         result: R = done.value
         return result
 
 
-async def _ask(connection: Any, step: Step, is_patient: bool) -> Rows:
+async def _ask(connection: Any, step: Statement | ReadSize, is_patient: bool) -> Rows:
     rows: Rows = ()
     if isinstance(step, Query):
         rows = await connection.fetch(QUERIES[step.query], *step.values)

@@ -8,7 +8,6 @@ notifications, everything still works, because each waiting task also polls.
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import asyncpg
@@ -17,8 +16,9 @@ from antiphon import ids
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from antiphon.storage.act import Act
 from antiphon.storage.contract import Pulse
-from antiphon.storage.operations.responses import save as save_alone
+from antiphon.storage.operations.responses import save_dated as save_alone
 from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.postgres.address import read_address
 from antiphon.storage.postgres.link import (
@@ -35,7 +35,7 @@ from antiphon.storage.postgres.performing import Attempt, performing, use
 from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.records import StoredResponse
-from antiphon.storage.sql_store import OVERLOADED, MakeAct, SqlStore, shared_reads
+from antiphon.storage.sql_store import OVERLOADED, SqlStore, shared_reads
 
 TRIES = 4
 """Maximum attempts of an operation that conflicted with another one or lost its connection."""
@@ -119,15 +119,15 @@ class PostgresStore(SqlStore):
 
         async def read(connection: Any, _: Attempt) -> tuple[float, float]:
             async with connection.transaction():  # behind a pooler, a connection lasts for one transaction
-                before = self._clock()
+                before = self.clock.process_now()
                 theirs = float(await connection.fetchval(_CLOCK))
-                after = self._clock()
+                after = self.clock.process_now()
             return (before + after) / 2 - theirs, after - before
 
         skew, took = await self._retrying(read)
         if took > SLOW:
             return None
-        self._correct(skew, -skew)
+        self.clock.correct(skew, -skew)
         return float(skew)
 
     async def close(self) -> None:
@@ -191,7 +191,9 @@ class PostgresStore(SqlStore):
         new = await self._save_new(list(newest.values())) if _fitting(responses) else set()
         for known in newest.keys() - new:
             response = newest[known]
-            await self._in_transaction(performing(partial(save_alone, response, False, None)), response.tenant)
+            await self._in_transaction(
+                performing(Act(save_alone, self.clock, (response, False, None))), response.tenant
+            )
 
     async def _save_new(self, responses: Sequence[StoredResponse]) -> set[str]:
         tenants = {response.tenant for response in responses}
@@ -208,22 +210,22 @@ class PostgresStore(SqlStore):
         saved: set[str] = await self._retrying(save)
         return saved
 
-    async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
+    async def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> R:
         """Run an operation that completes even if its caller is cancelled."""
         self._refuse_closed()
-        return await asyncio.shield(self._keep(self._in_transaction(performing(make), tenant)))
+        return await asyncio.shield(self._keep(self._in_transaction(performing(act), tenant)))
 
-    async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
+    async def _perform_read(self, act: Act[R], tenant: str | None) -> R:
         try:
-            return await self._read_by(performing(make, is_patient=False), tenant)
+            return await self._read_by(performing(act, is_patient=False), tenant)
         except LargeReadError:
-            return await self._read_much(make, tenant)
+            return await self._read_much(act, tenant)
 
-    async def _read_much(self, make: MakeAct[R], tenant: str | None) -> R:
+    async def _read_much(self, act: Act[R], tenant: str | None) -> R:
         """Wait for a turn without holding a connection, then read."""
         try:
             async with self._reads.slot(tenant or ""):
-                return await self._read_by(performing(make), tenant)
+                return await self._read_by(performing(act), tenant)
         except NoRoomError as error:
             raise StoreError(OVERLOADED) from error
 

@@ -64,6 +64,11 @@ class Job:
     """Whether it runs in an idle slot, which it returns to any job that needs it."""
     continuation: str = ""
 
+    @property
+    def tenant(self) -> str:
+        """The tenant of its response."""
+        return self.response.tenant
+
 
 class Deferral(Struct, frozen=True):
     """How long a job can wait for an idle slot, and which jobs it continues."""

@@ -42,6 +42,13 @@ class StoredAnswer:
     expires_at: int = 0
 
 
+class FoundAnswer(Struct, frozen=True):
+    """The body of a cached answer, and whether its use is to be recorded: not again soon after the last time."""
+
+    body: bytes
+    is_use_due: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Announcement:
     """An event for webhooks: its id, its type (such as `response.completed`), and the JSON to deliver."""

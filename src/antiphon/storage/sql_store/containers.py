@@ -37,7 +37,7 @@ class SqlContainers(Performer):
         reply: Reply | None = None,
     ) -> bool:
         """See `Store.put_container`."""
-        shift = int(self._shift)
+        shift = self.clock.shift
         times = container.created_at + shift, container.last_active_at + shift
         dated = replace(container, created_at=times[0], last_active_at=times[1])
         return await self._write(lambda: _operations().put(dated, files, quota, reply, self._now()), container.tenant)

@@ -1,16 +1,17 @@
 """The interface between the methods of an SQL store and its database: `_read` and `_write`."""
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import JOBS
+from antiphon.storage.act import Act
+from antiphon.storage.clock import StoreClock
 from antiphon.storage.operations import responses
-from antiphon.storage.operations.step import Operation, R
-from antiphon.storage.records import StoredResponse
+from antiphon.storage.operations.step import Operation, P, R, Read, Write
 
 AT_ONCE = 500
 """Rows that one step of a purge deletes, so that saves can run between the steps."""
@@ -23,13 +24,17 @@ READS_WAITING = 1000
 
 OVERLOADED = "The store is overloaded: too many large reads are waiting."
 
-MakeAct = Callable[[], Operation[R]]
-"""Creates the operation again for each attempt."""
-
 
 def shared_reads() -> FairScheduler:
     """Return the scheduler of a process's large reads."""
     return FairScheduler(READS_AT_ONCE, READS_WAITING, leaves_room=True)
+
+
+TENANT = (str, type(None))
+"""The types of a tenant that is the first argument of an operation; None stands for all of them."""
+
+Observer = Callable[[Read[..., Any] | Write[..., Any], float, bool], None]
+"""Receives each operation with the seconds that it took, and whether it failed."""
 
 
 class Performer(ABC):
@@ -37,27 +42,56 @@ class Performer(ABC):
 
     def __init__(self, url: str, now: Clock) -> None:
         self.url = url
-        self._clock = now
-        self._correction = self._shift = 0.0
+        self.clock = StoreClock(now)
         self._listeners: list[Callable[[str], None]] = []
         self._closed = False
+        self.observer: Observer | None = None
         self._is_disk_full = False
         """Whether a write failed for it; `has_room` checks again."""
 
     @abstractmethod
-    async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
+    async def _perform_read(self, act: Act[R], tenant: str | None) -> R:
         """Run an operation that only reads. If the database supports row security, it sees only this tenant's rows."""
 
     @abstractmethod
-    async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        """Run an operation that writes. It is durable when this returns, and sees the same rows as with `_read`.
+    async def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> R:
+        """Run an operation that writes. It is durable when this returns, and sees the same rows as a read.
 
-        The operation may run more than once.
+        The operation may run more than once. If it `frees` space or changes a key, a full disk must not prevent it.
         """
 
-    async def _free(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        """Run an operation like `_write` that deletes data or changes a key. A full disk must not prevent it."""
-        return await self._write(make, tenant)
+    async def _call(self, operation: Read[P, R] | Write[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        act, began = Act(operation.begin, self.clock, args, kwargs), time.monotonic()
+        tenant: str | None = None
+        if not operation.is_of_all:
+            tenant = args[0] if isinstance(args[0], TENANT) else args[0].tenant  # type: ignore[attr-defined]
+        failed = False
+        try:
+            if isinstance(operation, Write):
+                result = await self._perform_write(act, tenant, frees=operation.frees)
+            else:
+                result = await self._perform_read(act, tenant)
+        except StoreError:
+            failed = True
+            raise
+        finally:
+            if self.observer is not None:
+                self.observer(operation, time.monotonic() - began, failed)
+        for name in act.changed:
+            self._tell(name)
+        return result
+
+    read = write = _call
+    """See `Store.read` and `Store.write`, which differ by their types."""
+
+    def _read(self, make: Callable[[], Operation[R]], tenant: str | None = None) -> Coroutine[Any, Any, R]:
+        return self._perform_read(Act(make, self.clock), tenant)
+
+    def _write(self, make: Callable[[], Operation[R]], tenant: str | None = None) -> Coroutine[Any, Any, R]:
+        return self._perform_write(Act(make, self.clock), tenant, frees=False)
+
+    def _free(self, make: Callable[[], Operation[R]], tenant: str | None = None) -> Coroutine[Any, Any, R]:
+        return self._perform_write(Act(make, self.clock), tenant, frees=True)
 
     async def _in_steps(self, query: str, bound: int) -> int:
         """Delete rows a few at a time; return their number."""
@@ -68,23 +102,7 @@ class Performer(ABC):
         return gone
 
     def _now(self) -> int:
-        return int(self._clock() + self._correction)
-
-    def _correct(self, skew: float, correction: float) -> None:
-        """Store the skew of this process's clock, and the correction to apply to times for reads."""
-        is_off = abs(skew) >= 1
-        self._shift = -skew if is_off else 0.0
-        self._correction = correction if is_off else 0.0
-
-    def _dated(self, response: StoredResponse) -> StoredResponse:
-        """Return a response with its expiry time converted from this process's clock to the store's clock."""
-        if not self._shift or response.expires_at is None:
-            return response
-        return replace(response, expires_at=response.expires_at + int(self._shift))
-
-    def _tell_all(self, response_ids: Sequence[str] | None) -> None:
-        for response_id in (*response_ids, JOBS) if response_ids else ():
-            self._tell(response_id)
+        return self.clock.now()
 
     def _tell(self, response_id: str) -> None:
         for listener in self._listeners:

@@ -10,9 +10,7 @@ from antiphon.storage.records import (
     ChainExtent,
     ItemPage,
     PageQuery,
-    PurgeSize,
     Reply,
-    StoredItem,
     StoredResponse,
 )
 from antiphon.storage.sql_store.performer import Performer
@@ -54,60 +52,34 @@ class SqlResponses(Performer):
 
     async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
         """See `Store.save`. A save that has begun completes even if the caller is cancelled."""
-        if self._shift:
-            response = self._dated(response)
         is_plain = response.conversation_id is None and reply is None
         for item in (*response.input, *response.output):
             is_plain = is_plain and item.blob is None
         if is_plain:
-            await self._save_plainly(response)
+            await self._save_plainly(responses.dated(response, self.clock.shift) if self.clock.shift else response)
             return True
-        is_kept = await self._write(lambda: responses.save(response, append, reply), response.tenant)
+        is_kept = await self._write(lambda: responses.save(response, append=append, reply=reply), response.tenant)
         self._tell(response.id)
         return is_kept
 
-    async def load(self, tenant: str, response_id: str, *, few: bool = False) -> StoredResponse | None:
-        """See `Store.load`. The items are returned as tuples."""
-        return await self._read(lambda: responses.load(tenant, response_id, self._now(), few), tenant)
-
-    async def delete(self, tenant: str, response_id: str) -> bool:
-        """See `Store.delete`."""
-        return await self._free(lambda: responses.delete(tenant, response_id, self._now()), tenant)
-
-    async def history(
-        self, tenant: str, response_id: str, extent: ChainExtent | None = None
-    ) -> list[StoredItem] | None:
-        """See `Store.history`."""
-        return await self._read(lambda: responses.history(tenant, response_id, self._now(), extent), tenant)
-
     async def input_page(self, tenant: str, response_id: str, query: PageQuery) -> ItemPage | None:
         """See `Store.input_page`."""
-        head = await self._read(lambda: pages.head(tenant, response_id, self._now()), tenant)
+        head = await self.read(pages.head, tenant, response_id)
         if head is None:
             return None
         length, parent = 0, head.previous_response_id
         if parent is not None:
             extent = await self.measure_chain(tenant, parent, LONGEST)
             length = extent.length if extent.is_whole else 0
-        return await self._read(lambda: pages.input_page(tenant, head, self._now(), query, length), tenant)
+        return await self.read(pages.input_page, tenant, head, query, length)
 
     async def measure_chain(self, tenant: str, response_id: str, most: int) -> ChainExtent:
         """See `Store.measure_chain`. The chain is measured again only after data of the tenant was deleted."""
-        return await self._read(
-            lambda: chains.measure_chain(tenant, response_id, self._now(), most, self._measured), tenant
-        )
-
-    async def find_item(self, tenant: str, item_id: str, *, few: bool = False) -> StoredItem | None:
-        """See `Store.find_item`."""
-        return await self._read(lambda: responses.find_item(tenant, item_id, self._now(), few), tenant)
+        return await self.read(chains.measure_chain, tenant, response_id, most, self._measured)
 
     async def clock_skew(self) -> float | None:
         """See `Store.clock_skew`."""
         return 0.0
-
-    async def purge_size(self, fraction: float) -> PurgeSize:
-        """See `Store.purge_size`. Runs as a write: SQLite reads on the event loop, and this can read many rows."""
-        return await self._free(lambda: responses.purge_size(fraction, self._now()))
 
     async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""

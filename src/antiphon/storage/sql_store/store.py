@@ -1,44 +1,24 @@
 """The methods of the store contract, as operations that any SQL database can run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from secrets import token_bytes
 
 from antiphon.errors import StoreError
+from antiphon.storage.contract import Pulse
 from antiphon.storage.contract.responses import RETENTION
 from antiphon.storage.operations import responses, secrets
-from antiphon.storage.sql_store.chat_completions import SqlChatCompletions
-from antiphon.storage.sql_store.container_counts import SqlContainerCounts
 from antiphon.storage.sql_store.containers import SqlContainers
-from antiphon.storage.sql_store.conversations import SqlConversations
-from antiphon.storage.sql_store.facts import SqlFacts
-from antiphon.storage.sql_store.files import SqlFiles
-from antiphon.storage.sql_store.jobs import SqlJobs
-from antiphon.storage.sql_store.lessons import SqlLessons
-from antiphon.storage.sql_store.profiles import SqlProfiles
-from antiphon.storage.sql_store.prompts import SqlPrompts
-from antiphon.storage.sql_store.reports import SqlReports
+from antiphon.storage.sql_store.files import SqlBlobs
 from antiphon.storage.sql_store.responses import SqlResponses
-from antiphon.storage.sql_store.sessions import SqlSessions
-from antiphon.storage.sql_store.tenants import SqlTenants
 from antiphon.storage.sql_store.vector_stores import SqlVectorStores
 
 
 class SqlStore(
     SqlResponses,
-    SqlFacts,
-    SqlJobs,
-    SqlConversations,
-    SqlChatCompletions,
-    SqlTenants,
-    SqlSessions,
-    SqlProfiles,
-    SqlLessons,
-    SqlReports,
-    SqlFiles,
+    SqlBlobs,
     SqlVectorStores,
     SqlContainers,
-    SqlPrompts,
-    SqlContainerCounts,
 ):
     """A `Store` without its database: subclasses run the operations, and decide how many plain saves are combined."""
 
@@ -47,9 +27,21 @@ class SqlStore(
         stores = await self._purge_vector_stores(dry_run=dry_run)
         return {**await super().purge(retention, dry_run=dry_run), "vector_stores": stores}
 
+    async def trim_answers(self, limit: int) -> int:
+        """See `Store.trim_answers`."""
+        return await self._in_steps("trim_answers", limit)
+
+    def pulse(self, worker: str) -> Pulse | None:
+        """See `Store.pulse`."""
+        return None
+
+    def on_change(self, listener: Callable[[str], None]) -> None:
+        """See `Store.on_change`."""
+        self._listeners.append(listener)
+
     async def check(self) -> None:
         """See `Store.check`."""
-        await self.load("", "resp_check")
+        await self._read(partial(responses.load, "", "resp_check"))
 
     async def check_writable(self) -> None:
         """See `Store.check_writable`."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from antiphon.storage.contract import INGESTIONS
+from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.operations import ingestions, responses, vector_stores
 from antiphon.storage.records import (
     Attached,
@@ -33,7 +33,7 @@ class SqlVectorStores(SqlChunks):
 
     async def create_vector_store(self, store: VectorStore, files: Sequence[NewStoreFile] = ()) -> Attached:
         """See `Store.create_vector_store`."""
-        dated = replace(store, created_at=store.created_at + int(self._shift))
+        dated = replace(store, created_at=store.created_at + self.clock.shift)
         outcome = await self._write(lambda: vector_stores.create(dated, files, self._now()), store.tenant)
         self._tell_queued(files, outcome)
         return outcome

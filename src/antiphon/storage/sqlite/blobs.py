@@ -13,7 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from antiphon import ids
 from antiphon.errors import ConfigError, StoreError
+from antiphon.storage.act import Act
+from antiphon.storage.clock import StoreClock
 from antiphon.storage.operations import files
 from antiphon.storage.sqlite import file, rows
 from antiphon.storage.sqlite.file import connect, foreign, make_file, mark
@@ -41,6 +44,8 @@ CREATE TABLE IF NOT EXISTS blob_parts (
 _CHECKPOINT_PAGES = 1024
 """Number of log pages (16 KiB each) after which the log is checkpointed into the file."""
 
+_CLOCK = StoreClock(ids.now)  # no operation on parts asks for the time
+
 T = TypeVar("T")
 
 
@@ -64,7 +69,7 @@ class BlobFile:
     async def part(self, blob: str, number: int) -> bytes | None:
         """Return a part, or None."""
         return await self._run(
-            self._reading, lambda: rows.perform_alone(self._connection(), lambda: files.part(blob, number))
+            self._reading, lambda: rows.perform_alone(self._connection(), Act(files.part, _CLOCK, (blob, number)))
         )
 
     async def delete(self, blob: str, limit: int) -> int:
@@ -106,7 +111,7 @@ class BlobFile:
         connection = self._connection()
         connection.execute(f"PRAGMA synchronous = {file.SYNCHRONOUS if is_last else 'NORMAL'}")
         # One statement, and so one transaction.
-        list(rows.perform(connection, [lambda: files.put_part(blob, number, data)]))
+        list(rows.perform(connection, [Act(files.put_part, _CLOCK, (blob, number, data))]))
 
     def _delete(self, blob: str, limit: int) -> int:
         try:
@@ -118,7 +123,7 @@ class BlobFile:
         return self._delete_some(blob, limit)
 
     def _delete_some(self, blob: str, limit: int) -> int:
-        (gone,) = rows.perform(self._connection(), [lambda: files.delete_parts(blob, limit)])
+        (gone,) = rows.perform(self._connection(), [Act(files.delete_parts, _CLOCK, (blob, limit))])
         return int(gone)
 
     def _connection(self) -> sqlite3.Connection:

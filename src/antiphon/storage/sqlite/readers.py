@@ -13,8 +13,9 @@ from typing import Any
 
 from antiphon.errors import StoreError
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
+from antiphon.storage.act import Act
 from antiphon.storage.operations.step import R
-from antiphon.storage.sql_store import OVERLOADED, MakeAct
+from antiphon.storage.sql_store import OVERLOADED
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.forks import forks
 
@@ -29,13 +30,13 @@ class Readers:
         self._own = threading.local()
         self._open: list[sqlite3.Connection] = []
 
-    async def read(self, make: MakeAct[R], tenant: str) -> R:
+    async def read(self, act: Act[R], tenant: str) -> R:
         """Run an operation on a consistent snapshot of the database. Raises `sqlite3.Error` and `StoreError`."""
         try:
             await self._reads.enter(tenant)
         except NoRoomError as error:
             raise StoreError(OVERLOADED) from error
-        reading = asyncio.get_running_loop().run_in_executor(self._threads, self._perform, make)
+        reading = asyncio.get_running_loop().run_in_executor(self._threads, self._perform, act)
         reading.add_done_callback(lambda done: self._end(tenant, done))
         await asyncio.wait([reading])  # it continues if the caller is cancelled
         return reading.result()
@@ -46,7 +47,7 @@ class Readers:
         for connection in self._open:
             connection.close()
 
-    def _perform(self, make: MakeAct[R]) -> R:
+    def _perform(self, act: Act[R]) -> R:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)
         if connection is None:
             gate = self._own.gate = forks.new_gate()
@@ -54,7 +55,7 @@ class Readers:
                 connection = self._own.connection = self._connect()
             self._open.append(connection)
         with self._own.gate:
-            return rows.perform_alone(connection, make, is_patient=True)
+            return rows.perform_alone(connection, act, is_patient=True)
 
     def _end(self, tenant: str, done: "asyncio.Future[Any]") -> None:
         self._reads.leave(tenant)

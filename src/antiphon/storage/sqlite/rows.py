@@ -11,25 +11,28 @@ from functools import cache
 from itertools import chain, count
 from typing import Any, TypeVar
 
+from antiphon.storage.act import Act
 from antiphon.storage.operations.facts import facts_of, facts_row
 from antiphon.storage.operations.figures import late_sums
 from antiphon.storage.operations.responses import item_rows, response_row
 from antiphon.storage.operations.step import (
+    NOW,
     SLICE,
+    Changed,
     Composed,
     LargeReadError,
-    Operation,
+    Now,
     Query,
     QueryInSlices,
     QueryMany,
     QueryWhere,
     R,
     ReadSize,
+    Shift,
 )
 from antiphon.storage.records import Facts, StoredResponse
 from antiphon.storage.records.facts import SUMMED
 from antiphon.storage.sql import queries_of
-from antiphon.storage.sql_store import MakeAct
 from antiphon.storage.sqlite.marks import bound, marked
 
 A = TypeVar("A")
@@ -43,19 +46,19 @@ the writer can end a transaction in between.
 _PARAMETERS_AT_ONCE = 999  # the lowest limit of any build of SQLite
 
 
-def perform(connection: sqlite3.Connection, acts: Sequence[MakeAct[Any]]) -> Iterator[Any]:
+def perform(connection: sqlite3.Connection, acts: Sequence[Act[Any]]) -> Iterator[Any]:
     """Run operations one after the other, each when its result is taken."""
-    return (_perform(connection, make()) for make in acts)
+    return (run(connection, act) for act in acts)
 
 
-def perform_alone(connection: sqlite3.Connection, make: MakeAct[R], *, is_patient: bool = False) -> R:
+def perform_alone(connection: sqlite3.Connection, act: Act[R], *, is_patient: bool = False) -> R:
     """Run an operation that reads, on a consistent snapshot of the database.
 
     Raises `LargeReadError` if it would be a large read, unless `is_patient`.
     """
     with connection:
         connection.execute("BEGIN")
-        return _perform(connection, make(), is_patient)
+        return run(connection, act, is_patient)
 
 
 def data_version(connection: sqlite3.Connection, asked: Sequence[None]) -> Sequence[int]:
@@ -94,9 +97,13 @@ def statement(query: str) -> str:
     return queries_of("sqlite")[query].replace(" FOR UPDATE SKIP LOCKED", "").replace(" FOR UPDATE", "")
 
 
-def _perform(connection: sqlite3.Connection, act: Operation[R], is_patient: bool = True) -> R:
+def run(connection: sqlite3.Connection, act: Act[R], is_patient: bool = True) -> R:
+    """Run an operation in the transaction that is open; see `perform_alone`."""
+    operation = act.operation(*act.args, **act.kwargs)
+    if act.changed:
+        act.changed = []
     try:
-        step = next(act)
+        step = next(operation)
         while True:
             if isinstance(step, Query):
                 text, sort = marked(statement(step.query))
@@ -104,12 +111,18 @@ def _perform(connection: sqlite3.Connection, act: Operation[R], is_patient: bool
                 text, sort = marked(step.text)
             elif isinstance(step, QueryWhere):
                 text, sort = marked(statement(step.query).replace("{where}", step.where))
+            elif step is NOW:
+                step = operation.send(act.clock.now())
+                continue
+            elif isinstance(step, Now | Shift | Changed):
+                step = operation.send(act.answer(step))
+                continue
             else:
                 _perform_other(connection, step, is_patient)
-                step = act.send(())
+                step = operation.send(())
                 continue
             rows = connection.execute(text, sort(step.values) if sort else step.values).fetchall()
-            step = act.send(rows)
+            step = operation.send(rows)
     except StopIteration as done:
         result: R = done.value
         return result

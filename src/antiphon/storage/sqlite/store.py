@@ -18,11 +18,12 @@ from antiphon import ids
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.act import Act
 from antiphon.storage.contract import Pulse
 from antiphon.storage.operations import clock
 from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.records import StoredResponse
-from antiphon.storage.sql_store import MakeAct, SqlStore, shared_reads
+from antiphon.storage.sql_store import SqlStore, shared_reads
 from antiphon.storage.sql_store.files import PARTS_AT_ONCE
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
@@ -109,7 +110,7 @@ class SqliteStore(SqlStore):
         if self._reader is None:
             return 0.0
         at, writer, asked = await self._read(clock.read)
-        now = self._clock()
+        now = self.clock.process_now()
         verdict = self._marks.judge((at, writer), asked, now, ticks())
         if verdict.writes:
             await self._free(lambda: clock.write(now, self._name))
@@ -117,7 +118,7 @@ class SqliteStore(SqlStore):
             await self._free(clock.request)
         if verdict.skew is not None:
             # It is unknown which clock is right, so nothing expires before both clocks agree that it has.
-            self._correct(verdict.skew, min(0.0, -verdict.skew))
+            self.clock.correct(verdict.skew, min(0.0, -verdict.skew))
         return verdict.skew
 
     async def check_writable(self) -> None:
@@ -186,36 +187,31 @@ class SqliteStore(SqlStore):
             self._refuse_closed()
         await self._writer.submit(rows.save, response)
 
-    async def _write(self, make: MakeAct[R], tenant: str | None = None) -> R:
+    async def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> R:
         if self._closed:
             self._refuse_closed()
-        result: R = await self._writer.submit(rows.perform, make)
+        result: R = await self._writer.submit(rows.perform, act, frees=frees)
         return result
 
-    async def _free(self, make: MakeAct[R], tenant: str | None = None) -> R:
-        if self._closed:
-            self._refuse_closed()
-        result: R = await self._writer.submit(rows.perform, make, frees=True)
-        return result
-
-    async def _read(self, make: MakeAct[R], tenant: str | None = None) -> R:
+    async def _perform_read(self, act: Act[R], tenant: str | None) -> R:
         if self._closed:
             self._refuse_closed()
         if self._reader is None:
-            return await self._free(make)
+            return await self._perform_write(act, tenant, frees=True)
         try:
-            with self._gate:
-                return rows.perform_alone(self._reader, make)
+            with self._gate, self._reader:
+                self._reader.execute("BEGIN")
+                return rows.run(self._reader, act, is_patient=False)
         except LargeReadError:
-            return await self._read_much(make, tenant or "")
+            return await self._read_much(act, tenant or "")
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 
-    async def _read_much(self, make: MakeAct[R], tenant: str) -> R:
+    async def _read_much(self, act: Act[R], tenant: str) -> R:
         if self._readers is None:
             raise AssertionError("a store in memory reads in its writing thread")
         try:
-            return await self._readers.read(make, tenant)
+            return await self._readers.read(act, tenant)
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from antiphon.errors import StoreError
 from antiphon.protocol.response_filters import Filters
 from antiphon.storage.contract import Facts, Store
+from antiphon.storage.operations import facts_detail
 from antiphon.stored.console.matching import matches
 
 EVERY = 0.5
@@ -127,7 +128,7 @@ class Changes:
             while self._channels:
                 with suppress(StoreError):  # retried with the next query
                     behind = None if place is None else max(0, place - OVERLAP)
-                    newest, changed = await self._store.changed_facts(behind)
+                    newest, changed = await self._store.read(facts_detail.changed, behind)
                     if place is not None:
                         names = await self._load_names([one.key_id for one in changed])
                         await self._hand_on(changed, names)

@@ -23,6 +23,9 @@ from antiphon.storage.contract import (
     StoredResponse,
     Tail,
 )
+from antiphon.storage.operations import facts as stored_facts
+from antiphon.storage.operations import facts_detail, facts_page, jobs, responses, webhooks
+from antiphon.storage.operations import figures as stored_figures
 from antiphon.storage.records.facts import BACKGROUND
 from antiphon.storage.records.figures import HOUR, MINUTE
 from antiphon.stored.console.changes import Batch, Changes, Names, newest
@@ -107,9 +110,9 @@ class ConsoleReader:
     async def calls(self, facts: Facts) -> Json:
         """Return the requests to the backend: as they were sent if these are stored, otherwise reconstructed."""
         stored = await self._stored(facts)
-        kept = await self._store.bodies(facts.tenant, facts.id)
+        kept = await self._store.read(stored_facts.bodies, facts.tenant, facts.id)
         if kept is not None:
-            spans = await self._store.spans(facts.tenant, facts.id)
+            spans = await self._store.read(stored_facts.spans, facts.tenant, facts.id)
             return await self._engine.offload.run(facts.tenant, kept_calls, kept, spans)
         return await rebuild_calls(self._engine, stored, facts)
 
@@ -119,7 +122,7 @@ class ConsoleReader:
         found: list[Json] = []
         size, place, is_whole = 0, after, False
         while len(found) <= limit and size < EVENT_BYTES and not is_whole:
-            tail = await self._store.tail(owner, facts.id, place)
+            tail = await self._store.read(jobs.tail, owner, facts.id, place)
             if tail is None or not tail.is_streamed:
                 raise ClientError("The events of this response are not stored.", status=404, code="not_stored")
             found += await self._engine.offload.run(owner, _events, tail, after, limit + 1 - len(found))
@@ -142,7 +145,7 @@ class ConsoleReader:
                 f"Invalid 'step': at most {SPANS} spans are allowed between 'since' and 'until'.", param="step"
             )
         wanted = FiguresQuery(since, until, step, query.by or "", filters_of(query.q, now))
-        found = await self._store.figures(tenant, wanted)
+        found = await self._store.read(stored_figures.figures, tenant, wanted)
         names = await self._names.load(found.groups if query.by == "key" else ())
         shown = shown_figures(wanted, found, names)
         return shown | await self._in_flight(tenant)
@@ -161,7 +164,7 @@ class ConsoleReader:
     async def _in_flight(self, tenant: str | None) -> Json:
         """Return the numbers of waiting and of running responses."""
         filters = filters_of("status:queued,in_progress", 0)
-        waiting = (await self._store.list_facts(tenant, FactsQuery(MOST_COUNTED, filters=filters))).facts
+        waiting = (await self._store.read(facts_page.page, tenant, FactsQuery(MOST_COUNTED, filters=filters))).facts
         queued = sum(one.status == "queued" for one in waiting)
         here = len(self._runs(tenant))
         return {"queued": queued, "in_flight": len(waiting) - queued + here}
@@ -177,7 +180,7 @@ class ConsoleReader:
         return [facts for run in runs if (facts := run.facts_so_far()) is not None]
 
     async def _family(self, tenant: str | None, response_id: str) -> FactsFamily:
-        family = await self._store.find_facts(tenant, response_id)
+        family = await self._store.read(facts_detail.family, tenant, response_id)
         if family is not None:
             return family
         for run in self._runs(tenant):
@@ -193,7 +196,7 @@ class ConsoleReader:
         if facts.ended is None or not facts.flags & BACKGROUND:
             return []
         after = f"wh_{facts.ended + AROUND:012x}"
-        near = await self._store.list_deliveries(facts.tenant, MOST_DELIVERIES, after)
+        near = await self._store.read(webhooks.page, facts.tenant, MOST_DELIVERIES, after)
         return [one for one in near if decoded(one.body)["data"]["id"] == facts.id]
 
     async def _shown(self, stored: StoredResponse, make: Callable[P, Json], *args: P.args, **kwargs: P.kwargs) -> Json:
@@ -204,7 +207,7 @@ class ConsoleReader:
         return value if not have_images(items) else await put_images(self._engine, stored.tenant, value)
 
     async def _stored(self, facts: Facts) -> StoredResponse:
-        stored = await self._store.load(facts.tenant, facts.id)
+        stored = await self._store.read(responses.load, facts.tenant, facts.id)
         if stored is None:
             raise ClientError(
                 f"The content of the response '{facts.id[:100]}' is not stored: its request had `store: false`, it "

@@ -20,6 +20,7 @@ from antiphon.runs.prompted import restore
 from antiphon.runs.translated import Translated, translated
 from antiphon.sharing.memory import Account, weight
 from antiphon.storage.contract import Facts, StoredItem, StoredResponse
+from antiphon.storage.operations import conversations
 from antiphon.storage.records.facts import STREAM
 from antiphon.stored.console.redaction import redacted
 from antiphon.stored.large import LARGE, decoded, size_of
@@ -164,7 +165,7 @@ async def _history(engine: Engine, stored: StoredResponse) -> Sequence[StoredIte
     """Return the earlier items of the conversation, or None for a chain, which is loaded by its parent."""
     if not stored.conversation_id:
         return None
-    items = await engine.store.items(stored.tenant, stored.conversation_id) or []
+    items = await engine.store.read(conversations.items, stored.tenant, stored.conversation_id) or []
     own = {item.id for item in (*stored.input, *stored.output)}
     first = next((place for place, item in enumerate(items) if item.id in own), len(items))
     return items[:first]

@@ -19,6 +19,7 @@ from antiphon.errors import ClientError, ConfigError, redacted
 from antiphon.sharing.compression import zstd_library
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import Store, StoredReport
+from antiphon.storage.operations import reports
 from antiphon.stored.large import decoded
 
 Json = dict[str, Any]
@@ -45,18 +46,18 @@ class Reports:
     async def save(self, body: bytes) -> Json:
         """Store a report of `antiphon verify --json`; return its summary. Raises `ClientError` (400)."""
         stored = await self._offload.run("", stored_report, body)
-        await self._store.put_report(stored)
+        await self._store.write(reports.put, stored)
         return _summary(stored)
 
     async def list(self) -> list[Json]:
         """Return the summaries of all reports, newest first."""
-        return [_summary(one) for one in await self._store.reports()]
+        return [_summary(one) for one in await self._store.read(reports.every)]
 
     async def details(self, report_id: str) -> Json:
         """Return a report by area, with the changes since the previous one. Raises `ClientError` (404)."""
         stored = await self._found(report_id)
-        earlier = _earlier(stored, await self._store.reports())
-        previous = None if earlier is None else await self._store.find_report(earlier.id)
+        earlier = _earlier(stored, await self._store.read(reports.every))
+        previous = None if earlier is None else await self._store.read(reports.find, earlier.id)
         return await self._offload.run("", _details, stored, previous)
 
     async def matrix(self, ids: Sequence[str]) -> Json:
@@ -66,16 +67,16 @@ class Reports:
         """
         if len(ids) > MOST_COMPARED:
             raise ClientError(f"Invalid 'ids': at most {MOST_COMPARED} reports can be compared.", param="ids")
-        chosen = ids or _newest(await self._store.reports())
+        chosen = ids or _newest(await self._store.read(reports.every))
         return await self._offload.run("", _matrix, [await self._found(each) for each in chosen])
 
     async def delete(self, report_id: str) -> None:
         """Delete a report. Raises `ClientError` (404)."""
-        if not await self._store.delete_report(report_id):
+        if not await self._store.write(reports.delete, report_id):
             raise _unknown(report_id)
 
     async def _found(self, report_id: str) -> StoredReport:
-        stored = await self._store.find_report(report_id)
+        stored = await self._store.read(reports.find, report_id)
         if stored is None:
             raise _unknown(report_id)
         return stored

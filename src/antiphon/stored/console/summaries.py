@@ -6,6 +6,7 @@ from typing import Any
 
 from antiphon.ids import Clock
 from antiphon.storage.contract import Facts, Store
+from antiphon.storage.operations import api_keys
 from antiphon.stored.response_list import shown
 from antiphon.upstream.prices import NANO
 
@@ -25,7 +26,7 @@ class KeyNames:
         """Return the names by id. If one of `ids` is missing, it may be new. Raises `StoreError`."""
         age = self._clock() - self._read_at
         if age >= FRESH or (age >= AGAIN and not self._names.keys() >= {*ids} - {""}):
-            self._names = {key.id: key.name for key in await self._store.api_keys()}
+            self._names = {key.id: key.name for key in await self._store.read(api_keys.every)}
             self._read_at = self._clock()
         return self._names
 

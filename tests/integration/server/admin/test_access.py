@@ -9,6 +9,8 @@ from antiphon.access.sessions import Sessions
 from antiphon.ids import now
 from antiphon.server.limits import ANY, Limits
 from antiphon.storage.contract import Role
+from antiphon.storage.operations import api_keys
+from tests.support.changed_stores import replace_operation
 from tests.support.keys import bearing, issued
 from tests.support.server import Served
 from tests.support.signed_in import ELSEWHERE, Browser, console_of, operator, signed_in
@@ -145,7 +147,7 @@ async def test_without_any_key_another_page_reads_nothing(stateful: Served, sent
     browser = Browser(console_of(stateful, ALLOWED), page={})
     for method, path in (("GET", SESSION), ("GET", "/admin/v1/keys"), ("POST", "/admin/v1/keys")):
         assert (await browser.ask(method, path, **sent)).status == 403
-    assert await stateful.engine.store.api_keys() == []
+    assert await stateful.engine.store.read(api_keys.every) == []
 
 
 async def test_a_page_without_tls_is_another_page(stateful: Served) -> None:
@@ -229,14 +231,14 @@ async def test_a_session_of_the_operator_reads_the_usage_of_all_tenants(stateful
 
 
 async def test_a_session_of_a_key_has_no_rights_in_a_store_that_lost_its_keys(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch
+    stateful: Served,
 ) -> None:
     browser, chief = await signed_in(stateful, Role.ADMIN), await operator(stateful)
 
     async def has_none() -> bool:
         return False
 
-    monkeypatch.setattr(stateful.engine.store, "has_api_keys", has_none)
+    replace_operation(stateful.engine.store, api_keys.any_at_all, has_none)
     stateful.engine.api_keys = KnownKeys(stateful.engine.store)  # a server that was started since
     browser.app = chief.app = console_of(stateful)
     browser.client = chief.client = ELSEWHERE

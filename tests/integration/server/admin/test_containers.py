@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from antiphon.storage.contract import Role
-from antiphon.testing.store.containers import AMPLE, expired_container
 from tests.integration.server.admin.test_audit import lines
+from tests.store.containers import AMPLE, expired_container
 from tests.support.keys import issued
 from tests.support.server import Served
 from tests.support.signed_in import Browser, signed_in

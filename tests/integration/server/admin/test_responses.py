@@ -12,7 +12,10 @@ import pytest
 from antiphon.access import api_keys
 from antiphon.server.admin import responses
 from antiphon.storage.contract import FactsFamily, Role
+from antiphon.storage.operations import api_keys as stored_api_keys
+from antiphon.storage.operations import facts_detail
 from antiphon.stored.console import changes
+from tests.support.changed_stores import replace_operation
 from tests.support.keys import bearing, issued
 from tests.support.replay import Answer, ReplayBackend, text
 from tests.support.server import Served
@@ -80,18 +83,16 @@ async def test_a_look_at_the_content_of_another_tenant_is_logged(
     assert [record.message for record in caplog.records] == [f"read tenant=other what=response response_id={other}"]
 
 
-async def test_facts_are_read_once_for_the_content_and_its_log(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_facts_are_read_once_for_the_content_and_its_log(stateful: Served) -> None:
     other, admin = await made(stateful, "other"), await operator(stateful)
     store, reads = stateful.engine.store, []
-    find = store.find_facts
 
     async def count(tenant: str | None, response_id: str) -> FactsFamily | None:
         reads.append(response_id)
-        return await find(tenant, response_id)
+        found: FactsFamily | None = await find(tenant, response_id)
+        return found
 
-    monkeypatch.setattr(store, "find_facts", count)
+    find = replace_operation(store, facts_detail.family, count)
     for part in PARTS:
         await get(admin, f"/responses/{other}{part}")
     assert reads == [other] * len(PARTS)
@@ -158,7 +159,9 @@ async def test_an_open_list_ends_with_the_rights_of_its_caller(
         if how == "signed out":
             assert (await browser.ask("DELETE", "/admin/v1/session")).status == 200
         else:
-            await store.put_api_key(replace(kept, revoked_at=1) if how == "revoked" else replace(kept, role=Role.USE))
+            await store.write(
+                stored_api_keys.put, replace(kept, revoked_at=1) if how == "revoked" else replace(kept, role=Role.USE)
+            )
         async with asyncio.timeout(10):
             assert [row async for row in rows(aiter(one.content))] == []
 

@@ -12,6 +12,7 @@ from antiphon.access.api_keys import Mint
 from antiphon.access.sessions import Sessions
 from antiphon.ids import now
 from antiphon.storage.contract import ApiKey, Role
+from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.upstream.options import ModelOptions
 from antiphon.upstream.prices import Prices
 from tests.support.keys import bearing, issued
@@ -164,7 +165,7 @@ async def test_a_key_that_ended_ends_its_sessions(
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     await browser.sign_in(key=key[0])
-    await stateful.engine.store.put_api_key(replace(key[1], **change))
+    await stateful.engine.store.write(stored_api_keys.put, replace(key[1], **change))
 
     for path in (SESSION, "/v1/models"):
         assert (await browser.ask("GET", path)).status == 401
@@ -181,9 +182,9 @@ async def test_a_rotated_key_ends_its_sessions_when_the_old_key_ends(
     store = stateful.engine.store
     await browser.sign_in(key=key[0])
     _, kept = (await Mint.of(store)).rotate(key[1], int(time.time()) + 600)
-    await store.put_api_key(kept)
+    await store.write(stored_api_keys.put, kept)
     assert (await browser.ask("GET", SESSION)).status == 200
-    await store.put_api_key(replace(kept, old_until=1))
+    await store.write(stored_api_keys.put, replace(kept, old_until=1))
 
     assert (await browser.ask("GET", SESSION)).status == 401
 
@@ -195,9 +196,9 @@ async def test_a_role_that_was_lowered_counts_for_its_sessions(
     store = stateful.engine.store
     shown, kept = await issued(store, role=Role.ADMIN)
     await browser.sign_in(key=shown)
-    await store.put_api_key(replace(kept, role=Role.READ))
+    await store.write(stored_api_keys.put, replace(kept, role=Role.READ))
     assert (await browser.ask("GET", SESSION)).json["role"] == "read"
-    await store.put_api_key(replace(kept, role=Role.USE))
+    await store.write(stored_api_keys.put, replace(kept, role=Role.USE))
 
     for path in (SESSION, "/v1/models"):
         assert (await browser.ask("GET", path)).status == 403

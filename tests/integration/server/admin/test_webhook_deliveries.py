@@ -10,6 +10,7 @@ from antiphon.ids import new_id
 from antiphon.server.application import create_app
 from antiphon.storage.contract import Announcement, Role, Store, StoredResponse, WebhookEndpoint
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import jobs, webhooks
 from tests.support.engine import engine
 from tests.support.keys import bearing, issued
 from tests.support.signed_in import Answered, Browser
@@ -33,15 +34,18 @@ class House:
         """Put deliveries into the outbox; return their ids, newest first."""
         now = int(time.time())
         place = ("n", "https://hooks.example/", ("response.completed",))
-        await self.store.put_endpoint(WebhookEndpoint(f"we_{tenant}", tenant, *place, now, now, "whsec_secret"))
+        await self.store.write(webhooks.put, WebhookEndpoint(f"we_{tenant}", tenant, *place, now, now, "whsec_secret"))
         for _ in range(count):
             queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, expires_at=now + 600)
-            await self.store.enqueue(queued, b"", [])
-            job = await self.store.find_job(tenant, queued.id)
+            await self.store.write(jobs.enqueue, queued, b"", [])
+            job = await self.store.read(jobs.find_job, tenant, queued.id)
             assert job is not None
             event = Announcement(new_id("evt"), "response.completed", now, b'{"data":"words"}')
-            assert await self.store.finish(job, replace(queued, status="completed"), announcement=event)
-        return sorted((one.id for one in await self.store.deliveries() if one.endpoint.tenant == tenant), reverse=True)
+            assert await self.store.write(jobs.finish, job, replace(queued, status="completed"), announcement=event)
+        return sorted(
+            (one.id for one in await self.store.read(webhooks.deliveries) if one.endpoint.tenant == tenant),
+            reverse=True,
+        )
 
 
 @pytest.fixture
@@ -67,7 +71,7 @@ async def test_a_delivery_that_waits_is_listed_without_what_it_delivers(house: H
 
 async def test_a_list_is_filtered_and_goes_on_behind_an_id(house: House) -> None:
     mine, theirs = await house.announced("acme", 3), await house.announced("other", 1)
-    await house.store.postpone(mine[1], None, "refused")
+    await house.store.write(webhooks.postpone, mine[1], None, "refused")
 
     async def ids(who: Mapping[str, str], query: str = "") -> list[str]:
         return [one["id"] for one in (await house.ask(who, path=query)).json["data"]]
@@ -92,11 +96,11 @@ async def test_a_wrong_query_is_refused_by_name(house: House, query: str) -> Non
 
 async def test_an_administrator_has_a_delivery_attempted_again(house: House) -> None:
     (given_up,) = await house.announced("other", 1)
-    await house.store.postpone(given_up, None, "refused")
+    await house.store.write(webhooks.postpone, given_up, None, "refused")
     refused = await house.ask(house.reader, "POST", f"/{given_up}/retry")
     answered = await house.ask(house.admin, "POST", f"/{given_up}/retry")
 
     assert (refused.status, refused.code) == (403, "not_allowed")
     assert (answered.status, answered.json["status"]) == (200, "pending")
-    assert [one.failed_at for one in await house.store.deliveries()] == [None]
+    assert [one.failed_at for one in await house.store.read(webhooks.deliveries)] == [None]
     assert (await house.ask(house.admin, "POST", "/wh_none/retry")).status == 404

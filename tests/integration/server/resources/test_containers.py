@@ -17,7 +17,9 @@ from openai.types import ContainerCreateResponse, ContainerListResponse, Contain
 from openai.types.containers import FileCreateResponse, FileListResponse, FileRetrieveResponse
 
 from antiphon.storage.contract import BLOB_PART
-from antiphon.testing.store.containers import AMPLE, expired_container
+from antiphon.storage.operations import files as stored_files
+from antiphon.storage.operations import sizes
+from tests.store.containers import AMPLE, expired_container
 from tests.support.server import Served
 
 T = TypeVar("T")
@@ -154,15 +156,15 @@ async def test_files_are_copied_once_and_outlive_the_original(stateful: Served) 
 async def test_content_is_deleted_with_its_last_file(stateful: Served) -> None:
     sdk, store = stateful.sdk, stateful.engine.store
     file = await sdk.files.create(file=("data.csv", CSV), purpose="user_data")
-    found = await store.load_file("", file.id)
+    found = await store.read(stored_files.load, "", file.id)
     assert found is not None
     container = await made(stateful, file_ids=[file.id])
-    assert await store.stored_bytes("") == 2 * len(CSV)
+    assert await store.read(sizes.stored_bytes, "") == 2 * len(CSV)
     await sdk.files.delete(file.id)
     assert await store.blob_part(found.blob, 0) is not None
     await sdk.containers.delete(container)
     assert await store.blob_part(found.blob, 0) is None
-    assert await store.stored_bytes("") == 0
+    assert await store.read(sizes.stored_bytes, "") == 0
 
 
 @pytest.mark.parametrize(("wanted", "status", "start", "end"), [("bytes=2-5", 206, 2, 6), ("bytes=-4", 206, 16, 20)])
@@ -334,7 +336,7 @@ async def test_a_bad_file_is_refused(served: Served) -> None:
     error = await refused(served, 400, path, data=twice)
     assert error["message"].startswith("Invalid 'file': ")
     assert (await served.sdk.containers.files.list(path.split("/")[2])).data == []
-    assert await served.engine.store.stored_bytes("") == 0
+    assert await served.engine.store.read(sizes.stored_bytes, "") == 0
 
 
 async def test_a_list_after_an_unknown_id_is_refused(served: Served) -> None:
@@ -405,4 +407,4 @@ async def test_the_same_key_gives_the_same_container_and_file(stateful: Served) 
     assert first == second
     assert [each.id async for each in stateful.sdk.containers.files.list(container)] == [first[1]["id"]]
     assert (await refused(stateful, 422, path, data=form(b"x"), headers=key))["code"] == "idempotency_key_reused"
-    assert await stateful.engine.store.claim_stale_blobs(10) == []
+    assert await stateful.engine.store.write(stored_files.claim_stale, 10) == []

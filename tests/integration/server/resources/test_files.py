@@ -17,6 +17,7 @@ from openai.types import FileObject
 from antiphon.config import Settings
 from antiphon.sharing.memory import Memory
 from antiphon.storage.contract import BLOB_PART
+from antiphon.storage.operations import files as stored_files
 from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
@@ -333,7 +334,7 @@ async def test_the_same_idempotency_key_makes_one_file(stateful: Served) -> None
 async def test_the_same_content_is_stored_once_and_deleted_with_its_last_file(stateful: Served) -> None:
     store, content = stateful.engine.store, b"z" * (BLOB_PART + 1)
     first, second = await upload(stateful, content), await upload(stateful, content, "b.txt")
-    files = [await store.load_file("", str(one["id"])) for one in (first, second)]
+    files = [await store.read(stored_files.load, "", str(one["id"])) for one in (first, second)]
     blobs = {file.blob for file in files if file}
     assert len(blobs) == 1
     (blob,) = blobs
@@ -355,9 +356,10 @@ async def test_a_client_that_leaves_in_the_middle_leaves_nothing(stateful: Serve
         await stateful.post("/files", data=half(), headers=headers)
     store = stateful.engine.store
     await eventually(
-        lambda: store.claim_stale_blobs(9), lambda one: not one and stateful.engine.memory.left >= Memory().size
+        lambda: store.write(stored_files.claim_stale, 9),
+        lambda one: not one and stateful.engine.memory.left >= Memory().size,
     )
-    assert (await store.file_use("")).files == 0
+    assert (await store.read(stored_files.use, "")).files == 0
 
 
 async def test_content_is_in_a_file_of_its_own(tmp_path: Path, backend: ReplayBackend) -> None:

@@ -12,6 +12,7 @@ from antiphon.runs import storage_status
 from antiphon.storage.contract import StorageUse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.http import HttpBackend
+from tests.support.changed_stores import ChangedStore
 from tests.support.pair import KEY, error, pair, saying
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
@@ -41,15 +42,15 @@ async def test_nobody_elsewhere_sees_it(served: Served, header: str) -> None:
         assert (response.status, (await response.json())["error"]["code"]) == (403, "status_not_allowed")
 
 
-class FailingStore(SqliteStore):
+class FailingStore(ChangedStore):
     async def storage_use(self, limit: int) -> StorageUse:
         raise StoreError("The store's disk is broken.")
 
 
-class SilentStore(SqliteStore):
+class SilentStore(ChangedStore):
     async def storage_use(self, limit: int) -> StorageUse:
         await asyncio.Event().wait()
-        return await super().storage_use(limit)
+        raise AssertionError
 
 
 @pytest.mark.parametrize("kind", [FailingStore, SilentStore])

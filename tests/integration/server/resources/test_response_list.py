@@ -6,8 +6,11 @@ from urllib.parse import quote
 import pytest
 
 from antiphon.storage.contract import FactsQuery
-from antiphon.testing.store.facts import new_facts
+from antiphon.storage.operations import facts as stored_facts
+from antiphon.storage.operations import facts_page
 from antiphon.upstream.http import HttpBackend
+from tests.store.facts import new_facts
+from tests.support.changed_stores import replace_operation
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
 from tests.support.waiting import eventually
@@ -104,16 +107,15 @@ async def test_filters_choose(stateful: Served, line: str, expected: list[str]) 
     assert [one["input"] for one in page["data"]] == expected
 
 
-async def test_a_list_that_stopped_early_says_where_it_goes_on(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_that_stopped_early_says_where_it_goes_on(served: Served) -> None:
     facts = [new_facts(tenant="", began=began, backend="b" if began == 1 else "a") for began in range(1, 11)]
-    await served.engine.store.put_facts(facts)
-    found = served.engine.store.list_facts
+    await served.engine.store.write(stored_facts.put_new, facts)
 
     async def few(tenant: str, query: FactsQuery) -> Any:
         names = FactsQuery.__struct_fields__
         return await found(tenant, FactsQuery(**{name: getattr(query, name) for name in names} | {"most_read": 6}))
 
-    monkeypatch.setattr(served.engine.store, "list_facts", few)
+    found = replace_operation(served.engine.store, facts_page.page, few)
     page = await listed(served, "?q=backend:b")
     assert page == {
         "object": "list",

@@ -13,6 +13,8 @@ from openai.types.chat import ChatCompletion
 from antiphon.errors import StoreError
 from antiphon.runs.bounds import Bounds
 from antiphon.storage.contract import StoredCompletion
+from antiphon.storage.operations import chat_completions
+from tests.support.changed_stores import replace_operation
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, echo, sse, text
 from tests.support.server import Served
 
@@ -243,7 +245,7 @@ def failing(served: Served) -> None:
     async def fail(completion: StoredCompletion) -> None:
         raise StoreError("The disk is full.")
 
-    served.engine.store.save_completion = fail  # type: ignore[method-assign]
+    replace_operation(served.engine.store, chat_completions.save, fail)
 
 
 async def test_a_plain_completion_that_cannot_be_stored_is_an_error(served: Served, backend: ReplayBackend) -> None:

@@ -2,11 +2,13 @@
 
 import asyncio
 import time
+from functools import partial
 from typing import Any
 
 import openai
 import pytest
 
+from antiphon.storage.operations import webhooks
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.webhooks import courier
 from tests.support.receiver import Receiver, receiving
@@ -111,7 +113,7 @@ async def test_what_is_not_received_comes_again_with_the_same_id(
 
         assert len({headers["webhook-id"] for headers, _ in receiver.received}) == 1
         assert len({body for _, body in receiver.received}) == 1
-        await eventually(stateful.engine.store.deliveries, lambda one: not one)
+        await eventually(partial(stateful.engine.store.read, webhooks.deliveries), lambda one: not one)
 
 
 async def test_a_rotated_secret_overlaps_where_that_is_asked(stateful: Served) -> None:
@@ -207,7 +209,9 @@ async def test_what_cannot_be_delivered_is_given_up_after_three_days(served: Ser
         made = await endpoint(served, receiver)
     await served.sdk.responses.create(**BODY)
     store = served.engine.store
-    waiting = await eventually(store.deliveries, lambda waiting: waiting and waiting[0].last_error)
+    waiting = await eventually(
+        partial(store.read, webhooks.deliveries), lambda waiting: waiting and waiting[0].last_error
+    )
 
     assert "is unreachable" in waiting[0].last_error
     assert waiting[0].endpoint.id == made.id

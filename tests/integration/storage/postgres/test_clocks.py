@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from antiphon.ids import new_id
+from antiphon.storage.answers import find_answer
 from antiphon.storage.contract import (
     Announcement,
     ConsoleSession,
@@ -20,11 +21,25 @@ from antiphon.storage.contract import (
     VectorStore,
     WebhookEndpoint,
 )
+from antiphon.storage.operations import (
+    answers,
+    chat_completions,
+    file_texts,
+    files,
+    jobs,
+    lessons,
+    profiles,
+    prompts,
+    responses,
+    sessions,
+    uploads,
+    webhooks,
+)
 from antiphon.storage.postgres.store import PostgresStore
-from antiphon.testing.store import containers
-from antiphon.testing.store.containers import new_container
-from antiphon.testing.store.files import AMPLE, new_file, put
-from antiphon.testing.store.making import T, new_response
+from tests.store import containers
+from tests.store.containers import new_container
+from tests.store.files import AMPLE, new_file, put
+from tests.store.making import T, new_response
 from tests.support.postgres import Postgres
 
 DAY = 86_400
@@ -49,53 +64,53 @@ async def stores(postgres: Postgres) -> AsyncIterator[tuple[Store, Store]]:
 
 async def a_response(wrong: Store, right: Store, now: int) -> list[int | None]:
     await wrong.save(one := new_response(until=now))
-    found = await wrong.load(T, one.id), await right.load(T, one.id)
+    found = await wrong.read(responses.load, T, one.id), await right.read(responses.load, T, one.id)
     return [each and each.expires_at for each in found]
 
 
 async def a_background_response(wrong: Store, right: Store, now: int) -> list[int | None]:
-    await wrong.enqueue(one := new_response(status="queued", until=now), b"", [])
-    job = await right.find_job(T, one.id)
+    await wrong.write(jobs.enqueue, one := new_response(status="queued", until=now), b"", [])
+    job = await right.read(jobs.find_job, T, one.id)
     assert job is not None
     endpoint = WebhookEndpoint(new_id("we"), T, "n", "https://a.b", [EVENT], 1, 1, "whsec_x")
-    await right.put_endpoint(endpoint)
-    await wrong.finish(job, one, announcement=Announcement(new_id("evt"), EVENT, now, b"{}"))
-    ended = await right.load(T, one.id)
-    (delivery,) = await right.deliveries()
-    await wrong.postpone(delivery.id, now, "it failed")
-    (postponed,) = await right.deliveries()
+    await right.write(webhooks.put, endpoint)
+    await wrong.write(jobs.finish, job, one, announcement=Announcement(new_id("evt"), EVENT, now, b"{}"))
+    ended = await right.read(responses.load, T, one.id)
+    (delivery,) = await right.read(webhooks.deliveries)
+    await wrong.write(webhooks.postpone, delivery.id, now, "it failed")
+    (postponed,) = await right.read(webhooks.deliveries)
     return [job.response.expires_at, ended and ended.expires_at, delivery.created_at, postponed.due_at]
 
 
 async def a_chat_completion(wrong: Store, right: Store, now: int) -> list[int | None]:
-    await wrong.save_completion(
-        one := StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), tenant=T, expires_at=now)
+    await wrong.write(
+        chat_completions.save, one := StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), tenant=T, expires_at=now)
     )
-    found = await right.load_completion(T, one.id)
+    found = await right.read(chat_completions.load, T, one.id)
     return [found and found.expires_at]
 
 
 async def a_file(wrong: Store, right: Store, now: int) -> list[int | None]:
     await put(wrong, one := new_file(T, expires_at=now))
-    found = await right.load_file(T, one.id)
-    await wrong.keep_file_text(FileText(T, one.digest, 1, "pdf", 2, is_cut=False, body=b"text", expires_at=now))
-    text = await right.find_file_text(T, one.digest, 1)
+    found = await right.read(files.load, T, one.id)
+    await wrong.write(file_texts.keep, FileText(T, one.digest, 1, "pdf", 2, is_cut=False, body=b"text", expires_at=now))
+    text = await right.read(file_texts.find, T, one.digest, 1)
     return [found and found.expires_at, text and text.expires_at]
 
 
 async def an_upload(wrong: Store, right: Store, now: int) -> list[int | None]:
     one = StoredUpload(new_id("upload"), T, "a.txt", "assistants", 10, "text/plain", now, now, None)
-    assert await wrong.create_upload(one, AMPLE)
-    found = await right.load_upload(T, one.id)
+    assert await wrong.write(uploads.create, one, AMPLE)
+    found = await right.read(uploads.load, T, one.id)
     return [found and found.expires_at]
 
 
 async def a_session(wrong: Store, right: Store, now: int) -> list[int | None]:
     one = ConsoleSession(b"digest", "key_1", b"key", now, now, now)
-    await wrong.put_session(one)
-    found = await right.find_session(one.digest)
-    await wrong.touch_session(one.digest, now, now)
-    touched = await right.find_session(one.digest)
+    await wrong.write(sessions.put, one)
+    found = await right.read(sessions.find, one.digest)
+    await wrong.write(sessions.touch, one.digest, now, now)
+    touched = await right.read(sessions.find, one.digest)
     assert found is not None
     assert touched is not None
     return [found.created_at, found.used_at, found.expires_at, touched.used_at, touched.expires_at]
@@ -116,24 +131,24 @@ async def a_vector_store(wrong: Store, right: Store, now: int) -> list[int | Non
 
 
 async def a_prompt(wrong: Store, right: Store, now: int) -> list[int | None]:
-    await wrong.create_prompt(T, "pmpt_1", b"{}", now, 10)
-    first = await right.find_prompt(T, "pmpt_1")
-    await wrong.add_prompt_version(T, "pmpt_1", b"{}", now, 10, is_default=True)
-    second = await right.find_prompt(T, "pmpt_1")
+    await wrong.write(prompts.create, T, "pmpt_1", b"{}", now, 10)
+    first = await right.read(prompts.find, T, "pmpt_1")
+    await wrong.write(prompts.add_version, T, "pmpt_1", b"{}", now, 10, is_default=True)
+    second = await right.read(prompts.find, T, "pmpt_1")
     return [first and first.created_at, second and second.created_at]
 
 
 async def a_profile(wrong: Store, right: Store, now: int) -> list[int | None]:
-    await wrong.put_profile(StoredProfile("http://a", "m", "", b"{}", now))
-    return [one.probed_at for one in await right.profiles()]
+    await wrong.write(profiles.put, StoredProfile("http://a", "m", "", b"{}", now))
+    return [one.probed_at for one in await right.read(profiles.every)]
 
 
 async def a_lesson(wrong: Store, right: Store, now: int) -> list[int | None]:
     one, other = (StoredLesson("http://a", "m", T, name, "refused", now) for name in ("a", "b"))
-    await right.put_lessons([replace(other, learned_at=now - DAY)], 0)
-    await wrong.put_lessons([one], now - 60)  # deletes what was learned before, which is nothing
-    found = await right.lessons(now - 60 - DAY)
-    assert await wrong.lessons(now - 60) == found
+    await right.write(lessons.put, [replace(other, learned_at=now - DAY)], 0)
+    await wrong.write(lessons.put, [one], now - 60)  # deletes what was learned before, which is nothing
+    found = await right.read(lessons.every, now - 60 - DAY)
+    assert await wrong.read(lessons.every, now - 60) == found
     assert len(found) == 2
     return [each.learned_at for each in found]
 
@@ -158,20 +173,20 @@ async def test_what_expires_does_so_by_the_database(stores: tuple[Store, Store])
     wrong, right = stores
     now = int(ahead())
     for name, until in ((b"old", now - 60), (b"new", now + 600)):
-        await wrong.put_code(name, until)
-        await wrong.keep_answer(StoredAnswer(T, name, b"body", now, until))
+        await wrong.write(sessions.put_code, name, until)
+        await wrong.write(answers.keep, StoredAnswer(T, name, b"body", now, until))
 
-    assert [await right.find_answer(T, name) for name in (b"old", b"new")] == [None, b"body"]
-    assert [await right.redeem_code(name) for name in (b"old", b"new")] == [False, True]
+    assert [await find_answer(right, T, name) for name in (b"old", b"new")] == [None, b"body"]
+    assert [await right.write(sessions.redeem_code, name) for name in (b"old", b"new")] == [False, True]
 
 
 async def test_the_answer_that_was_used_first_goes_first_whoever_says_when(stores: tuple[Store, Store]) -> None:
     wrong, right = stores
     for store, name, now in ((wrong, b"old", int(ahead()) - 600), (right, b"new", int(time.time()))):
-        await store.keep_answer(StoredAnswer(T, name, bytes(1000), now, now + 6_000))
-    await right.trim_answers(await right.answers_size() - 1)
+        await store.write(answers.keep, StoredAnswer(T, name, bytes(1000), now, now + 6_000))
+    await right.trim_answers(await right.read(answers.size) - 1)
 
-    assert [await right.find_answer(T, name) is not None for name in (b"old", b"new")] == [False, True]
+    assert [await find_answer(right, T, name) is not None for name in (b"old", b"new")] == [False, True]
 
 
 async def test_a_clock_that_is_off_by_less_than_a_second_is_right(postgres: Postgres) -> None:
@@ -181,7 +196,7 @@ async def test_a_clock_that_is_off_by_less_than_a_second_is_right(postgres: Post
         await store.save(one := replace(new_response(), expires_at=2_000_000_000))
 
         assert skew == pytest.approx(0.3, abs=0.6)
-        found = await store.load(T, one.id)
+        found = await store.read(responses.load, T, one.id)
         assert found is not None
         assert found.expires_at == 2_000_000_000
         await store.close()

@@ -11,8 +11,9 @@ import pytest
 
 from antiphon.ids import new_id
 from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, WebhookEndpoint
+from antiphon.storage.operations import api_keys, jobs, webhooks
 from antiphon.storage.postgres.store import PostgresStore
-from antiphon.testing.store.making import new_key, new_response
+from tests.store.making import new_key, new_response
 from tests.support.postgres import Postgres
 from tests.support.waiting import PATIENCE, eventually
 
@@ -70,16 +71,16 @@ def endpoint(tenant: str) -> WebhookEndpoint:
 async def test_requests_of_one_tenant_for_endpoints_count_one_after_the_other(other: Other) -> None:
     """So that a tenant has no more than it may; those of another tenant do not wait for them."""
     store, mine = other.store, endpoint("acme")
-    await store.put_endpoint(mine)
-    await store.put_endpoint(endpoint("other"))
+    await store.write(webhooks.put, mine)
+    await store.write(webhooks.put, endpoint("other"))
     async with other.holding("webhook_endpoints WHERE tenant = 'acme'"):
         await other.connection.execute(COPY, "acme")
-        second = await other.is_waited_for(store.put_endpoint(endpoint("acme"), most=2))
-        assert await without_waiting(store.put_endpoint(endpoint("other"), most=2))
+        second = await other.is_waited_for(store.write(webhooks.put, endpoint("acme"), most=2))
+        assert await without_waiting(store.write(webhooks.put, endpoint("other"), most=2))
 
     assert not await second
-    assert await store.put_endpoint(replace(mine, name="renamed"), most=2)
-    assert [len(await store.endpoints(tenant)) for tenant in ("acme", "other")] == [2, 2]
+    assert await store.write(webhooks.put, replace(mine, name="renamed"), most=2)
+    assert [len(await store.read(webhooks.endpoints, tenant)) for tenant in ("acme", "other")] == [2, 2]
 
 
 async def test_requests_for_one_budget_are_decided_one_after_the_other(other: Other) -> None:
@@ -87,11 +88,11 @@ async def test_requests_for_one_budget_are_decided_one_after_the_other(other: Ot
     store, own, shared = other.store, Budget(per_day=100), Budget(per_month=100)
     first, second, stranger = [new_key(tenant) for tenant in ("acme", "acme", "other")]
     for key in (first, second, stranger):
-        await store.put_api_key(key)
+        await store.write(api_keys.put, key)
 
     async def has_room(key: ApiKey, budget: Budget | None = own, of_tenant: Budget | None = None) -> bool:
         claim = MoneyClaim(key.tenant, key.id, 10, budget, of_tenant)
-        return (await store.take(key.id, Limits(), 0, claim)).is_granted
+        return (await store.write(api_keys.take, key.id, Limits(), 0, claim)).is_granted
 
     for key in (first, second, stranger):
         assert await has_room(key)
@@ -111,10 +112,10 @@ async def test_requests_for_one_budget_are_decided_one_after_the_other(other: Ot
 async def test_workers_choose_the_next_job_one_after_the_other(other: Other) -> None:
     """The choice depends on all jobs in progress; a heartbeat does not wait for it."""
     store, queued = other.store, new_response(status="queued")
-    await store.enqueue(queued, b"", [])
+    await store.write(jobs.enqueue, queued, b"", [])
     async with other.holding("workers WHERE id = ''"):
-        claim = await other.is_waited_for(store.claim("worker", 10))
-        await without_waiting(store.heartbeat("another"))
+        claim = await other.is_waited_for(store.write(jobs.claim, "worker", 10))
+        await without_waiting(store.write(jobs.beat, "another"))
 
     job = await claim
     assert job is not None
@@ -124,12 +125,12 @@ async def test_workers_choose_the_next_job_one_after_the_other(other: Other) -> 
 async def test_what_a_worker_did_not_finish_is_given_back_one_job_at_a_time(other: Other) -> None:
     store, mine, theirs = other.store, *(new_response(status="queued") for _ in range(2))
     for worker, response in (("one", mine), ("two", theirs)):
-        await store.enqueue(response, b"", [])
-        assert await store.claim(worker, 10) is not None
+        await store.write(jobs.enqueue, response, b"", [])
+        assert await store.write(jobs.claim, worker, 10) is not None
     async with other.holding("jobs WHERE owner = 'one'"):
-        waits = await other.is_waited_for(store.release_job("one", mine.id))
-        await without_waiting(store.release_job("two", theirs.id))
-        assert set(await store.owned("one")) == {mine.id}
+        waits = await other.is_waited_for(store.write(jobs.give_back, "one", mine.id))
+        await without_waiting(store.write(jobs.give_back, "two", theirs.id))
+        assert set(await store.read(jobs.owned, "one")) == {mine.id}
     await waits
 
-    assert not await store.owned("one") and not await store.owned("two")
+    assert not await store.read(jobs.owned, "one") and not await store.read(jobs.owned, "two")

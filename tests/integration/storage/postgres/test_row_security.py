@@ -32,14 +32,33 @@ from antiphon.storage.contract import (
     VectorStore,
     WebhookEndpoint,
 )
+from antiphon.storage.operations import (
+    answers,
+    api_keys,
+    budgets,
+    chat_completions,
+    conversations,
+    facts,
+    file_texts,
+    files,
+    idempotency,
+    jobs,
+    lessons,
+    prompts,
+    reports,
+    responses,
+    sessions,
+    uploads,
+    webhooks,
+)
 from antiphon.storage.postgres.link import migrate
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 from antiphon.storage.sql import QUERIES, migrations
-from antiphon.testing import check_store
-from antiphon.testing.store.containers import new_container, new_container_file
-from antiphon.testing.store.facts import new_facts
-from antiphon.testing.store.files import AMPLE, new_file, put
+from tests.store.check import check_store
+from tests.store.containers import new_container, new_container_file
+from tests.store.facts import new_facts
+from tests.store.files import AMPLE, new_file, put
 from tests.support.postgres import Postgres, owned_by_a_role
 
 OF_THE_SERVER = {"console_sessions", "console_codes", "reports", "model_lessons"}
@@ -90,42 +109,47 @@ async def connection(url: str) -> AsyncIterator[Any]:
 async def fill(store: PostgresStore, tenant: str) -> None:
     now = int(time.time())
     queued = StoredResponse(new_id("resp"), now, "queued", None, b"{}", tenant=tenant, is_streamed=True)
-    await store.put_facts([new_facts(tenant=tenant, spans=b"[]", began=1, ended=1)])
-    await store.enqueue(queued, b"", [])
-    await store.reserve(tenant, "key", b"", new_id("resp"), "worker")
-    await store.put_endpoint(WebhookEndpoint(new_id("we"), tenant, "n", "https://x", ("a",), now, now, "s"))
-    await store.keep_answer(StoredAnswer(tenant, b"key", b"", now, now + 600))
-    await store.save_completion(
-        StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), messages=[b"{}"], tenant=tenant, expires_at=now + 600)
+    await store.write(facts.put_new, [new_facts(tenant=tenant, spans=b"[]", began=1, ended=1)])
+    await store.write(jobs.enqueue, queued, b"", [])
+    await store.write(idempotency.reserve, tenant, "key", b"", new_id("resp"), "worker")
+    await store.write(webhooks.put, WebhookEndpoint(new_id("we"), tenant, "n", "https://x", ("a",), now, now, "s"))
+    await store.write(answers.keep, StoredAnswer(tenant, b"key", b"", now, now + 600))
+    await store.write(
+        chat_completions.save,
+        StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), messages=[b"{}"], tenant=tenant, expires_at=now + 600),
     )
     file = new_file(tenant)
     await put(store, file)
     image = StoredItem(new_id("ig"), b"{}", None, file.blob, 1)
-    await store.create_conversation(StoredConversation(new_id("conv"), now, b"{}", tenant), [image])
-    await store.keep_file_text(FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600))
+    await store.write(conversations.create, StoredConversation(new_id("conv"), now, b"{}", tenant), [image])
+    await store.write(
+        file_texts.keep, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
+    )
     vector_store = VectorStore(new_id("vs"), tenant, now)
     await store.create_vector_store(vector_store)
     await store.attach_files(tenant, vector_store.id, [NewStoreFile(file.id)], new_id("vsfb"))
-    await store.keep_file_text(FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600))
+    await store.write(
+        file_texts.keep, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
+    )
     upload, blob = new_id("upload"), new_id("row")
-    await store.create_upload(StoredUpload(upload, tenant, "a", "vision", 7, "", now, now + 600, None), AMPLE)
-    await store.begin_blob(tenant, blob, 600)
-    await store.put_part(StoredPart(new_id("part"), tenant, upload, 1, blob, now))
+    await store.write(uploads.create, StoredUpload(upload, tenant, "a", "vision", 7, "", now, now + 600, None), AMPLE)
+    await store.write(files.begin, tenant, blob, 600)
+    await store.write(uploads.put_part, StoredPart(new_id("part"), tenant, upload, 1, blob, now))
     container = new_container(tenant)
     await store.put_container(container, [new_container_file(container, blob=file.blob)], ContainerQuota(1, 1, 100))
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
-    await store.put_api_key(key)
-    await store.charge([UsageRecord(tenant, key.id, now, 1, 1, 1)])
+    await store.write(api_keys.put, key)
+    await store.write(api_keys.charge, [UsageRecord(tenant, key.id, now, 1, 1, 1)])
     chunks = IndexedFile(tenant, new_id("vs"), new_id("file"), 1, "a.txt")
     await store.put_chunks(chunks, [ChunkRow(0, "words", 1, b"\0\0")])
     await store.set_chunk_attributes(tenant, chunks.store_id, chunks.file_id, {"a": 1})
-    await store.create_prompt(tenant, new_id("pmpt"), b"{}", now, 10)
-    await store.put_tenant_budget(TenantBudget(tenant, Budget(1)))
-    await store.put_lessons([StoredLesson("http://b", "m", tenant, "top_p", "", now)], 0)
-    await store.put_report(StoredReport(new_id("report"), tenant, "m", now, b"{}", b""))
-    await store.put_session(ConsoleSession(new_id("s").encode(), key.id, key.digest, now, now, now + 600))
-    await store.put_code(new_id("c").encode(), now + 600)
-    await store.take(key.id, key.limits, 0, MoneyClaim(tenant, key.id, 1, None, Budget(1)))
+    await store.write(prompts.create, tenant, new_id("pmpt"), b"{}", now, 10)
+    await store.write(budgets.put_tenant, TenantBudget(tenant, Budget(1)))
+    await store.write(lessons.put, [StoredLesson("http://b", "m", tenant, "top_p", "", now)], 0)
+    await store.write(reports.put, StoredReport(new_id("report"), tenant, "m", now, b"{}", b""))
+    await store.write(sessions.put, ConsoleSession(new_id("s").encode(), key.id, key.digest, now, now, now + 600))
+    await store.write(sessions.put_code, new_id("c").encode(), now + 600)
+    await store.write(api_keys.take, key.id, key.limits, 0, MoneyClaim(tenant, key.id, 1, None, Budget(1)))
 
 
 async def rows(connection: Any, table: str) -> int:
@@ -154,7 +178,7 @@ async def test_each_transaction_behind_a_pooler_says_what_it_sees(url: str) -> N
     await store.save(StoredResponse("resp_1", 1, "completed", None, b"{}", tenant="one"))
 
     assert (await store.inspect())["responses"] == 3
-    assert [(await store.has_api_keys()), len(await store.endpoints("one"))] == [True, 1]
+    assert [(await store.read(api_keys.any_at_all)), len(await store.read(webhooks.endpoints, "one"))] == [True, 1]
     await store.close()
 
 
@@ -215,8 +239,8 @@ async def test_what_is_told_for_one_request_is_told_anew_for_the_next(url: str) 
     store = await PostgresStore.open(url, connections=2)
     made = [StoredResponse(new_id("resp"), 1, "completed", None, b"{}", tenant=f"t{n % 5}") for n in range(100)]
     await asyncio.gather(*(store.save(one) for one in made))
-    found = await asyncio.gather(*(store.load(one.tenant, one.id) for one in made * 3))
-    foreign = await asyncio.gather(*(store.load("t0", one.id) for one in made if one.tenant != "t0"))
+    found = await asyncio.gather(*(store.read(responses.load, one.tenant, one.id) for one in made * 3))
+    foreign = await asyncio.gather(*(store.read(responses.load, "t0", one.id) for one in made if one.tenant != "t0"))
     await store.close()
 
     assert [one and one.id for one in found] == [one.id for one in made * 3]

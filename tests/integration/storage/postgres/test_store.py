@@ -13,6 +13,8 @@ from antiphon.errors import ConfigError, StoreError
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import StoredItem, StoredResponse
 from antiphon.storage.open import schema_of
+from antiphon.storage.operations import jobs
+from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.postgres import store as stores
 from antiphon.storage.postgres.link import migrate, version
@@ -20,7 +22,7 @@ from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.schema import EARLIER_STORE
 from antiphon.storage.sql import QUERIES, migrations
-from antiphon.testing import check_store
+from tests.store.check import check_store
 from tests.support.postgres import Postgres
 from tests.support.waiting import eventually, let_others_run
 
@@ -45,11 +47,11 @@ async def test_two_stores_see_and_hear_each_other(postgres: Postgres) -> None:
     other.on_change(heard.put_nowait)
     one.on_change(lambda _: None)
     assert await asyncio.wait_for(heard.get(), 30) == ""  # it listens from now on
-    await one.enqueue(response("resp_1", status="queued"), b"", [])
+    await one.write(jobs.enqueue, response("resp_1", status="queued"), b"", [])
 
     while await asyncio.wait_for(heard.get(), 30) != "resp_1":
         pass
-    assert await other.load("", "resp_1") is not None
+    assert await other.read(stored_responses.load, "", "resp_1") is not None
     for store in (one, other):
         await store.close()
 
@@ -65,7 +67,7 @@ async def test_a_save_that_fails_fails_alone(postgres: Postgres) -> None:
     results = await asyncio.gather(*map(store.save, [*good[:10], *bad, *good[10:]]), return_exceptions=True)
 
     assert [type(result) for result in results] == [bool] * 10 + [StoreError] * 3 + [bool] * 10
-    assert [await store.load("", one.id) for one in good] == good
+    assert [await store.read(stored_responses.load, "", one.id) for one in good] == good
     await store.close()
 
 
@@ -92,10 +94,10 @@ async def test_no_statement_has_more_items_than_are_encoded_at_once(
     ]
     await asyncio.gather(*map(store.save, saved))
 
-    assert [await store.load("", one.id) for one in saved] == saved
+    assert [await store.read(stored_responses.load, "", one.id) for one in saved] == saved
     assert together == [7, 4, 9, 1, 10, 2]
     await store.save(saved[4])
-    assert await store.load("", "resp_4") == saved[4]
+    assert await store.read(stored_responses.load, "", "resp_4") == saved[4]
     await store.close()
 
 
@@ -115,7 +117,7 @@ async def test_no_more_saves_wait_than_may(postgres: Postgres, monkeypatch: pyte
     await transaction.rollback()
     assert await asyncio.gather(*saves) == [True] * 4
     assert await store.save(response("resp_5")) is True
-    assert await store.load("", "resp_4") is None
+    assert await store.read(stored_responses.load, "", "resp_4") is None
     await other.close()
     await store.close()
 
@@ -126,10 +128,10 @@ async def test_a_large_read_that_may_not_wait_is_refused(postgres: Postgres) -> 
     await store.save(response("resp_1", input=(StoredItem("msg_1", b"x" * (FEW_BYTES + 1)),)))
     assert reads.take("another")
     with pytest.raises(StoreError, match=r"overloaded: too many large reads "):
-        await store.load("", "resp_1")
+        await store.read(stored_responses.load, "", "resp_1")
     reads.leave("another")
 
-    assert await store.load("", "resp_1") is not None
+    assert await store.read(stored_responses.load, "", "resp_1") is not None
     await store.close()
 
 
@@ -139,7 +141,7 @@ async def test_a_write_that_fails_leaves_no_transaction_behind(
     """The pool would end it, and would say in the log what it had found."""
     store = await PostgresStore.open(await postgres.database())
     with pytest.raises(StoreError):
-        await store.enqueue(response("resp_1", body=None), b"", [])
+        await store.write(jobs.enqueue, response("resp_1", body=None), b"", [])
 
     assert caplog.text == ""
     await store.close()
@@ -151,7 +153,7 @@ async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> No
     name = store.url.rpartition("?")[0].rpartition("/")[2]
     await postgres.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
 
-    assert await store.load("", "resp_1") is not None
+    assert await store.read(stored_responses.load, "", "resp_1") is not None
     await store.close()
 
 
@@ -167,7 +169,7 @@ async def test_a_standby_says_that_it_cannot_be_written(postgres: Postgres) -> N
     await postgres.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
 
     await store.save(response("resp_1"))
-    assert await store.load("", "resp_1") is not None
+    assert await store.read(stored_responses.load, "", "resp_1") is not None
     await store.close()
 
 
@@ -209,7 +211,7 @@ async def test_many_that_open_an_empty_database_at_once_all_can(postgres: Postgr
     stores = await asyncio.gather(*(PostgresStore.open(url, connections=2) for _ in range(6)))
 
     await stores[0].save(response("resp_1"))
-    assert [await store.load("", "resp_1") is not None for store in stores] == [True] * 6
+    assert [await store.read(stored_responses.load, "", "resp_1") is not None for store in stores] == [True] * 6
     for store in stores:
         await store.close()
 
@@ -217,13 +219,13 @@ async def test_many_that_open_an_empty_database_at_once_all_can(postgres: Postgr
 async def test_claims_wait_for_each_other_and_heartbeats_for_none(postgres: Postgres) -> None:
     url = await postgres.database()
     store = await PostgresStore.open(url)
-    await store.enqueue(response("resp_1", status="queued"), b"", [])
-    await store.heartbeat("w")
+    await store.write(jobs.enqueue, response("resp_1", status="queued"), b"", [])
+    await store.write(jobs.beat, "w")
     connection = await asyncpg.connect(url)
     async with connection.transaction(), asyncio.timeout(30):
         await connection.execute(QUERIES["lock_worker"].replace("$1", "''"))  # another server claims
-        await store.heartbeat("w")
-        claim = asyncio.create_task(store.claim("w", 10))
+        await store.write(jobs.beat, "w")
+        claim = asyncio.create_task(store.write(jobs.claim, "w", 10))
         await eventually(lambda: connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"))
         assert not claim.done()
     assert await claim is not None

@@ -9,10 +9,11 @@ import pytest
 
 from antiphon.storage.contract import Reply, StorageUse, Store, TenantSize
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import idempotency, responses, sizes
 from antiphon.storage.operations.idempotency import KEPT
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.testing.store.making import new_items, new_response
+from tests.store.making import new_items, new_response
 
 
 async def opened(url: str, now: Callable[[], float]) -> Store:
@@ -24,14 +25,14 @@ async def test_replies_count_until_their_keys_are_purged(store_url: str) -> None
     store = await opened(store_url, lambda: now[0])
     for tenant, reply in (("a", b"first"), ("b", b"second")):
         made = replace(new_response(), tenant=tenant, is_stored=False)
-        await store.reserve(tenant, "key", b"print", made.id, "w")
+        await store.write(idempotency.reserve, tenant, "key", b"print", made.id, "w")
         await store.save(made, reply=Reply(tenant, "key", False, reply))
-    assert [await store.stored_bytes(tenant) for tenant in "ab"] == [5, 6]
+    assert [await store.read(sizes.stored_bytes, tenant) for tenant in "ab"] == [5, 6]
     now[0] += KEPT + 1
-    await store.reserve("a", "key", b"print", "resp_1", "w")
-    assert [await store.stored_bytes(tenant) for tenant in "ab"] == [0, 6]
+    await store.write(idempotency.reserve, "a", "key", b"print", "resp_1", "w")
+    assert [await store.read(sizes.stored_bytes, tenant) for tenant in "ab"] == [0, 6]
     await store.purge()
-    assert [await store.stored_bytes(tenant) for tenant in "ab"] == [0, 0]
+    assert [await store.read(sizes.stored_bytes, tenant) for tenant in "ab"] == [0, 0]
     await store.close()
 
 
@@ -39,24 +40,32 @@ async def test_replies_count_until_their_keys_are_purged(store_url: str) -> None
 async def test_sums_of_many_writers_are_exact(store_url: str) -> None:
     first, second = await open_store(store_url), await open_store(store_url)
     for store in (first, second):
-        await store.stored_bytes("a")
+        await store.read(sizes.stored_bytes, "a")
     made = [replace(new_response(new_items("ten bytes!")), tenant=tenant) for tenant in "ab" * 40]
     await asyncio.gather(*((first, second)[number % 3 % 2].save(one) for number, one in enumerate(made)))
     await asyncio.gather(
-        *((first, second)[number % 2].delete(one.tenant, one.id) for number, one in enumerate(made[20:]))
+        *(
+            (first, second)[number % 2].write(responses.delete, one.tenant, one.id)
+            for number, one in enumerate(made[20:])
+        )
     )
-    assert [await first.stored_bytes(tenant) for tenant in "ab"] == [10 * (2 + 10)] * 2
-    assert [(one.tenant, one.stored_bytes) for one in (await first.storage_use(5)).largest] == [("a", 120), ("b", 120)]
+    assert [await first.read(sizes.stored_bytes, tenant) for tenant in "ab"] == [10 * (2 + 10)] * 2
+    assert [(one.tenant, one.stored_bytes) for one in (await first.read(sizes.storage_use, 5)).largest] == [
+        ("a", 120),
+        ("b", 120),
+    ]
     for store in (first, second):
         await store.close()
 
 
 async def test_tenants_that_have_deleted_everything_are_not_listed(store_url: str) -> None:
     store = await open_store(store_url)
-    assert await store.storage_use(10) == StorageUse([], 0, 0)
+    assert await store.read(sizes.storage_use, 10) == StorageUse([], 0, 0)
     made = [replace(new_response(new_items("a" * 10 * number)), tenant=f"t{number}") for number in range(4)]
     for one in made:
         await store.save(one)
-    await store.delete("t3", made[3].id)
-    assert await store.storage_use(2) == StorageUse([TenantSize("t2", 22), TenantSize("t1", 12)], 3, 2 + 12 + 22)
+    await store.write(responses.delete, "t3", made[3].id)
+    assert await store.read(sizes.storage_use, 2) == StorageUse(
+        [TenantSize("t2", 22), TenantSize("t1", 12)], 3, 2 + 12 + 22
+    )
     await store.close()

@@ -3,8 +3,9 @@
 import sqlite3
 from pathlib import Path
 
+from antiphon.storage.operations import facts, facts_detail
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.testing.store.facts import new_facts
+from tests.store.facts import new_facts
 
 STEPS = 1_000
 """Tens of instructions that the page of a response may need; a look at each of 5,000 rows needs more."""
@@ -13,10 +14,10 @@ STEPS = 1_000
 async def test_a_response_without_children_is_found_without_a_look_at_all_others(tmp_path: Path) -> None:
     store = SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db")
     leaf = new_facts(previous_response_id="resp_root")
-    await store.put_facts([leaf, *[new_facts(previous_response_id="resp_root") for _ in range(5_000)]])
+    await store.write(facts.put_new, [leaf, *[new_facts(previous_response_id="resp_root") for _ in range(5_000)]])
     steps = _counted(store)
 
-    found = await store.find_facts(leaf.tenant, leaf.id)
+    found = await store.read(facts_detail.family, leaf.tenant, leaf.id)
 
     assert found is not None and not found.children
     assert len(steps) < STEPS

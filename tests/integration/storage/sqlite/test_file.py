@@ -17,6 +17,7 @@ import pytest
 from antiphon.errors import ConfigError
 from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import schema_of
+from antiphon.storage.operations import responses
 from antiphon.storage.schema import EARLIER, EARLIER_STORE
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite.file import (
@@ -293,7 +294,7 @@ async def test_a_damaged_content_file_does_not_keep_the_store_from_opening(tmp_p
     blobs_beside(path).write_bytes(b"no database any more " * 1000)
     store = SqliteStore.open(f"sqlite://{path}")
 
-    assert await store.load("", "resp_1") is None
+    assert await store.read(responses.load, "", "resp_1") is None
     await store.close()
 
 

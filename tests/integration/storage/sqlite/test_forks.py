@@ -50,12 +50,14 @@ print(*codes)
 """
 
 PARENT_CLOSES_FIRST = """
+from antiphon.storage.operations import files
+
 async def child(ready, closed):
     store = await open_store(URL)
     await store.check_writable()
     os.write(ready, b".")
     os.read(closed, 1)
-    await store.begin_blob("", "row_of_the_child", 0)
+    await store.write(files.begin, "", "row_of_the_child", 0)
     await store.close()
 
 async def parent():
@@ -73,7 +75,7 @@ async def parent():
     os.write(close, b".")
     os.waitpid(pid, 0)
     store = await open_store(URL)
-    print(*await store.claim_stale_blobs(10))
+    print(*await store.write(files.claim_stale, 10))
     await store.close()
 
 asyncio.run(parent())

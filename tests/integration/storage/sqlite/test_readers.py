@@ -16,11 +16,13 @@ from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.operations import responses
+from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
 from antiphon.storage.sqlite.file import open_reader
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.testing.store.making import T, new_response
+from tests.store.making import T, new_response
+from tests.support.acts import act_of
 from tests.support.waiting import let_others_run, until
 
 
@@ -68,7 +70,10 @@ async def test_what_is_large_is_read_in_a_thread(
 ) -> None:
     response = large(items, size)
     await store.save(response)
-    for read in (store.load(T, response.id), store.history(T, response.id)):
+    for read in (
+        store.read(stored_responses.load, T, response.id),
+        store.read(stored_responses.history, T, response.id),
+    ):
         threads.clear()
         assert await read is not None
         assert {name.partition("_")[0] for name in threads} == {place}
@@ -92,13 +97,15 @@ async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(store: Sqli
     for response in (big, small):
         await store.save(response)
     await reads.enter("another")
-    waiting = asyncio.create_task(store.load(T, big.id))
+    waiting = asyncio.create_task(store.read(stored_responses.load, T, big.id))
     await let_others_run()
-    assert await store.load(T, small.id) is not None
-    assert await store.load(T, big.id, few=True) == replace(big, input=(), output=(), is_partial=True)
+    assert await store.read(stored_responses.load, T, small.id) is not None
+    assert await store.read(stored_responses.load, T, big.id, few=True) == replace(
+        big, input=(), output=(), is_partial=True
+    )
     assert (reads.waiting, waiting.done()) == (1, False)
     with pytest.raises(StoreError, match="overloaded"):
-        await store.history(T, big.id)
+        await store.read(stored_responses.history, T, big.id)
     reads.leave("another")
     assert await waiting is not None
     await let_others_run()
@@ -110,10 +117,10 @@ async def test_a_read_that_nobody_waits_for_any_more_holds_its_place_until_it_en
 ) -> None:
     big = large()
     await store.save(big)
-    left = asyncio.create_task(store.load(T, big.id))
+    left = asyncio.create_task(store.read(stored_responses.load, T, big.id))
     await until(lambda: reads.in_use)
     left.cancel()
-    assert await store.load(T, big.id) is not None
+    assert await store.read(stored_responses.load, T, big.id) is not None
     assert left.cancelled()
     await let_others_run()
     assert reads.in_use == 0
@@ -134,7 +141,7 @@ async def test_the_connections_are_closed_after_the_last_read(
         return int(row[0])
 
     readers = Readers(connect, reads)
-    reading = asyncio.create_task(readers.read(count, T))
+    reading = asyncio.create_task(readers.read(act_of(count), T))
     await until(lambda: reads.in_use)
     await readers.close()
     assert await reading == 1
@@ -153,7 +160,7 @@ async def test_the_failure_of_a_read_that_nobody_waits_for_any_more_is_not_repor
         yield from ask("no query has this name")
 
     readers = Readers(partial(sqlite3.connect, ":memory:", check_same_thread=False), reads)
-    left = asyncio.create_task(readers.read(fail, T))
+    left = asyncio.create_task(readers.read(act_of(fail), T))
     await until(lambda: reads.in_use)
     left.cancel()
     await asyncio.wait([left])

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from antiphon.errors import StoreError
+from antiphon.storage.operations import responses
 from antiphon.storage.sqlite import reserve as reserves
 from antiphon.storage.sqlite.reserve import Reserve, reserve_beside
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.sqlite.writer import Writer
-from antiphon.testing.store.making import T, new_response
+from tests.store.making import T, new_response
 from tests.support.waiting import until
 
 
@@ -86,12 +87,12 @@ async def test_a_store_without_its_reserve_can_be_read_inspected_and_emptied_and
         with pytest.raises(StoreError) as caught:
             await refused
         assert caught.value.is_disk_full
-    assert await store.load(T, response.id) == response
+    assert await store.read(responses.load, T, response.id) == response
     assert await store.blob_part("row_1", 0) == b"content"
     assert (await store.inspect())["responses"] == 1
     assert await store.clock_skew() == 0.0
     await store.delete_blob_parts("row_1")
-    assert await store.delete(T, response.id)
+    assert await store.write(responses.delete, T, response.id)
     await hear_of_another_process(store, path)
     await store.close()
 

@@ -14,14 +14,15 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.storage.contract import SOONEST, Deferral, Reservation, StoredItem, StoredResponse
-from antiphon.storage.operations import clock
+from antiphon.storage.operations import clock, jobs, responses
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.storage.sqlite.marks import bound
 from antiphon.storage.sqlite.rows import perform_alone, statement
 from antiphon.storage.sqlite.store import LOOK_EVERY, SqliteStore
-from antiphon.testing import check_store
+from tests.store.check import check_store
+from tests.support.acts import act_of
 from tests.support.waiting import LoopClock, let_others_run, until
 
 OF_THE_SECOND_FILE = {"put_blob_part", "blob_part", "delete_blob_parts"}
@@ -71,7 +72,7 @@ async def test_two_stores_in_memory_know_nothing_of_each_other() -> None:
     one, other = SqliteStore.open("sqlite://"), SqliteStore.open("sqlite:///:memory:")
     await one.save(response("resp_1"))
 
-    assert await other.load("", "resp_1") is None
+    assert await other.read(responses.load, "", "resp_1") is None
     await one.close()
     await other.close()
 
@@ -81,7 +82,7 @@ async def test_two_stores_on_one_file_see_what_the_other_saved(store: SqliteStor
     await asyncio.gather(*(one.save(response(f"resp_{i}")) for i in range(64) for one in (store, other)))
     await store.save(response("resp_last", body=b"whole"))
 
-    assert (await other.load("", "resp_last")) == response("resp_last", body=b"whole")
+    assert (await other.read(responses.load, "", "resp_last")) == response("resp_last", body=b"whole")
     assert (await other.inspect())["responses"] == 65
     await other.close()
 
@@ -94,7 +95,7 @@ async def test_sixty_four_creates_at_once_are_all_there_when_the_file_is_opened_
     await store.close()
 
     store = SqliteStore.open(url)
-    assert [await store.load("", one.id) for one in saved] == saved
+    assert [await store.read(responses.load, "", one.id) for one in saved] == saved
     await store.close()
 
 
@@ -119,9 +120,9 @@ async def test_a_save_that_fails_fails_alone(store: SqliteStore) -> None:
     results = await asyncio.gather(*map(store.save, [*good[:10], *bad, *good[10:]]), return_exceptions=True)
 
     assert [type(result) for result in results] == [bool] * 10 + [StoreError] * 3 + [bool] * 10
-    assert [await store.load("", one.id) for one in good] == good
-    assert [await store.load("", one.id) for one in bad] == [None] * 3
-    assert await store.find_item("", "msg_good") is None
+    assert [await store.read(responses.load, "", one.id) for one in good] == good
+    assert [await store.read(responses.load, "", one.id) for one in bad] == [None] * 3
+    assert await store.read(responses.find_item, "", "msg_good") is None
 
 
 async def test_an_error_keeps_its_cause_and_shows_neither_path_nor_sql(store: SqliteStore, tmp_path: Path) -> None:
@@ -143,10 +144,10 @@ async def test_another_program_that_goes_on_writing_makes_saves_fail_and_holds_u
 
         assert all("another program is writing" in str(result) for result in results)
         assert {type(result) for result in results} == {StoreError}
-        assert await store.load("", "resp_before") is not None
+        assert await store.read(responses.load, "", "resp_before") is not None
 
     await store.save(response("resp_after"))
-    assert await store.load("", "resp_after") is not None
+    assert await store.read(responses.load, "", "resp_after") is not None
 
 
 async def test_a_save_waits_for_another_program_to_finish(tmp_path: Path) -> None:
@@ -159,7 +160,7 @@ async def test_a_save_waits_for_another_program_to_finish(tmp_path: Path) -> Non
         other.execute("COMMIT")
     await save
 
-    assert await store.load("", "resp_1") is not None
+    assert await store.read(responses.load, "", "resp_1") is not None
     await store.close()
 
 
@@ -172,13 +173,13 @@ async def test_a_disk_that_takes_no_more_fails_saves_keeps_reads_and_recovers(
     try:
         with pytest.raises(StoreError, match=r"^The store's disk "):
             await store.save(response("resp_big", body=b"x" * 1_000_000))
-        assert await store.load("", "resp_before") is not None
-        assert await store.load("", "resp_big") is None
+        assert await store.read(responses.load, "", "resp_before") is not None
+        assert await store.read(responses.load, "", "resp_big") is None
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
     await store.save(response("resp_big", body=b"x" * 1_000_000))
-    assert await store.load("", "resp_big") is not None
+    assert await store.read(responses.load, "", "resp_big") is not None
 
 
 async def test_a_file_that_is_damaged_meanwhile_gives_errors_and_no_crash(tmp_path: Path) -> None:
@@ -192,7 +193,7 @@ async def test_a_file_that_is_damaged_meanwhile_gives_errors_and_no_crash(tmp_pa
 
     for name in ("resp_1", "resp_large"):
         with pytest.raises(StoreError, match=r"^The store's file is damaged\.$"):
-            await store.load("", name)
+            await store.read(responses.load, "", name)
     with pytest.raises(StoreError, match=r"^The store's file is damaged\.$"):
         await store.save(response("resp_2"))
     await store.close()
@@ -202,23 +203,23 @@ async def test_more_responses_expire_than_one_transaction_takes(store: SqliteSto
     await asyncio.gather(*(store.save(response(f"resp_{i}", expires_at=10 if i < 1200 else None)) for i in range(1300)))
 
     assert (await store.purge())["responses"] == 1200
-    assert await store.load("", "resp_1199") is None
-    assert await store.load("", "resp_1200") is not None
+    assert await store.read(responses.load, "", "resp_1199") is None
+    assert await store.read(responses.load, "", "resp_1200") is not None
 
 
 async def test_one_save_may_hold_thousands_of_items(store: SqliteStore) -> None:
     items = tuple(StoredItem(f"msg_{i}", b"%d" % i) for i in range(5000))
     await store.save(response("resp_1", input=items[:2500], output=items[2500:]))
 
-    assert await store.load("", "resp_1") == response("resp_1", input=items[:2500], output=items[2500:])
-    assert await store.history("", "resp_1") == list(items)
+    assert await store.read(responses.load, "", "resp_1") == response("resp_1", input=items[:2500], output=items[2500:])
+    assert await store.read(responses.history, "", "resp_1") == list(items)
 
 
 async def test_a_store_serves_one_event_loop_after_the_other(tmp_path: Path) -> None:
     store = SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db")
     await asyncio.to_thread(asyncio.run, store.save(response("resp_1")))
 
-    assert await store.load("", "resp_1") is not None
+    assert await store.read(responses.load, "", "resp_1") is not None
     await store.close()
 
 
@@ -308,7 +309,7 @@ async def test_many_or_large_items_are_not_read_with_their_response(
 ) -> None:
     await store.save(response("resp_1", input=[StoredItem(f"msg_{place}", b"x" * size) for place in range(items)]))
     with another_program(tmp_path / "antiphon.db") as connection:
-        found = perform_alone(connection, lambda: ask("load", "resp_1", "", 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
+        found = perform_alone(connection, act_of(ask, "load", "resp_1", "", 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
 
     assert len(found) == rows
 
@@ -322,9 +323,9 @@ async def test_all_statements_of_a_read_see_the_same_moment(store: SqliteStore, 
             writer.execute("UPDATE clock SET asked = asked + 1")
             return [before, (yield from clock.read())]
 
-        before, after = perform_alone(reader, twice)
+        before, after = perform_alone(reader, act_of(twice))
         assert before == after
-        assert perform_alone(reader, clock.read) != before
+        assert perform_alone(reader, act_of(clock.read)) != before
 
 
 async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: SqliteStore, tmp_path: Path) -> None:
@@ -334,7 +335,9 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: Sq
                 for deferral in (SOONEST, Deferral(2**40, "continued")):
                     made = [response(new_id("resp"), status="queued", tenant=tenant) for _ in range(count)]
                     whose = Reservation(key)
-                    await asyncio.gather(*(store.enqueue(one, b"", [], None, whose, deferral=deferral) for one in made))
+                    await asyncio.gather(
+                        *(store.write(jobs.enqueue, one, b"", [], None, whose, deferral=deferral) for one in made)
+                    )
 
     def steps() -> int:
         taken = 0
@@ -376,13 +379,13 @@ async def test_a_server_whose_clock_is_wrong_has_its_times_corrected_by_those_of
     await wrong.save(response("resp_wrong", expires_at=now + ahead + 600))
     await right.save(response("resp_right", expires_at=now + 600))
     await right.save(response("resp_old", expires_at=now - 60))
-    found = await right.load("", "resp_wrong")
+    found = await right.read(responses.load, "", "resp_wrong")
 
     assert found is not None
     assert found.expires_at == pytest.approx(now + 600, abs=5)
-    assert await wrong.load("", "resp_right") is not None
-    assert await right.load("", "resp_old") is None
-    assert (await wrong.load("", "resp_old") is not None) is sees_expired
+    assert await wrong.read(responses.load, "", "resp_right") is not None
+    assert await right.read(responses.load, "", "resp_old") is None
+    assert (await wrong.read(responses.load, "", "resp_old") is not None) is sees_expired
     for store in (right, wrong):
         await store.close()
 

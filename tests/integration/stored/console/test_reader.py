@@ -18,11 +18,13 @@ from antiphon.protocol.console import AdminResponsesQuery, FiguresParameters
 from antiphon.protocol.json_pieces import encode_large
 from antiphon.runs.facts import MOST_SENT
 from antiphon.storage.contract import Facts, WebhookEndpoint
+from antiphon.storage.operations import facts as stored_facts
+from antiphon.storage.operations import webhooks
 from antiphon.stored.console import changes, rebuilt
 from antiphon.stored.console.reader import ConsoleReader
-from antiphon.testing.store.facts import new_facts
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.http import HttpBackend
+from tests.store.facts import new_facts
 from tests.support.engine import called
 from tests.support.images_server import images_server
 from tests.support.replay import STREAM, Answer, ReplayBackend, delta, sse, text
@@ -104,7 +106,7 @@ async def test_a_background_response_has_details_before_its_first_call_ends(
 async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: Served) -> None:
     store, now = stateful.engine.store, int(time.time())
     place = ("billing", "https://hooks.example/", ("response.completed",))
-    await store.put_endpoint(WebhookEndpoint("we_1", "", *place, now, now, "whsec_secret"))
+    await store.write(webhooks.put, WebhookEndpoint("we_1", "", *place, now, now, "whsec_secret"))
     for _ in range(2):
         queued = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
         found = await eventually(
@@ -112,8 +114,8 @@ async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: Served)
         )
     said = "The webhook 'billing' is not yet delivered: 0 attempts so far."
     assert [note for note in found["notes"] if "webhook" in note["code"]] == [{"code": "webhook_pending", "text": said}]
-    (newest, _) = await store.list_deliveries("", 9)
-    await store.postpone(newest.id, None, "The server answered 500.")
+    (newest, _) = await store.read(webhooks.page, "", 9)
+    await store.write(webhooks.postpone, newest.id, None, "The server answered 500.")
     (note,) = (await reader(stateful).details(None, queued.id))["notes"]
     assert note["code"] == "webhook_failed" and note["text"].endswith("Last error: The server answered 500.")
 
@@ -244,7 +246,7 @@ async def test_the_backends_requests_are_shown_as_they_were_sent_where_they_are_
         ("replay", "m", "/chat/completions")
     }
     await keeping.sdk.responses.delete(made.id)
-    assert await keeping.engine.store.bodies("", made.id) is None
+    assert await keeping.engine.store.read(stored_facts.bodies, "", made.id) is None
 
 
 async def test_requests_that_are_large_or_not_stored_are_not_kept(keeping: Served, backend: ReplayBackend) -> None:
@@ -252,7 +254,7 @@ async def test_requests_that_are_large_or_not_stored_are_not_kept(keeping: Serve
     assert (await reader(keeping).calls(await facts_of(keeping, large.id)))["is_rebuilt"] is True
     unstored = await keeping.sdk.responses.create(model="m", input="Hi", store=False)
     await settled(keeping, 2)
-    assert await keeping.engine.store.bodies("", unstored.id) is None
+    assert await keeping.engine.store.read(stored_facts.bodies, "", unstored.id) is None
 
 
 async def test_an_argument_with_the_name_of_a_secret_is_no_secret(stateful: Served, backend: ReplayBackend) -> None:
@@ -320,7 +322,7 @@ async def test_figures_name_the_thousand_largest_groups_and_sum_up_the_others(st
     names = [f"key_{number}" for number in range(1_002) for _ in range(2 if number else 1)]
     now = int(time.time() * 1000)
     facts = [new_facts(key_id=name, input_tokens=7, began=now, ended=now) for name in names]
-    await stateful.engine.store.put_facts(facts)
+    await stateful.engine.store.write(stored_facts.put_new, facts)
     found = await reader(stateful).figures(None, FiguresParameters(by="key"))
     assert {group["responses"] for group in found["groups"]} == {2} and len(found["groups"]) == 1_000
     assert (found["rest"]["responses"], found["rest"]["input_tokens"]) == (3, 21)
@@ -329,7 +331,9 @@ async def test_figures_name_the_thousand_largest_groups_and_sum_up_the_others(st
 
 async def test_figures_count_what_waits_and_what_runs(stateful: Served) -> None:
     states = ("queued", "queued", "in_progress", "completed")
-    await stateful.engine.store.put_facts([new_facts(tenant="acme", status=state) for state in states])
+    await stateful.engine.store.write(
+        stored_facts.put_new, [new_facts(tenant="acme", status=state) for state in states]
+    )
     for tenant in ("acme", None):
         found = await reader(stateful).figures(tenant, FiguresParameters())
         assert (found["queued"], found["in_flight"]) == (2, 1)

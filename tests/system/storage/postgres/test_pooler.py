@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.storage.postgres.store import PostgresStore
-from antiphon.testing import check_store
+from tests.store.check import check_store
 from tests.support.ports import free_port
 from tests.support.postgres import Postgres, owned_by_a_role
 from tests.support.programs import find, needs

@@ -8,6 +8,7 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.storage.contract import StoredResponse
+from antiphon.storage.operations import responses
 from antiphon.storage.postgres import link
 from antiphon.storage.postgres.store import PostgresStore
 from tests.support.postgres import Postgres
@@ -22,9 +23,9 @@ async def test_a_restart_of_the_server_loses_nothing_and_is_survived(postgres: P
     await store.save(response("resp_before"))
     await postgres.restart()
 
-    assert await store.load("", "resp_before") is not None
+    assert await store.read(responses.load, "", "resp_before") is not None
     await store.save(response("resp_after"))
-    assert await store.load("", "resp_after") is not None
+    assert await store.read(responses.load, "", "resp_after") is not None
     await store.close()
 
 
@@ -41,12 +42,12 @@ async def test_a_server_that_stalls_gives_errors_in_time_and_is_forgiven(
         stop(pid, signal.SIGSTOP)
     try:
         with pytest.raises(StoreError, match=r"did not respond in time|is unreachable"):
-            await store.load("", "resp_1")
+            await store.read(responses.load, "", "resp_1")
     finally:
         for pid in pids:
             stop(pid, signal.SIGCONT)
 
-    assert await store.load("", "resp_1") is not None
+    assert await store.read(responses.load, "", "resp_1") is not None
     await store.close()
 
 

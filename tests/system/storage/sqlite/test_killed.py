@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.operations import responses
 from antiphon.storage.sqlite.store import SqliteStore
 
 SAVER = """
@@ -58,8 +59,8 @@ async def test_nothing_acknowledged_is_lost_and_nothing_is_half_there(tmp_path: 
 
     store = SqliteStore.open(f"sqlite://{path}")
     for name in acknowledged:
-        assert await store.load("", name) == expected(name)
-        history = await store.history("", name)
+        assert await store.read(responses.load, "", name) == expected(name)
+        history = await store.read(responses.history, "", name)
         assert history is not None
         assert len(history) == 3 * (int(name.rpartition("_")[2]) + 1)
     await store.close()

@@ -6,6 +6,7 @@ from antiphon.storage.operations import api_keys
 from antiphon.storage.operations.api_keys import MINUTE, NO_LIMIT
 from antiphon.storage.operations.step import Query, QueryMany, ReadSize
 from antiphon.storage.records import BucketState, Budget, ExhaustedBudget, Limits, MoneyClaim, UsageRecord
+from tests.support.statements import statements_of
 
 NOON = 1_700_049_600
 TODAY = NOON - 43_200
@@ -26,7 +27,7 @@ AT = NOON * 1_000_000
 def test_a_request_takes_its_share_of_a_minute(
     limits: Limits, tokens: int, requests_cost: int, tokens_cost: int, taken: int, most: int
 ) -> None:
-    take = api_keys.take("key_1", limits, tokens, NOON)
+    take = statements_of(api_keys.take("key_1", limits, tokens), NOON)
 
     assert next(take) == Query("take_tokens", ("key_1", AT, requests_cost, tokens_cost, TODAY, taken, most))
     with pytest.raises(StopIteration) as ended:
@@ -44,7 +45,7 @@ def test_a_request_takes_its_share_of_a_minute(
 def test_a_request_that_is_not_granted_tells_what_is_used_up(
     rows: list[tuple[int, int, int]], state: BucketState
 ) -> None:
-    take = api_keys.take("key_1", Limits(requests_per_minute=1), 0, NOON)
+    take = statements_of(api_keys.take("key_1", Limits(requests_per_minute=1), 0), NOON)
     next(take)
 
     assert take.send([]) == Query("level", ("key_1", TODAY))
@@ -58,7 +59,7 @@ LOCK = Query("lock_budgets", ("acme", "key_1"))
 
 
 def test_the_budgets_of_today_are_locked_once_and_taken_with_the_tokens() -> None:
-    take = api_keys.take("key_1", Limits(), 0, NOON, CLAIM)
+    take = statements_of(api_keys.take("key_1", Limits(), 0, CLAIM), NOON)
 
     assert next(take) == LOCK
     step = take.send([("", TODAY, 50, 140), ("key_1", TODAY, 90, 400)])
@@ -70,7 +71,7 @@ def test_the_budgets_of_today_are_locked_once_and_taken_with_the_tokens() -> Non
 
 
 def test_a_budget_of_an_earlier_day_is_opened_again() -> None:
-    take = api_keys.take("key_1", Limits(), 0, NOON, CLAIM)
+    take = statements_of(api_keys.take("key_1", Limits(), 0, CLAIM), NOON)
     next(take)
 
     step = take.send([("", TODAY, 0, 0), ("key_1", TODAY - 1, 0, 0)])
@@ -86,7 +87,7 @@ def test_a_budget_of_an_earlier_day_is_opened_again() -> None:
     ],
 )
 def test_a_budget_without_room_takes_nothing(rows: list[tuple[str, int, int, int]], lacking: ExhaustedBudget) -> None:
-    take = api_keys.take("key_1", Limits(), 0, NOON, CLAIM)
+    take = statements_of(api_keys.take("key_1", Limits(), 0, CLAIM), NOON)
     next(take)
 
     assert take.send(rows) == Query("level", ("key_1", TODAY))
@@ -100,7 +101,7 @@ def test_usage_is_recorded_by_its_day_and_settled_in_the_order_of_keys() -> None
         UsageRecord("acme", key, NOON - ago, 1, 5, 6, 9, "m", 2, 70, True, 90)
         for key, ago in (("key_2", 0), ("key_1", 86_400), ("key_1", 0))
     ]
-    charge = api_keys.charge(uses, NOON)
+    charge = statements_of(api_keys.charge(uses), NOON)
 
     counts = (1, 5, 2, 6, 70)
     assert next(charge) == QueryMany(

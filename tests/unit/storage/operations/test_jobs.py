@@ -9,18 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.storage.operations import jobs
-from antiphon.storage.operations.jobs import FRAME_BYTES, FRAMES_AT_ONCE, NEARLY, NOW, QUEUE, to_return
+from antiphon.storage.operations.jobs import AT_ONCE, FRAME_BYTES, FRAMES_AT_ONCE, NEARLY, QUEUE, to_return
 from antiphon.storage.operations.responses import ANY_SIZE, response_row
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, ReadSize
 from antiphon.storage.records import ONE_SLOT, Frames, Job, LockResult, Reply, Reservation, Slots, Tail
-from antiphon.testing.store.making import T, new_items, new_response
+from tests.store.making import T, new_items, new_response
+from tests.support.statements import statements_of
 
 MOST = 150
 
 
 @pytest.mark.parametrize("waiting", [MOST - NEARLY, MOST - 1])
 def test_a_queue_that_is_nearly_full_is_counted_again_alone(waiting: int) -> None:
-    enqueue = jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), MOST)
+    enqueue = statements_of(jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST))
 
     assert next(enqueue) == Query("count_waiting", (T, MOST))
     assert enqueue.send([(waiting,)]) == Query("lock_worker", (QUEUE,))
@@ -31,7 +32,7 @@ def test_a_queue_that_is_nearly_full_is_counted_again_alone(waiting: int) -> Non
 
 
 def test_a_queue_with_much_room_waits_for_nobody() -> None:
-    enqueue = jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), MOST)
+    enqueue = statements_of(jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST))
     next(enqueue)
     step = enqueue.send([(MOST - NEARLY - 1,)])
 
@@ -39,7 +40,7 @@ def test_a_queue_with_much_room_waits_for_nobody() -> None:
 
 
 def test_a_full_queue_is_full_without_waiting() -> None:
-    enqueue = jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), MOST)
+    enqueue = statements_of(jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST))
     next(enqueue)
     with pytest.raises(StopIteration) as ended:
         enqueue.send([(MOST,)])
@@ -49,7 +50,7 @@ def test_a_full_queue_is_full_without_waiting() -> None:
 
 def test_a_response_whose_idempotency_key_was_taken_is_not_queued() -> None:
     queued = new_response(status="queued")
-    enqueue = jobs.enqueue(queued, b"", [], Reply(T, "key", True, b"{}"), Reservation(), None)
+    enqueue = statements_of(jobs.enqueue(queued, b"", [], Reply(T, "key", True, b"{}"), Reservation()))
 
     assert next(enqueue) == Query("put_reply", (T, "key", queued.id, 1, b"{}"))
     assert enqueue.send([]) == Query("let_go", (None, queued.id))
@@ -64,7 +65,7 @@ LOCK = Query("lock_conversation", ("conv_1", T))
 @pytest.mark.parametrize(("rows", "outcome"), [([], LockResult.UNKNOWN), ([(5, "resp_other", None)], LockResult.BUSY)])
 def test_a_response_is_not_queued_without_its_conversation(rows: Sequence[Any], outcome: LockResult) -> None:
     queued = replace(new_response(status="queued"), conversation_id="conv_1")
-    enqueue = jobs.enqueue(queued, b"", [], None, Reservation(), None)
+    enqueue = statements_of(jobs.enqueue(queued, b"", [], None, Reservation()))
 
     assert next(enqueue) == LOCK
     with pytest.raises(StopIteration) as ended:
@@ -75,7 +76,7 @@ def test_a_response_is_not_queued_without_its_conversation(rows: Sequence[Any], 
 @pytest.mark.parametrize("holder", [(None, None), ("resp_lost", 1)])
 def test_a_queued_response_knows_where_its_conversation_ends_once_it_holds_it(holder: tuple[Any, Any]) -> None:
     queued = replace(new_response(status="queued"), conversation_id="conv_1")
-    enqueue = jobs.enqueue(queued, b"", [], None, Reservation(), None)
+    enqueue = statements_of(jobs.enqueue(queued, b"", [], None, Reservation()))
     next(enqueue)
 
     assert enqueue.send([(5, *holder)]) == Query("hold", ("conv_1", queued.id, None))
@@ -96,7 +97,7 @@ LARGE = [job(FEW_ITEMS + 1), job(asked=FEW_BYTES + 1), job(size=FEW_BYTES + 1)]
 @pytest.mark.parametrize("row", SMALL)
 @pytest.mark.parametrize("few", [False, True])
 def test_a_small_job_is_read_at_once(row: Sequence[Any], few: bool) -> None:
-    find = jobs.find_job(T, "resp_1", few)
+    find = jobs.find_job(T, "resp_1", few=few)
 
     assert next(find) == Query("job_by_id", ("resp_1", T, FEW_BYTES))
     assert find.send([row]) == Query("load", ("resp_1", T, 0, FEW_ITEMS, FEW_BYTES, ANY_SIZE))
@@ -126,11 +127,11 @@ def test_a_job_is_claimed_without_what_is_large_and_that_of_a_lost_worker_withou
     is_lost: int, is_late: int
 ) -> None:
     """A worker that had expired lives again with its claim."""
-    claim = jobs.claim("worker", 10, 5, ONE_SLOT, 1000)
+    claim = statements_of(jobs.claim("worker", 10, 5, ONE_SLOT), 1000)
 
     assert next(claim) == Query("lock_worker", (QUEUE,))
     assert claim.send([]) == Query("next_waiting", (10, "worker", 5, 1000, 1, 1, 1_000_000))
-    assert claim.send([(7, is_lost, NOW, T, "", 0, 0)]) == Query("claim", (7, "worker", is_lost, 0))
+    assert claim.send([(7, is_lost, AT_ONCE, T, "", 0, 0)]) == Query("claim", (7, "worker", is_lost, 0))
     step = claim.send([(7, is_late)])
     if is_late:
         assert step == Query("revive", ("worker",))
@@ -146,10 +147,10 @@ def test_a_job_is_claimed_without_what_is_large_and_that_of_a_lost_worker_withou
 
 @pytest.mark.parametrize("is_limit_reached", [0, 1])
 def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed_and_needs_no_room(is_limit_reached: int) -> None:
-    claim = jobs.claim("worker", 10, 5, ONE_SLOT, 1000)
+    claim = statements_of(jobs.claim("worker", 10, 5, ONE_SLOT), 1000)
     next(claim)
     claim.send([])
-    assert claim.send([(7, 1, NOW, T, "", is_limit_reached, 0)]) == Query("claim", (7, "worker", 1, 0))
+    assert claim.send([(7, 1, AT_ONCE, T, "", is_limit_reached, 0)]) == Query("claim", (7, "worker", 1, 0))
     with pytest.raises(StopIteration) as ended:
         claim.send([])
 
@@ -157,17 +158,17 @@ def test_a_job_that_its_worker_finishes_meanwhile_is_not_claimed_and_needs_no_ro
 
 
 def test_no_related_job_is_searched_where_only_other_tenants_ran_one() -> None:
-    claim = jobs.claim("worker", 10, 5, Slots(recent={("other", "continuation")}), 1000)
+    claim = statements_of(jobs.claim("worker", 10, 5, Slots(recent={("other", "continuation")})), 1000)
     next(claim)
     claim.send([])
 
-    assert claim.send([(7, 0, NOW, T, "", 0, 0)]) == Query("claim", (7, "worker", 0, 0))
+    assert claim.send([(7, 0, AT_ONCE, T, "", 0, 0)]) == Query("claim", (7, "worker", 0, 0))
 
 
 @pytest.mark.parametrize("lock", [[], [(5, None, None)], [(5, "resp_other", None)]])
 def test_a_job_that_lost_its_conversation_ends_and_appends_nothing(lock: Sequence[Any]) -> None:
     ended = replace(new_response(new_items("q"), new_items("a")), conversation_id="conv_1", is_streamed=True)
-    finish = jobs.finish(Job(ended, b"", 1, 0, 0, 1, 0), ended, [], True, None)
+    finish = statements_of(jobs.finish(Job(ended, b"", 1, 0, 0, 1, 0), ended, append=True))
     step = next(finish)
     while step != LOCK:
         step = finish.send([(7, 0)])
@@ -182,7 +183,7 @@ EVENTS = [(5, 5, b"x")]
 
 @pytest.mark.parametrize("size", [FEW_BYTES, FEW_BYTES + 1])
 def test_the_events_of_a_large_response_are_announced(size: int) -> None:
-    tail = jobs.tail(T, "resp_1", 4, 1000)
+    tail = statements_of(jobs.tail(T, "resp_1", 4), 1000)
 
     assert next(tail) == Query("tail", ("resp_1", T, 1000))
     step = tail.send([(7, "in_progress", 1, 3, size)])
@@ -207,7 +208,7 @@ def test_the_events_of_a_large_response_are_announced(size: int) -> None:
     ],
 )
 def test_so_many_events_are_read_as_fit_and_one_at_least(sizes: list[int], count: int, announced: int | None) -> None:
-    tail = jobs.tail(T, "resp_1", 4, 1000)
+    tail = statements_of(jobs.tail(T, "resp_1", 4), 1000)
     next(tail)
     tail.send([(7, "in_progress", 0, 3, 1)])
     step = tail.send([(size,) for size in sizes])

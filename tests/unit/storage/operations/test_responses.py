@@ -10,7 +10,8 @@ from antiphon.storage.operations import responses
 from antiphon.storage.operations.responses import ANY_SIZE, PURGED_FREELY
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, QueryInSlices, ReadSize
 from antiphon.storage.records import ChainExtent, LargeItem, PurgeSize, StoredItem
-from antiphon.testing.store.making import T, new_response
+from tests.store.making import T, new_response
+from tests.support.statements import statements_of
 
 NOW = 1000
 ITEM = StoredItem("msg_1", b"{}", "sealed")
@@ -25,7 +26,7 @@ def response(items: int, size: int) -> Sequence[Any]:
 @pytest.mark.parametrize(("items", "size"), [(FEW_ITEMS, 1), (1, FEW_BYTES)])
 @pytest.mark.parametrize("few", [False, True])
 def test_a_small_response_is_read_at_once(items: int, size: int, few: bool) -> None:
-    load = responses.load(T, "resp_1", NOW, few)
+    load = statements_of(responses.load(T, "resp_1", few=few), NOW)
     most = FEW_BYTES if few else ANY_SIZE
 
     assert next(load) == Query("load", ("resp_1", T, NOW, FEW_ITEMS, FEW_BYTES, most))
@@ -36,7 +37,7 @@ def test_a_small_response_is_read_at_once(items: int, size: int, few: bool) -> N
 
 @pytest.mark.parametrize(("items", "size"), [(FEW_ITEMS + 1, 1), (1, FEW_BYTES + 1)])
 def test_the_items_of_a_large_response_are_announced_and_read_in_slices(items: int, size: int) -> None:
-    load = responses.load(T, "resp_1", NOW, False)
+    load = statements_of(responses.load(T, "resp_1"), NOW)
     next(load)
 
     assert load.send([response(items, size)]) == ReadSize(items, size)
@@ -50,7 +51,7 @@ def test_the_items_of_a_large_response_are_announced_and_read_in_slices(items: i
 
 @pytest.mark.parametrize(("items", "size"), [(FEW_ITEMS + 1, 1), (1, FEW_BYTES + 1)])
 def test_a_large_response_is_read_without_its_items_if_few_are_asked_for(items: int, size: int) -> None:
-    load = responses.load(T, "resp_1", NOW, True)
+    load = statements_of(responses.load(T, "resp_1", few=True), NOW)
     next(load)
     with pytest.raises(StopIteration) as ended:
         load.send([response(items, size)])
@@ -60,7 +61,7 @@ def test_a_large_response_is_read_without_its_items_if_few_are_asked_for(items: 
 
 @pytest.mark.parametrize("lock", [[], [(5, None, None)], [(5, "resp_other", None)]])
 def test_a_response_that_lost_its_conversation_is_not_saved(lock: Sequence[Any]) -> None:
-    save = responses.save(replace(new_response(), conversation_id="conv_1"), True, None)
+    save = statements_of(responses.save(replace(new_response(), conversation_id="conv_1"), append=True))
 
     assert next(save) == Query("lock_conversation", ("conv_1", T))
     with pytest.raises(StopIteration) as ended:
@@ -69,7 +70,7 @@ def test_a_response_that_lost_its_conversation_is_not_saved(lock: Sequence[Any])
 
 
 def test_a_small_item_is_read_at_once_even_if_only_a_conversation_has_it() -> None:
-    find = responses.find_item(T, "msg_1", NOW, False)
+    find = statements_of(responses.find_item(T, "msg_1"), NOW)
 
     assert next(find) == Query("find_item", ("msg_1", T, NOW, FEW_BYTES))
     assert find.send([]) == Query("find_conversation_item", ("msg_1", T, FEW_BYTES))
@@ -80,12 +81,12 @@ def test_a_small_item_is_read_at_once_even_if_only_a_conversation_has_it() -> No
 
 def test_a_large_item_is_announced_and_read_again_or_only_named() -> None:
     size = FEW_BYTES + 1
-    find = responses.find_item(T, "msg_1", NOW, False)
+    find = statements_of(responses.find_item(T, "msg_1"), NOW)
     next(find)
     assert find.send([("msg_1", None, None, size)]) == ReadSize(1, size)
     assert next(find) == Query("find_item", ("msg_1", T, NOW, size))
 
-    find = responses.find_item(T, "msg_1", NOW, True)
+    find = statements_of(responses.find_item(T, "msg_1", few=True), NOW)
     next(find)
     with pytest.raises(StopIteration) as ended:
         find.send([("msg_1", None, None, size)])
@@ -97,7 +98,9 @@ def test_a_large_item_is_announced_and_read_again_or_only_named() -> None:
 def test_a_chain_is_announced_by_its_responses_or_items_whichever_are_more(
     length: int, items: int, is_known: bool
 ) -> None:
-    history = responses.history(T, "resp_1", NOW, ChainExtent(length, False, items, 99) if is_known else None)
+    history = statements_of(
+        responses.history(T, "resp_1", ChainExtent(length, False, items, 99) if is_known else None), NOW
+    )
     step = next(history)
     if not is_known:
         assert step == Query("history_extent", ("resp_1", T, NOW))
@@ -118,7 +121,7 @@ def test_a_chain_is_announced_by_its_responses_or_items_whichever_are_more(
     ],
 )
 def test_a_purge_deletes_a_share_of_all_responses_or_a_thousand(total: int, expired: int, is_too_much: bool) -> None:
-    size = responses.purge_size(0.1, NOW)
+    size = statements_of(responses.purge_size(0.1), NOW)
     most = max(PURGED_FREELY, total // 10)
 
     assert next(size) == Query("purge_total", ())

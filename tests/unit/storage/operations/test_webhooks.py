@@ -4,13 +4,14 @@ import pytest
 
 from antiphon.storage.operations import webhooks
 from antiphon.storage.operations.step import Query, ReadSize
+from tests.support.statements import statements_of
 
 
 @pytest.mark.parametrize(("count", "read"), [(0, "due"), (10, "due"), (11, "due_endpoints")])
 def test_twice_as_many_as_are_asked_for_are_sorted_and_of_more_only_a_few_of_each_endpoint_are_read(
     count: int, read: str
 ) -> None:
-    due = webhooks.due(5, 1000)
+    due = statements_of(webhooks.due(5), 1000)
 
     assert next(due) == Query("count_due", (1000, 11))
     step = due.send([(count,)])
@@ -18,7 +19,7 @@ def test_twice_as_many_as_are_asked_for_are_sorted_and_of_more_only_a_few_of_eac
 
 
 def test_of_many_so_many_are_read_of_each_endpoint_that_each_tenant_has_its_share() -> None:
-    due = webhooks.due(6, 1000)
+    due = statements_of(webhooks.due(6), 1000)
     next(due)
     due.send([(13,)])
     rows = [("we_1", "a"), ("we_2", "a"), ("we_3", "b")]
@@ -44,7 +45,7 @@ def test_of_many_so_many_are_read_of_each_endpoint_that_each_tenant_has_its_shar
 def test_a_page_of_the_outbox_is_read_where_it_blocks_nobody(
     tenant: str | None, is_failed: bool | None, after: str, values: tuple[object, ...]
 ) -> None:
-    page = webhooks.page(tenant, is_failed, 20, after)
+    page = webhooks.page(tenant, 20, after, is_failed=is_failed)
     step = next(page)
 
     assert isinstance(step, ReadSize) and step.is_large

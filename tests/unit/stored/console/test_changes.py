@@ -1,7 +1,7 @@
 """A list shows a bounded number of running responses."""
 
 from antiphon.stored.console.changes import MOST_RUNNING, newest
-from antiphon.testing.store.facts import new_facts
+from tests.store.facts import new_facts
 
 
 def test_of_many_running_responses_the_newest_are_shown_oldest_first() -> None:

@@ -1,0 +1,29 @@
+"""One call of an operation: it can be begun again, and knows the time and what it changes."""
+
+from collections.abc import Callable
+from typing import Any, Generic
+
+from msgspec import Struct
+
+from antiphon.storage.clock import StoreClock
+from antiphon.storage.operations.step import Changed, Now, Operation, R, Shift
+
+
+class Act(Struct, Generic[R]):
+    """An operation with its arguments, which runs by this clock."""
+
+    operation: Callable[..., Operation[R]]
+    clock: StoreClock
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}
+    changed: list[str] = []
+    """What the last attempt has changed: see `Changed`. Each attempt begins with nothing."""
+
+    def answer(self, step: Now | Shift | Changed) -> float | None:
+        """Return what is sent back for a step that needs no database."""
+        if isinstance(step, Now):
+            return self.clock.exact_now() if step.exact else self.clock.now()
+        if isinstance(step, Shift):
+            return self.clock.shift
+        self.changed += step.names
+        return None

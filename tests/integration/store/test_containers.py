@@ -1,0 +1,132 @@
+"""`check_store` names each promise about containers that a store breaks: the SQLite store, with one method changed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.storage.contract import (
+    ContainerFilePage,
+    ContainerPage,
+    ContainerQuery,
+    ContainerQuota,
+    StoredContainer,
+    StoredContainerFile,
+)
+from antiphon.storage.sqlite.store import SqliteStore
+from tests.integration.store.test_check import CountsNot, verdict
+from tests.store import check
+
+NO_QUOTA = ContainerQuota(10**9, 10**9, 10**12)
+
+Files = Sequence[StoredContainerFile]
+
+
+class ForgetsWhatIsAuto(SqliteStore):
+    async def put_container(self, container: StoredContainer, *how: Any, **more: Any) -> bool:
+        return await super().put_container(replace(container, is_auto=False), *how, **more)
+
+
+class IgnoresNames(SqliteStore):
+    async def container_page(self, tenant: str | None, query: ContainerQuery) -> ContainerPage:
+        return await super().container_page(tenant, replace(query, name=None))
+
+
+class AdmitsEveryContainer(SqliteStore):
+    async def put_container(self, container: StoredContainer, files: Files, quota: ContainerQuota, **more: Any) -> bool:
+        return await super().put_container(container, files, replace(quota, containers=10**9), **more)
+
+
+class ListsFilesForwards(SqliteStore):
+    async def container_file_page(self, tenant: str, container_id: str, query: ContainerQuery) -> ContainerFilePage:
+        return await super().container_file_page(tenant, container_id, replace(query, descending=False))
+
+
+class ReturnsWhatItReceived(SqliteStore):
+    async def put_container_files(self, container_id: str, files: Files, *how: Any, **more: Any) -> Files | None:
+        kept = await super().put_container_files(container_id, files, *how, **more)
+        return kept and files
+
+
+class HoldsAnyNumberOfFiles(SqliteStore):
+    async def put_container_files(
+        self, container_id: str, files: Files, quota: ContainerQuota, *how: Any, **more: Any
+    ) -> Files | None:
+        return await super().put_container_files(container_id, files, NO_QUOTA, *how, **more)
+
+
+class ReleasesNoBlobs(CountsNot):
+    lacks = ("container_files_deleted",)
+
+
+class CountsNoReplacedFiles(CountsNot):
+    lacks = ("container_files_replaced",)
+
+
+class LetsEverybodyHold(SqliteStore):
+    async def hold_container(self, tenant: str, container_id: str, *how: Any) -> StoredContainer | None:
+        found = await super().hold_container(tenant, container_id, *how)
+        return found and replace(found, is_busy=False)
+
+
+class ForgetsTheHolder(SqliteStore):
+    async def put_container_files(
+        self, container_id: str, files: Files, quota: ContainerQuota, holder: str = "", **more: Any
+    ) -> Files | None:
+        return await super().put_container_files(container_id, files, quota, "", **more)
+
+
+class RenewsWhatIsGone(SqliteStore):
+    async def renew_hold(self, tenant: str, container_id: str, *how: Any) -> bool:
+        await super().renew_hold(tenant, container_id, *how)
+        return True
+
+
+class ExpiresNothing(SqliteStore):
+    async def expire_containers(self, limit: int) -> int:
+        return 0
+
+
+class PurgesNoContainers(SqliteStore):
+    async def purge(self, retention: int = 0, *, dry_run: bool = False) -> Mapping[str, int]:
+        return {**await super().purge(retention or 10**10, dry_run=dry_run), "containers": 1}
+
+
+class NotesNoUse(SqliteStore):
+    async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
+        return await super().load_container(tenant, container_id)
+
+
+class NotesEveryLook(SqliteStore):
+    async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
+        return await super().load_container(tenant, container_id, is_used=True)
+
+
+BROKEN = [
+    (ForgetsWhatIsAuto, "A container is returned as it was stored"),
+    (IgnoresNames, "Containers are listed in the order of their creation,"),
+    (AdmitsEveryContainer, "A tenant never runs more containers than its quota,"),
+    (ListsFilesForwards, "A file is returned as it was stored, until it is deleted;"),
+    (ReturnsWhatItReceived, "A file replaces the one at its path and has its id;"),
+    (CountsNoReplacedFiles, "A file replaces the one at its path and has its id;"),
+    (HoldsAnyNumberOfFiles, "A container never has more files or bytes than its quota:"),
+    (ReleasesNoBlobs, "A container's file can have the blob of the tenant's file,"),
+    (LetsEverybodyHold, "Of many concurrent holders of a container one holds it,"),
+    (ForgetsTheHolder, "A hold expires; once another holder has the container,"),
+    (RenewsWhatIsGone, "A container that is deleted while it is held accepts nothing more:"),
+    (ExpiresNothing, "A container that was idle for too long expires permanently;"),
+    (PurgesNoContainers, "A container that was idle for too long expires permanently;"),
+    (NotesNoUse, "Using or holding a container extends its expiry;"),
+    (NotesEveryLook, "Using or holding a container extends its expiry;"),
+]
+
+
+@pytest.mark.parametrize(("kind", "promise"), BROKEN, ids=[kind.__name__ for kind, _ in BROKEN])
+async def test_a_broken_promise_is_named(
+    kind: type[SqliteStore], promise: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = [one for one in check.PROMISES if str(one.__doc__).startswith(promise)]
+    monkeypatch.setattr(check, "PROMISES", alone)
+    assert [line for line in await verdict(kind, tmp_path) if line.startswith(promise)] != []

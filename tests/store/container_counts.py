@@ -1,0 +1,22 @@
+"""Promises about counts of containers."""
+
+from antiphon.storage.contract import Store
+from antiphon.storage.operations import container_counts
+from tests.store.containers import AMPLE, expired_container, new_container
+from tests.store.making import Promise, T, hold
+
+
+async def _are_counted(store: Store) -> None:
+    """Containers of all tenants count while they run; an expired one and a deleted one do not."""
+    before = await store.read(container_counts.running)
+    made = [new_container(T), new_container(T + "2")]
+    for one in (*made, expired_container(T)):
+        await store.put_container(one, (), AMPLE)
+    found = await store.read(container_counts.running) - before
+    hold(found == len(made), f"{found} more containers run instead of {len(made)}")
+    for one in made:
+        await store.delete_container(one.tenant, one.id)
+    hold(await store.read(container_counts.running) == before, "a deleted container is counted")
+
+
+PROMISES: tuple[Promise, ...] = (_are_counted,)

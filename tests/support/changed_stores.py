@@ -1,0 +1,77 @@
+"""Stores in which a test replaces operations, by their names or by themselves."""
+
+import pkgutil
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import cache, partial
+from importlib import import_module
+from typing import Any
+
+from antiphon.errors import StoreError
+from antiphon.storage import operations
+from antiphon.storage.operations.step import P, R, Read, Write
+from antiphon.storage.sqlite.store import SqliteStore
+
+Named = Read[..., Any] | Write[..., Any]
+
+
+@cache
+def named() -> dict[str, Named]:
+    """Return all operations for callers, by name."""
+    modules = [import_module(f"{operations.__name__}.{one.name}") for one in pkgutil.iter_modules(operations.__path__)]
+    return {one.name: one for module in modules for one in vars(module).values() if isinstance(one, Read | Write)}
+
+
+class Original:
+    """The operations of a store, as methods with their names, without what a test has replaced."""
+
+    def __init__(self, store: "ChangedStore") -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        operation = named().get(name)
+        if operation is None:
+            raise AttributeError(name)
+        if isinstance(operation, Read):
+            return partial(super(ChangedStore, self._store).read, operation)
+        return partial(super(ChangedStore, self._store).write, operation)
+
+
+class ChangedStore(SqliteStore):
+    """A store that calls a method of its class with the name of an operation, if there is one, in its place."""
+
+    @property
+    def original(self) -> Original:
+        """The operations themselves."""
+        return Original(self)
+
+    def read(self, operation: Read[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        changed: Any = getattr(type(self), operation.name, None)
+        if changed is None:
+            return super().read(operation, *args, **kwargs)
+        return self._observed(operation, changed(self, *args, **kwargs))
+
+    def write(self, operation: Write[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
+        changed: Any = getattr(type(self), operation.name, None)
+        if changed is None:
+            return super().write(operation, *args, **kwargs)
+        return self._observed(operation, changed(self, *args, **kwargs))
+
+    async def _observed(self, operation: Named, work: Awaitable[R]) -> R:
+        try:
+            return await work
+        except StoreError:
+            if self.observer is not None:
+                self.observer(operation, 0.0, True)
+            raise
+
+
+def replace_operation(store: Any, operation: Named, act: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+    """Let a store call `act` with the arguments of an operation, in its place; return the operation itself."""
+    way = "read" if isinstance(operation, Read) else "write"
+    before = getattr(store, way)
+
+    async def changed(asked: Named, *args: Any, **kwargs: Any) -> Any:
+        return await (act(*args, **kwargs) if asked is operation else before(asked, *args, **kwargs))
+
+    setattr(store, way, changed)
+    return partial(before, operation)
