@@ -7,6 +7,8 @@ BENCH := .venv-bench
 VERSIONS := .venv-versions
 RESOLVE := .venv-resolve
 CODE := .venv-code
+# The server and the conformance checker: two packages of one version, which every environment has, editable.
+PROJECTS := pyproject.toml verify/pyproject.toml src/antiphon/version.py
 CODE_PACKAGES := numpy pandas matplotlib pillow openpyxl
 ARGS ?=
 
@@ -126,11 +128,12 @@ trace: $(VENV)/.installed-test ## count the Python calls of each path of a reque
 code-figures: $(VENV)/.installed-test ## print the sizes and repetitions of the code, imports between packages, and cycles
 	$(BIN)/python -m bench.code $(ARGS)
 
-dist: $(VENV)/.installed-test ## build dist/: the wheel and the sdist
+dist: $(VENV)/.installed-test ## build dist/: the wheel and the sdist of the server, and the wheel of antiphon-verify
 	$(BIN)/python -m hatchling build --directory dist $(ARGS)
+	cd verify && $(abspath $(BIN))/python -m hatchling build --target wheel --directory ../dist
 
 # It uploads nothing. CONTRIBUTING.md has the steps before and after it.
-release: $(VENV)/.installed-release ## build dist/ for VERSION=…: wheel, sdist, hashes, pins, SBOM, licences and release notes
+release: $(VENV)/.installed-release ## build dist/ for VERSION=…: wheels, sdist, hashes, pins, SBOM, licences and release notes
 	@$(BIN)/python -m release "$(VERSION)"
 
 docs: $(VENV)/.installed-docs ## build docs/_build/html, and check links, anchors, spelling and alt texts; warnings are errors
@@ -147,8 +150,8 @@ constraints: ## renew constraints*.txt with the versions that pyproject.toml all
 	@rm -rf $(VENV)-constraints
 	PYTHON="$${PYTHON:-python3.11}" scripts/make-venv $(VENV)-constraints
 	PIP_CONSTRAINT= PIP_BUILD_CONSTRAINT= $(VENV)-constraints/bin/python scripts/pip-install \
-	    hatchling editables '.[test,check,docs]'
-	{ sed '/^[^#]/d' constraints.txt; $(VENV)-constraints/bin/pip freeze --exclude antiphon; } > constraints.new
+	    hatchling editables '.[test,check,docs]' ./verify
+	{ sed '/^[^#]/d' constraints.txt; $(VENV)-constraints/bin/pip freeze --exclude antiphon --exclude antiphon-verify; } > constraints.new
 	mv constraints.new constraints.txt
 	PIP_CONSTRAINT= $(VENV)-constraints/bin/pip install --quiet '.[resolve]'
 	{ sed '/^[^#]/d' constraints-lowest.txt; $(VENV)-constraints/bin/uv pip compile --quiet --no-header --no-annotate \
@@ -165,9 +168,9 @@ clean: ## remove what the other commands created in this folder
 $(BIN)/python:
 	@scripts/make-venv $(VENV)
 
-$(VENV)/.installed-%: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.installed-%: $(PROJECTS) constraints.txt | $(BIN)/python
 	@echo "Installing Antiphon and what '$*' needs into $(VENV) ..."
-	@$(BIN)/python scripts/pip-install --editable '.[$*]'
+	@$(BIN)/python scripts/pip-install --editable '.[$*]' --editable ./verify
 	@touch $@
 
 $(RESOLVE)/.installed: pyproject.toml constraints.txt
@@ -185,9 +188,9 @@ $(CODE)/.installed: constraints-code.txt
 $(BENCH)/bin/python: | $(BIN)/python
 	@$(BIN)/python -m bench.interpreter $(BENCH)
 
-$(BENCH)/.installed: pyproject.toml constraints.txt | $(BENCH)/bin/python
+$(BENCH)/.installed: $(PROJECTS) constraints.txt | $(BENCH)/bin/python
 	@echo "Installing Antiphon and what the bench needs into $(BENCH) ..."
-	@$(BENCH)/bin/python scripts/pip-install --editable '.[test]'
+	@$(BENCH)/bin/python scripts/pip-install --editable '.[test]' --editable ./verify
 	@touch $@
 
 .backends/%/.installed: tests/system/model_servers/%.txt

@@ -40,7 +40,7 @@ class Copy:
         temporary = folder / "t"
         temporary.mkdir()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ANTIPHON_")}
-        environment |= {"PYTHONPATH": f"{folder / 'src'}:{folder}", "TMPDIR": str(temporary)}
+        environment |= {"PYTHONPATH": f"{folder / 'src'}:{folder / 'verify/src'}:{folder}", "TMPDIR": str(temporary)}
         command = (sys.executable, "-m", "mutation.worker")
         with subprocess.Popen(command, cwd=folder, env=environment, stdin=-1, stdout=-1) as program:
             try:

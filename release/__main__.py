@@ -49,7 +49,8 @@ def read_tree() -> checks.Tree:
 def make(version: str, notes: str, work: Path) -> list[Path]:
     """Make all files of a release below `work`; return them. Raises `ReleaseError`."""
     say("Building twice, in different folders, time zones and with different permissions ...")
-    wheel, sdist = building.build_twice(ROOT, work)
+    built = building.build_twice(ROOT, work)
+    wheel = built.wheel
     say(f"Both builds are equal. Python {platform.python_version()}; the console's Node.js can change its hash.")
     pythons = supported_pythons()
     pinned = pins.resolve(ROOT, pythons)
@@ -58,8 +59,8 @@ def make(version: str, notes: str, work: Path) -> list[Path]:
     name = f"antiphon-{version}"
     requirements = target / f"{name}-requirements.txt"
     requirements.write_text(pins.page(pinned, version, pythons))
-    say(f"Installing the wheel and {len(pinned)} packages with their hashes into an empty environment ...")
-    own, *needed = install(requirements, wheel, work / "environment", version)
+    say(f"Installing the wheels and {len(pinned)} packages with their hashes into an empty environment ...")
+    own, *needed = install(requirements, built, work / "environment", version)
     components.check_complete(needed, (pin.name for pin in pinned), platform.python_version())
     bundled = components.bundled(wheel)
     epoch = int(run("Reading the time of the commit", ["git", "log", "-1", "--format=%ct"], ROOT))
@@ -70,23 +71,27 @@ def make(version: str, notes: str, work: Path) -> list[Path]:
     }
     for file, text in texts.items():
         (target / file).write_text(text)
-    return [wheel, sdist, *sorted(target.iterdir())]
+    return [*built, *sorted(target.iterdir())]
 
 
-def install(requirements: Path, wheel: Path, home: Path, version: str) -> list[components.Component]:
-    """Install as a user would; return Antiphon and what was installed with it. Raises `ReleaseError`."""
+def install(requirements: Path, built: building.Built, home: Path, version: str) -> list[components.Component]:
+    """Install as a user would; return Antiphon and what was installed with it. Raises `ReleaseError`.
+
+    antiphon-verify is installed too, and needs no package that Antiphon does not need.
+    """
     venv.create(home, with_pip=True)
     python = home / "bin/python"
     steps: dict[str, list[str | Path]] = {
         "Installing the pins": ["install", "--quiet", "--require-hashes", "-r", requirements],
-        "Installing the wheel": ["install", "--quiet", "--no-deps", "--no-index", wheel],
+        "Installing the wheels": ["install", "--quiet", "--no-deps", "--no-index", built.wheel, built.verify],
         "Checking what the packages require": ["check"],
     }
     for what, arguments in steps.items():
         run(what, [python, "-m", "pip", *arguments], home)
-    printed = run("Starting Antiphon", [home / "bin/antiphon", "--version"], home)
-    if version not in printed:
-        raise ReleaseError(f"The installed wheel is not {version}: `antiphon --version` prints {printed.strip()}")
+    for program in ("antiphon", "antiphon-verify"):
+        printed = run(f"Starting {program}", [home / "bin" / program, "--version"], home)
+        if printed.strip() != f"{program} {version}":
+            raise ReleaseError(f"The installed wheel is not {version}: `{program} --version` prints {printed.strip()}")
     site = Path(sysconfig.get_path("purelib", vars={"base": str(home), "platbase": str(home)}))
     return components.installed(site, "antiphon", "all")
 

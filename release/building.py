@@ -1,4 +1,4 @@
-"""The wheel and the sdist: built twice, in different surroundings, and compared."""
+"""The wheels and the sdist: built twice, in different surroundings, and compared."""
 
 import hashlib
 import os
@@ -8,6 +8,7 @@ import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from zipfile import ZipFile
 
 from release.steps import ReleaseError, run
@@ -24,20 +25,31 @@ class Surroundings:
     """When the sources were last modified, in seconds since 1970."""
 
 
+class Built(NamedTuple):
+    """What a build of the tree consists of."""
+
+    wheel: Path
+    """The server's wheel."""
+    sdist: Path
+    """The sources of the whole tree."""
+    verify: Path
+    """The wheel of antiphon-verify."""
+
+
 BUILDS = (
     Surroundings("one", 0o022, "UTC", 1_700_000_000),
     Surroundings("another/place for it", 0o077, "Asia/Tokyo", 1_000_000_000),
 )
 
 
-def build_twice(root: Path, work: Path, console: str = "required") -> list[Path]:
-    """Build a tree twice below `work`; return the wheel and the sdist. Raises `ReleaseError` if the two differ.
+def build_twice(root: Path, work: Path, console: str = "required") -> Built:
+    """Build a tree twice below `work`; return the first build. Raises `ReleaseError` if the two differ.
 
     `console` is `required`, or `skip` for a wheel without it.
     """
     epoch = run("Reading the time of the commit", ["git", "log", "-1", "--format=%ct"], root).strip()
     first, second = (_build(root, work, surroundings, epoch, console) for surroundings in BUILDS)
-    different = [name for one in first for name in differences(one, second[0].parent / one.name)]
+    different = [name for pair in zip(first, second, strict=True) for name in differences(*pair)]
     if different:
         raise ReleaseError(
             f"Two builds of the same sources differ in: {', '.join(different)}. Find what wrote the time, a path or "
@@ -46,21 +58,28 @@ def build_twice(root: Path, work: Path, console: str = "required") -> list[Path]
     return first
 
 
-def _build(root: Path, work: Path, surroundings: Surroundings, epoch: str, console: str) -> list[Path]:
-    """Build a copy of the tree; return the wheel and the sdist."""
+def _build(root: Path, work: Path, surroundings: Surroundings, epoch: str, console: str) -> Built:
+    """Build a copy of the tree."""
     source = work / surroundings.folder / "source"
     copy_tree(root, source, surroundings)
     target = work / surroundings.folder / "dist"
     variables = {"SOURCE_DATE_EPOCH": epoch, "TZ": surroundings.zone, "ANTIPHON_BUILD_CONSOLE": console}
-    steps = {
-        "Building the console": ["console/build.py", "--install-node", "--strict"],
-        "Building the wheel and the sdist": ["-m", "hatchling", "build", "--directory", str(target)],
+    hatchling = ("-m", "hatchling", "build", "--directory", str(target))
+    steps: dict[str, tuple[Path, tuple[str, ...]]] = {
+        "Building the console": (source, ("console/build.py", "--install-node", "--strict")),
+        "Building the wheel and the sdist": (source, hatchling),
+        "Building the wheel of antiphon-verify": (source / "verify", (*hatchling, "--target", "wheel")),
     }
     if console == "skip":
         del steps["Building the console"]
-    for what, arguments in steps.items():
-        run(what, [sys.executable, *arguments], source, surroundings.umask, **variables)
-    return sorted(target.iterdir(), key=lambda path: path.suffix, reverse=True)
+    for what, (folder, arguments) in steps.items():
+        run(what, [sys.executable, *arguments], folder, surroundings.umask, **variables)
+    return Built(*(_only(target, pattern) for pattern in ("antiphon-*.whl", "*.tar.gz", "antiphon_verify-*.whl")))
+
+
+def _only(folder: Path, pattern: str) -> Path:
+    (found,) = folder.glob(pattern)
+    return found
 
 
 def copy_tree(root: Path, target: Path, surroundings: Surroundings) -> None:

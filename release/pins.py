@@ -81,6 +81,6 @@ def page(pins: Iterable[Pin], version: str, pythons: list[str]) -> str:
         f"# What Antiphon {version} needs with all extras, for Python {pythons[0]} to {pythons[-1]} on Linux and "
         "macOS:\n"
         f"#   pip install --require-hashes -r antiphon-{version}-requirements.txt\n"
-        f"#   pip install --no-deps antiphon-{version}-py3-none-any.whl\n"
+        f"#   pip install --no-deps antiphon-{version}-py3-none-any.whl antiphon_verify-{version}-py3-none-any.whl\n"
         "\n" + "".join(f"{pin}\n" for pin in pins)
     )

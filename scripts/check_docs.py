@@ -45,7 +45,8 @@ ANCHOR = re.compile(r"\b(?:id|name)=\"([^\"]+)\"")
 
 def pages() -> list[Path]:
     """Return the Markdown that people read."""
-    return sorted([*ROOT.glob("*.md"), *(each for each in (ROOT / "docs").rglob("*.md") if "_build" not in each.parts)])
+    in_docs = (each for each in (ROOT / "docs").rglob("*.md") if "_build" not in each.parts)
+    return sorted([*ROOT.glob("*.md"), ROOT / "verify/README.md", *in_docs])
 
 
 def blank(text: str) -> str:

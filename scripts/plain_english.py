@@ -60,6 +60,7 @@ MATCHERS = {pattern: re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE) for patter
 EVERYWHERE = (
     "*.md",
     "src/*.py",
+    "verify/src/*.py",
     "examples/*",
     "deploy/*",
     "console/src/*",

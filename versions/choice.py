@@ -34,7 +34,7 @@ ALWAYS = (
 """Files and cases that run on every Python: the command, WebSocket, the ten lines of the README and the SDK."""
 
 OF_THE_TREE = re.compile(
-    r"tests/unit/(?:conformance|docs|reference|support|test_(?:diagrams|docs|layers|plain_english)\.py)|"
+    r"tests/unit/(?:conformance|docs|reference|support|test_(?:diagrams|docs|layers|plain_english|verify_package)\.py)|"
     r"tests/integration/reference"
 )
 """Tests of files of the repository: no version of a package changes their result."""

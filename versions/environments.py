@@ -15,6 +15,8 @@ from versions.uv import ROOT
 
 FOLDER = ROOT / ".venv-versions"
 FROM_DEBIAN = FOLDER / "debian"
+PACKAGES = (ROOT, ROOT / "verify")
+"""The server and antiphon-verify, which every environment has."""
 
 _ABOUT = "import sys, sysconfig; print(*sys.version_info[:3], bool(sysconfig.get_config_var('Py_GIL_DISABLED')))"
 
@@ -55,8 +57,8 @@ class Environment:
         """Make the environment, unless it is there. Raises `CalledProcessError` if a package cannot be installed."""
         folder = FOLDER / self.name
         constraints, stamp = folder / "constraints.txt", folder / ".installed"
-        project = (ROOT / "pyproject.toml").read_text()
-        wanted = hashlib.blake2b(f"{self.python}\n{project}\n{lines(self.pins)}".encode()).hexdigest()
+        projects = "".join((place / "pyproject.toml").read_text() for place in PACKAGES)
+        wanted = hashlib.blake2b(f"{self.python}\n{projects}\n{lines(self.pins)}".encode()).hexdigest()
         if stamp.exists() and stamp.read_text() == wanted:
             return
         shutil.rmtree(folder, ignore_errors=True)
@@ -65,7 +67,8 @@ class Environment:
         uv.run(
             *("pip", "install", "--python", str(self.program)),
             *("--override" if self.overrides else "--constraint", str(constraints)),
-            *("--build-constraint", str(constraints), "--editable", f"{ROOT}[test]"),
+            *("--build-constraint", str(constraints)),
+            *("--editable", f"{ROOT}[test]", "--editable", str(ROOT / "verify")),
         )
         stamp.write_text(wanted)
 

@@ -228,7 +228,7 @@ def resolve_name(app: Sphinx, env: BuildEnvironment, node: pending_xref, content
     target = str(node["reftarget"])
     objects = env.get_domain("py").objects  # type: ignore[attr-defined]
     last = target.rsplit(".", 1)[-1]
-    known = target.startswith("antiphon.") or "." not in target
+    known = target.startswith(("antiphon.", "antiphon_verify.")) or "." not in target
     candidates = (
         target,
         f"antiphon.{last}",

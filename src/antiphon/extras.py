@@ -8,6 +8,7 @@ from antiphon.packages import is_there, require_module
 
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "correct": ("json_repair", "jsonschema_rs"),
+    "demo-backend": ("aiohttp",),
     "files": ("aiohttp", "html_to_markdown", "pypdfium2"),
     "grammar": ("llguidance",),
     "mcp": ("mcp", "mcp_types", "httpx2", "yarl"),  # version 1 of the SDK has no mcp_types
@@ -16,7 +17,6 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "s3": ("obstore",),
     "speed": ("uvloop",),
     "tokens": ("tiktoken",),
-    "verify": ("aiohttp",),
     "web": ("aiohttp", "html_to_markdown"),
     "webhooks": ("aiohttp",),
 }
@@ -24,6 +24,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 
 USERS: Mapping[str, tuple[str, ...]] = {
     "correct": EXTRAS["correct"],
+    "demo-backend": ("antiphon.cli.demo_backend",),
     "files": ("antiphon.outbound.fetch", "antiphon.documents.extraction.hypertext", "pypdfium2"),
     "grammar": EXTRAS["grammar"],
     "mcp": ("antiphon.tools.mcp.session",),
@@ -32,7 +33,6 @@ USERS: Mapping[str, tuple[str, ...]] = {
     "s3": ("antiphon.storage.blobs.bucket",),
     "speed": EXTRAS["speed"],
     "tokens": EXTRAS["tokens"],
-    "verify": ("antiphon.conformance.http",),
     "web": ("antiphon.outbound.fetch", "antiphon.tools.web.tool", "antiphon.documents.extraction.page"),
     "webhooks": ("antiphon.outbound.client",),
 }

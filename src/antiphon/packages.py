@@ -19,6 +19,9 @@ from antiphon.errors import ClientError, ConfigError, log
 _PASSING = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM)))
 """Reasons that end without a change to a package."""
 
+_OF_A_CLONE = {"antiphon_verify": "pip install --force-reinstall ./verify"}
+"""A module of a package that is in no index, where a stranger could own its name -> how a clone installs it."""
+
 _NO_PACKAGE = sys.stdlib_module_names | {"antiphon", "__main__"}
 
 
@@ -98,6 +101,8 @@ def _explained(error: Exception, module: str) -> str:
     if not isinstance(error, ImportError):
         reason = f"{type(error).__name__}: {reason}"
     at_fault = next(iter([*_blamed(error)][::-1]), module)
+    if remedy := _OF_A_CLONE.get(at_fault.partition(".")[0]):
+        return f"{described(at_fault)} cannot be loaded: {reason}. Reinstall it in a clone of Antiphon: {remedy}"
     package, number = _package_of(at_fault)
     if not package:
         return f"{at_fault.partition('.')[0]} cannot be loaded: {reason}. Install it."

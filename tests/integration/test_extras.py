@@ -9,7 +9,7 @@ import pytest
 
 from antiphon import AsyncAntiphon, ClientError, extras
 from antiphon.application import build
-from antiphon.cli.main import NEEDED
+from antiphon.cli.main import NEEDED, VERIFY
 from antiphon.config import BackendConfig, McpServerConfig, Settings
 from antiphon.errors import ConfigError
 from antiphon.extras import EXTRAS
@@ -96,6 +96,19 @@ async def test_a_command_that_needs_an_extra_says_so(command: str, tmp_path: Pat
     assert (done.code, done.out) == (2, "")
     assert f"pip install 'antiphon[{NEEDED[command]}]'" in done.err
     assert f"pip install 'antiphon[{NEEDED[command]}]'" in listed.out
+
+
+async def test_a_command_that_needs_the_conformance_checker_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "antiphon_verify", None)
+    done = await antiphon(tmp_path, VERIFY, "--model", "a", "list")
+    listed = await antiphon(tmp_path, "--help")
+    assert (done.code, done.out) == (2, "")
+    assert "antiphon-verify is not installed" in done.err
+    for text in (done.err, listed.out):
+        assert "pip install ./verify" in text
+        assert "pip install antiphon-verify" not in text  # nobody has published that name
 
 
 @pytest.mark.wide

@@ -22,6 +22,7 @@ from typing import Any
 from unittest import mock
 
 from antiphon.cli import run
+from antiphon_verify.cli import run as run_verify
 from tests.support.command import PATIENCE, STALL, Done, environment
 
 LOGGERS = ("", "antiphon", "antiphon.access", "uvicorn", "uvicorn.error")
@@ -84,10 +85,19 @@ class Serving:
 
 async def antiphon(home: Path, *arguments: str, **variables: str) -> Done:
     """Run the command to its end."""
+    return await _to_its_end(home, ("antiphon", *arguments), variables, run)
+
+
+async def antiphon_verify(home: Path, *arguments: str, **variables: str) -> Done:
+    """Run the command `antiphon-verify` to its end."""
+    return await _to_its_end(home, ("antiphon-verify", *arguments), variables, run_verify)
+
+
+async def _to_its_end(home: Path, command: tuple[str, ...], variables: dict[str, str], run: Callable[[], None]) -> Done:
     out, err = Output(), Output()
     with _surroundings(home, out, err, variables):
         async with asyncio.timeout(PATIENCE):
-            code = await asyncio.to_thread(_run, arguments)
+            code = await asyncio.to_thread(_run, command, run)
     return Done(code, out.text, err.text)
 
 
@@ -97,7 +107,7 @@ async def serving(home: Path, *arguments: str, **variables: str) -> AsyncIterato
     loop, written = asyncio.get_running_loop(), asyncio.Event()
     out, err = (Output(lambda: loop.call_soon_threadsafe(written.set)) for _ in range(2))
     with _surroundings(home, out, err, variables):
-        done = asyncio.create_task(asyncio.to_thread(_run, ("serve", *arguments)))
+        done = asyncio.create_task(asyncio.to_thread(_run, ("antiphon", "serve", *arguments), run))
         done.add_done_callback(lambda _: written.set())
         server = Serving(out, err, written, done)
         try:
@@ -113,8 +123,8 @@ async def serving(home: Path, *arguments: str, **variables: str) -> AsyncIterato
                 await server.stop(signal.SIGINT)
 
 
-def _run(arguments: tuple[str, ...]) -> int:
-    with mock.patch.object(sys, "argv", ["antiphon", *arguments]):
+def _run(command: tuple[str, ...], run: Callable[[], None]) -> int:
+    with mock.patch.object(sys, "argv", [*command]):
         try:
             run()
         except SystemExit as end:

@@ -18,12 +18,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("*.md", "reports/*.md", "verify/*.md", "docs/**/*.md")
+
 GENERATED = {"docs/reference/server-comparison.md", "docs/reference/requirements.md"}
 """Pages of which a test compares every line with the program that writes them."""
 
 PAGES = [
     page
-    for page in sorted([*ROOT.glob("*.md"), *ROOT.glob("reports/*.md"), *ROOT.glob("docs/**/*.md")])
+    for page in sorted(path for pattern in FOLDERS for path in ROOT.glob(pattern))
     if "_build" not in page.parts and str(page.relative_to(ROOT)) not in GENERATED
 ]
 

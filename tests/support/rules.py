@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+SOURCES = ("src", "verify/src")
 LONG = 40
 """Characters from which on a literal is read as a sentence, if it has a space."""
 SAME = 30
@@ -49,7 +50,8 @@ def sleeps() -> list[Found]:
 
 def copied_sentences() -> list[Found]:
     """Each long literal of an assertion that repeats a text of the source, or a piece of an f-string there."""
-    rows = {row for file in (ROOT / "src").rglob("*.py") for text in _texts(file.read_text()) for row in _rows(text)}
+    files = [file for source in SOURCES for file in (ROOT / source).rglob("*.py")]
+    rows = {row for file in files for text in _texts(file.read_text()) for row in _rows(text)}
 
     def is_copied(text: str) -> bool:
         return len(text) >= LONG and " " in text and not rows.isdisjoint(_rows(text))

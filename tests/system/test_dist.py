@@ -1,4 +1,4 @@
-"""The wheel and the sdist: that two builds are equal, what the wheel needs, how large it is, and that it serves.
+"""The wheels and the sdist: that two builds are equal, what the wheel needs, how large it is, and that it serves.
 
 It serves with every supported Python of this machine. The one of the tests gets its packages from the environment of
 the tests, the others from the package index, by way of uv's cache.
@@ -61,18 +61,29 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def wheel(work: Path) -> Path:
     """A wheel of this tree."""
-    (found,) = (work / BUILDS[0].folder).glob("dist/*.whl")
+    (found,) = (work / BUILDS[0].folder).glob("dist/antiphon-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def verify_wheel(work: Path) -> Path:
+    """The wheel of antiphon-verify of this tree."""
+    (found,) = (work / BUILDS[0].folder).glob("dist/antiphon_verify-*.whl")
     return found
 
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment that has the wheel and, from the environment of the tests, what it requires."""
-    home = tmp_path_factory.mktemp("empty")
+    return installed("antiphon", wheel, tmp_path_factory.mktemp("empty"))
+
+
+def installed(package: str, wheel: Path, home: Path) -> Path:
+    """Install a wheel into a new environment, with the installed packages that it requires; return its Python."""
     venv.create(home, symlinks=True)
     own = home / "bin/python"
     run(sys.executable, "-m", "pip", "--python", own, "install", "--quiet", "--no-index", "--no-deps", wheel)
-    for name in required("antiphon"):
+    for name in required(package):
         copy(name, site_of(own))
     return own
 
@@ -121,6 +132,24 @@ def test_the_wheel_has_the_package_alone(wheel: Path) -> None:
     assert {name.partition("/")[0].partition("-")[0] for name in ZipFile(wheel).namelist()} == {"antiphon"}
 
 
+def test_both_wheels_have_one_version(wheel: Path, verify_wheel: Path) -> None:
+    assert verify_wheel.name.partition("-")[2] == wheel.name.partition("-")[2]
+    packages = {name.partition("/")[0].partition("-")[0] for name in ZipFile(verify_wheel).namelist()}
+    assert packages == {"antiphon_verify"}
+
+
+async def test_the_wheel_of_the_conformance_checker_judges_a_server_alone(verify_wheel: Path, tmp_path: Path) -> None:
+    own = installed("antiphon-verify", verify_wheel, tmp_path / "alone")
+    run(sys.executable, "-m", "pip", "--python", own, "check")
+    assert not (site_of(own) / "antiphon").exists()
+    flags = ("--only", "chat:answer", "--profile", "vllm", "--html", tmp_path / "report.html")
+    async with TestServer(demo_app(DemoBackend())) as model:
+        command = (own.parent / "antiphon-verify", "--base-url", str(model.make_url("/v1")), *flags)
+        printed = await asyncio.to_thread(run, *command, PYTHONPATH="")
+    assert "meets every must that was judged" in printed
+    assert "<html" in (tmp_path / "report.html").read_text()
+
+
 @needs_npm
 def test_the_wheel_has_the_console_with_compressed_copies(wheel: Path) -> None:
     inside = "antiphon/server/console/static/"
@@ -158,7 +187,7 @@ def each_python(request: pytest.FixtureRequest, wheel: Path, tmp_path_factory: p
 
 
 def test_two_builds_are_equal(work: Path) -> None:
-    for kind in ("*.whl", "*.tar.gz"):
+    for kind in ("antiphon-*.whl", "antiphon_verify-*.whl", "*.tar.gz"):
         built = [path for one in BUILDS for path in (work / one.folder / "dist").glob(kind)]
         assert len(built) == len(BUILDS)
         assert len({digest(path) for path in built}) == 1

@@ -26,8 +26,9 @@ def test_an_interpreter_for_an_environment_that_exists_is_reported_as_unused(tmp
 
 def made(folder: Path, target: str, *codes: int) -> tuple[int, list[str]]:
     """Make a level in a folder where Python ends with these codes; return the code of `make`, and each command line."""
-    (folder / "pyproject.toml").touch()
-    (folder / "constraints.txt").touch()
+    for name in ("pyproject.toml", "verify/pyproject.toml", "src/antiphon/version.py", "constraints.txt"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
     (folder / ".venv/bin").mkdir(parents=True)
     (folder / "codes").write_text("".join(f"{code}\n" for code in codes))
     python = folder / ".venv/bin/python"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)])
+IN_DOCS = (page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts)
+PAGES = sorted([*ROOT.glob("*.md"), ROOT / "verify/README.md", *IN_DOCS])
 EXAMPLES = [path for path in ROOT.glob("examples/**/*") if "node_modules" not in path.parts]
 
 FENCE = re.compile(r"^(?P<marks>`{3,}|:{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=marks)\s*$", re.MULTILINE | re.DOTALL)

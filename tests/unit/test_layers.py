@@ -1,6 +1,7 @@
 """Who may import whom, and which code never waits: the walls that docs/why/design.md draws."""
 
 import ast
+import re
 from collections.abc import Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -20,6 +21,7 @@ ARROWS: dict[str, set[str]] = {
     "ids": set(),
     "periodic": {"errors"},
     "stack": set(),
+    "verifier": {"packages"},
     "version": set(),
     "sharing": {"packages"},
     "config": {"errors"},
@@ -54,7 +56,7 @@ ARROWS: dict[str, set[str]] = {
     "access": {"access.keyring", "upstream", "storage.contract"},
     "cache": {"access", "telemetry", "storage.answers"},
     "runs": {"cache", "telemetry", "tools.registry", "storage.notifications", "documents", "search"},
-    "stored": {"runs", "conformance"},
+    "stored": {"runs"},
     "webhooks": {"outbound", "storage.contract"},
     "jobs": {"stored", "webhooks"},
     "gateway": {"jobs", "storage.probe"},
@@ -65,9 +67,8 @@ ARROWS: dict[str, set[str]] = {
     "library": {"hosting"},
     "types": {"protocol"},
     "translate": {"runs"},
-    "testing": {"protocol", "sandbox.contract"},
-    "conformance": {"testing"},
-    "cli": {"hosting", "conformance"},
+    "testing": {"sandbox.contract", "verifier"},
+    "cli": {"hosting", "verifier"},
     "": {"library", "translate", "types"},
     "__main__": {"cli"},
 }
@@ -111,11 +112,16 @@ SANS_IO = (
     *("search.bm25", "search.chunking", "search.filters", "search.fitting", "search.fusion"),
     *("search.index_terms", "search.passages", "search.terms", "search.vectors"),
     "cli.launching.clients",
-    *("conformance.case", "conformance.areas", "conformance.trial"),
     *("server.limits", "server.inflate"),
     *("library.parameters", "library.reading"),
     *("server.websocket.lanes", "server.websocket.steering", "server.websocket.session_memory"),
 )
+SANS_IO_OF_VERIFY = ("case", "areas", "trial", "events")
+"""Modules and packages of `antiphon_verify` that never wait either."""
+
+USERS_OF_VERIFY = {"cli.verify", "testing"}
+"""All that may name `antiphon_verify`, which need not be installed: a command, and names for its checks."""
+
 OUTSIDE = {
     *("aiohttp", "anyio", "asyncio", "datetime", "http", "os", "random", "secrets", "select", "selectors"),
     *("socket", "ssl", "starlette", "subprocess", "threading", "time", "urllib.request", "uuid", "uvloop"),
@@ -125,13 +131,18 @@ OUTSIDE = {
 ASYNCHRONOUS = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 
 
-def module_name(path: Path) -> str:
-    """`src/antiphon/storage/contract.py` is `storage.contract`; the package itself is the empty name."""
-    parts = path.relative_to(SOURCE / "antiphon").with_suffix("").parts
+def modules_of(package: Path) -> dict[str, Path]:
+    """The files of a package: `storage/contract.py` is `storage.contract`; the package itself is the empty name."""
+    return {module_name(path, package): path for path in package.rglob("*.py")}
+
+
+def module_name(path: Path, package: Path) -> str:
+    parts = path.relative_to(package).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_name(path): path for path in (SOURCE / "antiphon").rglob("*.py")}
+MODULES = modules_of(SOURCE / "antiphon")
+VERIFY = modules_of(SOURCE.parent / "verify/src/antiphon_verify")
 
 
 @cache
@@ -148,8 +159,22 @@ def imports(code: str) -> frozenset[str]:
 
 def own_imports(code: str) -> set[str]:
     """The modules of ours that the code imports; the package itself is the empty name."""
-    names = {name.partition(".")[2] for name in imports(code) if name.partition(".")[0] == "antiphon"}
-    return {name if name in MODULES else name.rpartition(".")[0] for name in names}
+    return imports_of("antiphon", MODULES, code)
+
+
+def imports_of(package: str, modules: Mapping[str, Path], code: str) -> set[str]:
+    """The modules of a package that the code imports."""
+    names = {name.partition(".")[2] for name in imports(code) if name.partition(".")[0] == package}
+    return {name if name in modules else name.rpartition(".")[0] for name in names}
+
+
+def strangers(code: str, package: str) -> list[str]:
+    """What the code imports of a package, with the dotted names of `import_module`."""
+    if not re.search(rf"\b{package}\b", code):  # most files, and none of these has to be parsed
+        return []
+    texts = {node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)}
+    named = {text for text in texts if isinstance(text, str) and text.startswith(f"{package}.")}
+    return sorted(name for name in imports(code) | named if name.partition(".")[0] == package)
 
 
 def room_of(module: str) -> str:
@@ -221,13 +246,44 @@ def test_the_translation_never_waits_and_never_touches_a_clock_or_a_socket(modul
     assert waits(MODULES[module].read_text()) == []
 
 
+@each("module", sorted(name for name in VERIFY if name.partition(".")[0] in SANS_IO_OF_VERIFY))
+def test_what_judges_an_exchange_never_waits(module: str) -> None:
+    assert waits(VERIFY[module].read_text()) == []
+
+
+@each("module", sorted(VERIFY))
+def test_the_conformance_checker_imports_nothing_of_the_server(module: str) -> None:
+    assert strangers(VERIFY[module].read_text(), "antiphon") == []
+
+
+@each("module", sorted(MODULES.keys() - USERS_OF_VERIFY))
+def test_the_server_imports_nothing_of_the_conformance_checker(module: str) -> None:
+    assert strangers(MODULES[module].read_text(), "antiphon_verify") == []
+
+
+@pytest.mark.parametrize(
+    ("package", "code"),
+    [
+        ("antiphon", "def late():\n    from antiphon.errors import log"),
+        ("antiphon", "import antiphon"),
+        ("antiphon", "import_module('antiphon.testing')"),
+        ("antiphon_verify", "from antiphon_verify import fold"),
+        ("antiphon_verify", "import_module('antiphon_verify.report')"),
+    ],
+)
+def test_an_import_across_the_two_packages_is_seen(package: str, code: str) -> None:
+    assert strangers(code, package) != []
+
+
 def test_nothing_of_ours_imports_a_package_that_offers_names_of_others() -> None:
     named = {module: own_imports(path.read_text()) & FACADES.keys() for module, path in MODULES.items()}
     assert {module: names for module, names in named.items() if names} == {}
 
 
-def test_no_modules_import_each_other() -> None:
-    assert cycle({module: own_imports(path.read_text()) - {module} for module, path in MODULES.items()}) == []
+@pytest.mark.parametrize(("package", "modules"), [("antiphon", MODULES), ("antiphon_verify", VERIFY)])
+def test_no_modules_import_each_other(package: str, modules: Mapping[str, Path]) -> None:
+    graph = {name: imports_of(package, modules, path.read_text()) - {name} for name, path in modules.items()}
+    assert cycle(graph) == []
 
 
 def test_a_circle_of_imports_is_seen() -> None:
@@ -258,8 +314,8 @@ def test_backends_are_called_without_aiohttp() -> None:
 
 
 def test_every_import_is_absolute_so_that_these_tests_see_it() -> None:
-    relative = {module for module, path in MODULES.items() if any(n.startswith(".") for n in imports(path.read_text()))}
-    assert relative == set()
+    paths = (*MODULES.values(), *VERIFY.values())
+    assert [path for path in paths if any(name.startswith(".") for name in imports(path.read_text()))] == []
 
 
 def test_the_http_server_knows_nothing_of_antiphon() -> None:

@@ -15,6 +15,7 @@ from antiphon.cli.usage import make_plain, usage_message
 from antiphon.extras import USERS, is_installed, require
 from antiphon.extras import command as install_command
 from antiphon.packages import problem_with
+from antiphon.verifier import INSTALL, is_verifier_installed, problem_with_verifier, require_verifier
 from antiphon.version import __version__
 
 FORM: Mapping[str, Any] = {"add_completion": False, "rich_markup_mode": None, "pretty_exceptions_enable": False}
@@ -43,8 +44,11 @@ COMMANDS = {
 }
 """The module and function of each command, in the order of the help. Each is imported only when it is used."""
 
-NEEDED: Mapping[str, str] = {"verify": "verify", "demo-backend": "verify"}
+NEEDED: Mapping[str, str] = {"demo-backend": "demo-backend"}
 """The extra that a command needs."""
+
+VERIFY = "verify"
+"""The command that needs the package `antiphon-verify`."""
 
 
 class Commands(TyperGroup):
@@ -70,22 +74,36 @@ class Commands(TyperGroup):
 
 
 def _loaded(name: str) -> Any:
-    """Return a command, or if its extra is not installed or does not work, a command that says so."""
-    extra = NEEDED.get(name)
-    problem = _problem_with(extra) if extra else ""
-    if extra is None or not problem:
-        module, _, function = COMMANDS[name].partition(".")
-        return getattr(import_module(f"antiphon.cli.{module}"), function)
+    """Return a command, or if what it needs is not installed or does not work, a command that says so."""
+    module, _, function = COMMANDS[name].partition(".")
+    module = f"antiphon.cli.{module}"
+    if not (problem := _problem_with(name, module)):
+        return getattr(import_module(module), function)
     absent = typer.Typer(**FORM)
     free = {"allow_extra_args": True, "ignore_unknown_options": True}
-    absent.command(context_settings=free, help=problem)(lambda: require(extra, f"The command `antiphon {name}`"))
+    absent.command(context_settings=free, help=problem)(lambda: _require(name, module))
     return absent
 
 
-def _problem_with(extra: str) -> str:
+def _problem_with(name: str, module: str) -> str:
+    """Return why a command of this module cannot run; empty if it can, or needs no further package."""
+    if name == VERIFY:
+        return problem_with_verifier(module) if is_verifier_installed() else f"Not installed; in a clone: {INSTALL}"
+    extra = NEEDED.get(name)
+    if extra is None:
+        return ""
     if not is_installed(extra):
         return f"Not installed: {install_command(extra)}"
     return next(filter(None, map(problem_with, USERS[extra])), "")
+
+
+def _require(name: str, module: str) -> None:
+    """Raise `ConfigError` for a command that cannot run."""
+    what = f"The command `antiphon {name}`"
+    if name == VERIFY:
+        require_verifier(module, what)
+    else:
+        require(NEEDED[name], what)
 
 
 app = typer.Typer(

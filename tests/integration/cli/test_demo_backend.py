@@ -11,10 +11,10 @@ import pytest
 from aiohttp.test_utils import TestServer
 
 from antiphon.cli.demo_backend import demo_app
-from antiphon.conformance.exchange import read_frames
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.demo.refusing import REFUSALS, RefusingDemoBackend
+from antiphon_verify.exchange import read_frames
 from tests.support.cli import antiphon
 from tests.support.waiting import let_others_run
 from tests.support.web_app import serving_app

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from antiphon.conformance.areas import REQUIREMENTS
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import reports
 from antiphon.upstream.demo.backend import DemoBackend
+from antiphon_verify.areas import REQUIREMENTS
 from tests.integration.conformance.test_http import serving
 from tests.support.cli import antiphon
 from tests.support.server import serve

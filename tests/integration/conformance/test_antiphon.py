@@ -9,11 +9,11 @@ from antiphon.application import toolset_of
 from antiphon.application.code import open_sandbox
 from antiphon.application.images import images_of
 from antiphon.config import Settings
-from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.conformance.choice import chosen
-from antiphon.conformance.judging import Plan, judge
-from antiphon.conformance.report import Report
 from antiphon.upstream.demo.weak import WeakDemoBackend
+from antiphon_verify.areas import REQUIREMENTS
+from antiphon_verify.choice import chosen
+from antiphon_verify.judging import Plan, judge
+from antiphon_verify.report import Report
 from tests.support.code import problem
 from tests.support.server import serve
 from tests.support.small_web import small_web

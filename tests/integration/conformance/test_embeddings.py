@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.conformance.choice import chosen
-from antiphon.conformance.judging import Plan, judge
 from antiphon.upstream.scripted import ScriptedBackend
+from antiphon_verify.choice import chosen
+from antiphon_verify.judging import Plan, judge
 from tests.support.server import serve
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.conformance.areas.responses import cancel
-from antiphon.conformance.choice import chosen, is_under
-from antiphon.conformance.judging import Plan, judge
-from antiphon.conformance.report import Result
+from antiphon_verify.areas.responses import cancel
+from antiphon_verify.choice import chosen, is_under
+from antiphon_verify.judging import Plan, judge
+from antiphon_verify.report import Result
 from tests.support.harness import PATH, faking, load
 from tests.support.recordings import MISSING
 

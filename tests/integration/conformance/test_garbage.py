@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
-from antiphon.conformance.areas import CASES
-from antiphon.conformance.case import Case
-from antiphon.conformance.choice import chosen
-from antiphon.conformance.judging import Plan, judge
-from antiphon.conformance.report import decode_reports, encode_report
+from antiphon_verify.areas import CASES
+from antiphon_verify.case import Case
+from antiphon_verify.choice import chosen
+from antiphon_verify.judging import Plan, judge
+from antiphon_verify.report import decode_reports, encode_report
 from tests.integration.conformance.garbage import GARBAGE, Kind, answering, whole
 from tests.support.chance import examples
 from tests.unit.conformance.exchanges import Answer, play, says

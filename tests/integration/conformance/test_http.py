@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import WSMsgType, web
 
-from antiphon.conformance.exchange import Exchange, Pause, Request, Step, Together
-from antiphon.conformance.http import MAX_BODY, Subject
+from antiphon_verify.exchange import Exchange, Pause, Request, Step, Together
+from antiphon_verify.http import MAX_BODY, Subject
 from tests.support.waiting import let_others_run
 from tests.support.web_app import serving_app
 

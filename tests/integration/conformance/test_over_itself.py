@@ -2,12 +2,12 @@
 
 import pytest
 
-from antiphon.conformance.areas.responses import cancel
-from antiphon.conformance.choice import chosen
-from antiphon.conformance.judging import Plan, judge
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
+from antiphon_verify.areas.responses import cancel
+from antiphon_verify.choice import chosen
+from antiphon_verify.judging import Plan, judge
 from tests.support.server import serve
 
 

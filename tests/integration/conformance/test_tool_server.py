@@ -5,9 +5,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from antiphon.conformance.judging import is_here
-from antiphon.conformance.mcp import LOST, TOOLS, answer, row, shelf
-from antiphon.conformance.tool_server import ToolServer
+from antiphon_verify.judging import is_here
+from antiphon_verify.mcp import LOST, TOOLS, answer, row, shelf
+from antiphon_verify.tool_server import ToolServer
 
 
 def asked(method: str, **params: object) -> dict[str, Any]:

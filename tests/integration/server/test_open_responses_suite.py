@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.conformance.samples import png
 from antiphon.testing import check_event_stream
+from antiphon_verify.samples import png
 from tests.integration.server.test_open_responses import LOOK, ORPHAN, call, events_of, says
 from tests.support.replay import ReplayBackend, delta
 from tests.support.server import Served

@@ -7,11 +7,11 @@ from typing import Any
 
 from aiohttp import web
 
-from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.conformance.report import Report, Result, encode_report
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.storage.open import open_store
 from antiphon.stored.console.reports import Reports
+from antiphon_verify.areas import REQUIREMENTS
+from antiphon_verify.report import Report, Result, encode_report
 
 DAY = 86_400
 

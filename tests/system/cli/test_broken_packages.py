@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.cli.main import NEEDED
+from antiphon.cli.main import NEEDED, VERIFY
 from tests.support.command import antiphon, serving
 from tests.support.packages import BREAKS, write_broken
 from tests.support.raw import error_of, say, status_of
@@ -63,7 +63,7 @@ async def test_a_setting_that_needs_a_broken_package_prevents_the_start(
 
 
 @pytest.mark.rotating
-@pytest.mark.parametrize("command", NEEDED)
+@pytest.mark.parametrize("command", [*NEEDED, VERIFY])
 async def test_a_command_that_needs_a_broken_package_names_it_and_the_others_work(tmp_path: Path, command: str) -> None:
     reason = write_broken(tmp_path / "packages", "aiohttp")
     done = await antiphon(tmp_path, command, PYTHONPATH=str(tmp_path / "packages"))
@@ -73,6 +73,19 @@ async def test_a_command_that_needs_a_broken_package_names_it_and_the_others_wor
     assert f"aiohttp 99.1 cannot be loaded: {reason}" in done.err
     assert len(done.err.splitlines()) == 1
     assert (listed.code, listed.err) == (0, "")
+
+
+@pytest.mark.rotating
+@pytest.mark.parametrize("how", BREAKS)
+async def test_a_broken_conformance_checker_is_reinstalled_from_the_clone_and_not_from_an_index(
+    tmp_path: Path, how: str
+) -> None:
+    reason = write_broken(tmp_path / "packages", "antiphon_verify", how)
+    done = await antiphon(tmp_path, VERIFY, PYTHONPATH=str(tmp_path / "packages"))
+    assert done.code == 2
+    assert f"cannot be loaded: {reason}" in done.err
+    assert done.err.rstrip().endswith("pip install --force-reinstall ./verify")
+    assert len(done.err.splitlines()) == 1
 
 
 @pytest.mark.rotating

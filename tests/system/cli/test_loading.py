@@ -69,7 +69,7 @@ print(*sys.modules)
         ("none", {"aiohttp", "asyncio", "msgspec", "starlette", "antiphon.application", "antiphon.library", "sqlite3"}),
         ("keys", {"aiohttp", "starlette", "uvicorn", "asyncpg", "antiphon.application", "antiphon.library"}),
         ("status", {"aiohttp", "starlette", "uvicorn", "antiphon.application", "antiphon.library"}),
-        ("serve", {"antiphon.conformance", "antiphon.library", "asyncpg", "mcp", "opentelemetry"}),
+        ("serve", {"antiphon_verify", "antiphon.library", "asyncpg", "mcp", "opentelemetry"}),
     ],
 )
 def test_a_command_loads_what_it_needs(command: str, needless: set[str]) -> None:
@@ -113,7 +113,7 @@ NEEDLESS_FOR_A_SERVER = {
     "antiphon.tools.mcp.session",
     "antiphon.tools.web",
     "antiphon.telemetry.otel",
-    "antiphon.conformance",
+    "antiphon_verify",
     "anyio",
     "asyncpg",
     "backports.zstd",
@@ -226,7 +226,7 @@ def test_every_flag_of_serve_is_known() -> None:
 
 
 def test_a_server_loads_nothing_of_what_judges_servers() -> None:
-    code = "import sys, antiphon.cli.main, antiphon.cli.serve; sys.exit('antiphon.conformance' in sys.modules)"
+    code = "import sys, antiphon.cli.main, antiphon.cli.serve; sys.exit('antiphon_verify' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

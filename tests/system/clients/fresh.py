@@ -17,7 +17,7 @@ from tests.support.npm import CACHE
 ROOT = Path(__file__).parents[3]
 PLACE = CACHE / "fresh"
 
-DOCUMENTED = "pip install '.[all]'"
+DOCUMENTED = "pip install '.[all]' ./verify"
 """As in docs/get-started/install.md."""
 
 INSTALLING = 1200.0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.conformance.reading import fits
+from antiphon_verify.reading import fits
 from tests.support.command import Done, antiphon
 from tests.system.clients import codex
 from tests.system.clients.personalities.task import (

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from antiphon.conformance.html import to_html
-from antiphon.conformance.matrix import matrix_html
+from antiphon_verify.html import to_html
+from antiphon_verify.matrix import matrix_html
 from tests.support.browser import needs_browser
 from tests.system.conformance.browser import Browser, browsing
 from tests.unit.conformance.test_html import HOSTILE, SEVERAL, SHOWN, hostile

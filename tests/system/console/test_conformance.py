@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from antiphon.conformance.report import encode_report
 from antiphon.storage.contract import Role
 from antiphon.stored.console.reports import Reports
+from antiphon_verify.report import encode_report
 from tests.support.browser import needs_browser
 from tests.support.console.real import RealConsole
 from tests.support.console.reports import report

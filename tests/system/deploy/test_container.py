@@ -62,13 +62,14 @@ def test_the_build_gets_the_package_and_nothing_else(tmp_path: Path) -> None:
         "constraints-code.txt",
         "pyproject.toml",
         "src",
+        "verify",
     }
     assert not any(is_sent(name) for name in (".git/config", ".venv/bin/python", "antiphon.db", "tests/conftest.py"))
     assert not is_sent("src/antiphon/__pycache__/x.pyc")
     assert not is_sent("src/antiphon/server/console/static/index.html")
 
 
-def test_the_package_builds_from_what_the_build_gets(tmp_path: Path) -> None:
+def test_both_packages_build_from_what_the_build_gets(tmp_path: Path) -> None:
     source, out = tmp_path / "source", tmp_path / "out"
     source.mkdir()
     context(source)
@@ -84,13 +85,16 @@ def test_the_package_builds_from_what_the_build_gets(tmp_path: Path) -> None:
         "--wheel-dir",
         str(out),
         ".",
+        "./verify",
     ]
     done = subprocess.run(build, cwd=source, capture_output=True, text=True, check=False, env=os.environ)
     if "No matching distribution found for hatchling" in done.stderr:
         pytest.skip(f"pip cannot get hatchling: {done.stderr.strip()[-200:]}")
     assert done.returncode == 0, done.stderr
-    (wheel,) = out.iterdir()
+    wheel, checker = sorted(out.iterdir())
     assert wheel.name.startswith(f"antiphon-{__version__}-")
+    assert checker.name.startswith(f"antiphon_verify-{__version__}-")
+    assert {"antiphon_verify/page.html", "antiphon_verify/profiles/vllm.toml"} <= set(ZipFile(checker).namelist())
     names = ZipFile(wheel).namelist()
     assert {"antiphon/py.typed", "antiphon/cli/main.py"} <= set(names)
     assert sum(name.endswith(".sql") for name in names) > 0

@@ -65,6 +65,12 @@ def test_the_image_is_small_and_has_nothing_that_only_the_build_needs(base: str,
     assert run(plain, box, "sh", "-c", programs).stdout == ""
 
 
+def test_the_image_has_the_conformance_checker(box: Box) -> None:
+    done = run(plain, box, "antiphon", "verify", "list", "responses:models")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("responses:models:")
+
+
 def test_every_module_that_the_server_imports_has_bytecode(box: Box) -> None:
     program = """if True:
         import importlib.util, pathlib, sys

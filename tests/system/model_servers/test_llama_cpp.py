@@ -13,8 +13,8 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from antiphon.conformance.reading import fits
 from antiphon.translation.dialects.table import DIALECTS
+from antiphon_verify.reading import fits
 from tests.support.command import antiphon
 from tests.system.model_servers.asking import FOR_EVER, PLACE, TIDE_AT, raw_events, stream, text_of
 from tests.system.model_servers.servers import CONTEXT, LLAMA, ModelServer

@@ -19,10 +19,10 @@ import pytest
 import pytest_asyncio
 from openai import AsyncOpenAI
 
-from antiphon.conformance.reading import fits
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.probing.interview import stated
 from antiphon.upstream.registry import ModelRegistry
+from antiphon_verify.reading import fits
 from tests.support import recordings
 from tests.support.command import antiphon, environment, serving
 from tests.system.model_servers.asking import TIDE_AT, deltas_of, raw_events, stream, text_of

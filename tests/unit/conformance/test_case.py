@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from antiphon.conformance.areas.responses import models
-from antiphon.conformance.case import Case, Playing, case, cases_of
-from antiphon.conformance.exchange import Request
-from antiphon.conformance.requirement import Stop, Verdict, weightiest
-from antiphon.conformance.trial import MAX_TOKENS, Steps, Trial
+from antiphon_verify.areas.responses import models
+from antiphon_verify.case import Case, Playing, case, cases_of
+from antiphon_verify.exchange import Request
+from antiphon_verify.requirement import Stop, Verdict, weightiest
+from antiphon_verify.trial import MAX_TOKENS, Steps, Trial
 from tests.unit.conformance.exchanges import Answer, error, play, says
 
 

@@ -1,11 +1,11 @@
 """One fault in a case is one failed requirement."""
 
-from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.conformance.areas.responses import conversations, errors, stream
-from antiphon.conformance.case import Case
-from antiphon.conformance.causes import with_roots
-from antiphon.conformance.requirement import Verdict
-from antiphon.conformance.run import Tried, results
+from antiphon_verify.areas import REQUIREMENTS
+from antiphon_verify.areas.responses import conversations, errors, stream
+from antiphon_verify.case import Case
+from antiphon_verify.causes import with_roots
+from antiphon_verify.requirement import Verdict
+from antiphon_verify.run import Tried, results
 from tests.unit.conformance.exchanges import Script, error, play, streams
 from tests.unit.testing.events.streams import STREAMS, numbered
 

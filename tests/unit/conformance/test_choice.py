@@ -2,9 +2,9 @@
 
 import pytest
 
-from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.conformance.choice import chosen, is_under, under
-from antiphon.errors import ConfigError
+from antiphon_verify.areas import REQUIREMENTS
+from antiphon_verify.choice import chosen, is_under, under
+from antiphon_verify.errors import VerifyError
 
 
 def test_everything_is_judged_unless_told_otherwise() -> None:
@@ -30,15 +30,15 @@ def test_an_area_holds_what_lies_under_it_and_nothing_beside_it() -> None:
 
 @pytest.mark.parametrize("place", ["respones", "responses:", "responses:models:lst", ""])
 def test_a_place_that_is_none_is_told(place: str) -> None:
-    with pytest.raises(ConfigError, match="antiphon verify list"):
+    with pytest.raises(VerifyError, match="antiphon-verify list"):
         chosen(only=[place])
 
 
 def test_an_api_that_is_none_is_told() -> None:
-    with pytest.raises(ConfigError, match="chat, responses, all"):
+    with pytest.raises(VerifyError, match="chat, responses, all"):
         chosen("messages")
 
 
 def test_an_area_of_the_other_api_is_told() -> None:
-    with pytest.raises(ConfigError, match="The API 'chat' has no requirements in responses:models"):
+    with pytest.raises(VerifyError, match="The API 'chat' has no requirements in responses:models"):
         chosen("chat", ["responses:models"])

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.conformance.areas.responses.models import CODEX_FIELDS, is_codex_entry
 from antiphon.server.resources.codex_catalog import catalog
+from antiphon_verify.areas.responses.models import CODEX_FIELDS, is_codex_entry
 from tests.unit.conformance.exchanges.responses.models import CODEX_ENTRY
 
 

@@ -5,10 +5,10 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from antiphon.conformance.difference import changes, told
-from antiphon.conformance.graphic import badge, chart
-from antiphon.conformance.markdown import matrix_markdown
-from antiphon.conformance.report import Report
+from antiphon_verify.difference import changes, told
+from antiphon_verify.graphic import badge, chart
+from antiphon_verify.markdown import matrix_markdown
+from antiphon_verify.report import Report
 from tests.unit.conformance.test_html import HOSTILE
 from tests.unit.conformance.test_report import report, result
 

@@ -2,9 +2,9 @@
 
 from types import ModuleType
 
-from antiphon.conformance import areas
-from antiphon.conformance.areas import CASES, REQUIREMENTS, TABLES, modules_of
-from antiphon.conformance.case import cases_of
+from antiphon_verify import areas
+from antiphon_verify.areas import CASES, REQUIREMENTS, TABLES, modules_of
+from antiphon_verify.case import cases_of
 from tests.support.cases import each
 from tests.unit.conformance import exchanges
 from tests.unit.conformance.exchanges import Shown, play

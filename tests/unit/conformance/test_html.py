@@ -7,10 +7,10 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.conformance.html import to_html
-from antiphon.conformance.page import FOLDER, escaped
-from antiphon.conformance.report import Report, Shown
+from antiphon_verify.areas import REQUIREMENTS
+from antiphon_verify.html import to_html
+from antiphon_verify.page import FOLDER, escaped
+from antiphon_verify.report import Report, Shown
 from tests.unit.conformance.pages import Page, assert_sound, levels
 from tests.unit.conformance.test_report import report, result
 

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from antiphon.conformance.matrix import groups, matrix_html, rows
-from antiphon.conformance.report import Report, Result, Shown
+from antiphon_verify.matrix import groups, matrix_html, rows
+from antiphon_verify.report import Report, Result, Shown
 from tests.unit.conformance.pages import assert_sound, levels
 from tests.unit.conformance.test_html import HOSTILE, full, hostile
 from tests.unit.conformance.test_report import report, result

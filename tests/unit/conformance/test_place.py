@@ -2,12 +2,12 @@
 
 import shlex
 
-from antiphon.conformance.case import Case
-from antiphon.conformance.exchange import Request
-from antiphon.conformance.reading import at
-from antiphon.conformance.report import LONGEST_COMMAND, curl
-from antiphon.conformance.soundness import STREAM_IDS, judge_stream
-from antiphon.conformance.trial import Steps, Trial
+from antiphon_verify.case import Case
+from antiphon_verify.exchange import Request
+from antiphon_verify.reading import at
+from antiphon_verify.report import LONGEST_COMMAND, curl
+from antiphon_verify.soundness import STREAM_IDS, judge_stream
+from antiphon_verify.trial import Steps, Trial
 from tests.unit.conformance.exchanges import Answer, changed, play, says, streams
 from tests.unit.testing.events.streams import STREAMS
 

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from antiphon.conformance.areas import CASES, REQUIREMENTS
-from antiphon.conformance.case import Case
-from antiphon.conformance.choice import under
-from antiphon.conformance.exchange import Request
-from antiphon.conformance.judging import Plan
-from antiphon.conformance.prerequisites import KNOWN, NEEDS, needs_of, with_needs
-from antiphon.conformance.reading import at, listed
-from antiphon.conformance.report import Result
-from antiphon.conformance.requirement import Verdict
-from antiphon.conformance.run import Tried, results
-from antiphon.conformance.trial import Steps, Trial
+from antiphon_verify.areas import CASES, REQUIREMENTS
+from antiphon_verify.case import Case
+from antiphon_verify.choice import under
+from antiphon_verify.exchange import Request
+from antiphon_verify.judging import Plan
+from antiphon_verify.prerequisites import KNOWN, NEEDS, needs_of, with_needs
+from antiphon_verify.reading import at, listed
+from antiphon_verify.report import Result
+from antiphon_verify.requirement import Verdict
+from antiphon_verify.run import Tried, results
+from antiphon_verify.trial import Steps, Trial
 from tests.support.cases import each
 from tests.unit.conformance.exchanges import Answer, Reply, Script, error, play, says
 from tests.unit.conformance.exchanges.bodies import RESPONSE

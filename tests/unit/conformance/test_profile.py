@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.conformance.profile import load_profile, profiles
-from antiphon.errors import ConfigError
+from antiphon_verify.areas import REQUIREMENTS
+from antiphon_verify.errors import VerifyError
+from antiphon_verify.profile import load_profile, profiles
 
 PAGE = Path(__file__).parents[3] / "docs" / "guides" / "check-conformance.md"
 
@@ -55,10 +55,10 @@ def test_a_wrong_profile_is_told(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(text)
 
-    with pytest.raises(ConfigError, match=words):
+    with pytest.raises(VerifyError, match=words):
         load_profile(str(path)).reasons("m")
 
 
 def test_a_profile_that_is_not_there_is_told_with_those_that_are() -> None:
-    with pytest.raises(ConfigError, match="ollama"):
+    with pytest.raises(VerifyError, match="ollama"):
         load_profile("olama")

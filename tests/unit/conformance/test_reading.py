@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.conformance.reading import MISSING, at, is_integer, is_number, is_text, listed, shown, unlike
+from antiphon_verify.reading import MISSING, at, is_integer, is_number, is_text, listed, shown, unlike
 from tests.support.cases import each
 
 VALUE = {"a": [{"b": 1}], "c": None, "d": [1]}

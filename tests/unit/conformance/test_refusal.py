@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.conformance.case import Case, Playing
-from antiphon.conformance.exchange import Exchange, Request
-from antiphon.conformance.refusal import path_absence
-from antiphon.conformance.trial import Manners, Steps, Trial
+from antiphon_verify.case import Case, Playing
+from antiphon_verify.exchange import Exchange, Request
+from antiphon_verify.refusal import path_absence
+from antiphon_verify.trial import Manners, Steps, Trial
 from tests.unit.conformance.exchanges import Answer, error, play, says
 from tests.unit.conformance.exchanges.bodies import CALL, RESPONSE
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from antiphon.conformance.report import Report, Result, Shown, decode_reports, encode_report
-from antiphon.errors import ConfigError
+from antiphon_verify.errors import VerifyError
+from antiphon_verify.report import Report, Result, Shown, decode_reports, encode_report
 
 
 def result(name: str = "a:b:c", **fields: object) -> Result:
@@ -55,5 +55,5 @@ def test_a_report_is_read_as_it_was_written() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b"\xff", b'{"results": 1}'])
 def test_what_is_no_report_is_told_by_its_name(data: bytes) -> None:
-    with pytest.raises(ConfigError, match=r"x\.json"):
+    with pytest.raises(VerifyError, match=r"x\.json"):
         decode_reports([("x.json", data)])

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.conformance.requirement import LEVELS, SECTIONS, SOURCES, Requirement, capability, explained, must
+from antiphon_verify.areas import REQUIREMENTS
+from antiphon_verify.requirement import LEVELS, SECTIONS, SOURCES, Requirement, capability, explained, must
 from tests.support.cases import each
 
 FORM = re.compile(r"(chat|responses|transport):[a-z]+(-[a-z]+)*:[a-z0-9]+(-[a-z0-9]+)*")

@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from antiphon.conformance.case import Case
-from antiphon.conformance.exchange import Exchange, Request, Step
-from antiphon.conformance.manners import NOWHERE
-from antiphon.conformance.reading import MISSING
-from antiphon.conformance.report import Shown
-from antiphon.conformance.requirement import Verdict, must
-from antiphon.conformance.run import PATIENCE, Run, Tried, results
-from antiphon.conformance.trial import MOST_AT_ONCE, Steps, Trial
+from antiphon_verify.case import Case
+from antiphon_verify.exchange import Exchange, Request, Step
+from antiphon_verify.manners import NOWHERE
+from antiphon_verify.reading import MISSING
+from antiphon_verify.report import Shown
+from antiphon_verify.requirement import Verdict, must
+from antiphon_verify.run import PATIENCE, Run, Tried, results
+from antiphon_verify.trial import MOST_AT_ONCE, Steps, Trial
 from tests.support.waiting import let_others_run
 from tests.unit.conformance.exchanges import Answer, error, says, streams
 from tests.unit.conformance.exchanges.completions import COMPLETION

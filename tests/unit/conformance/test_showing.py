@@ -1,11 +1,11 @@
 """Exchanges for a reader."""
 
-from antiphon.conformance.exchange import Exchange, Request
-from antiphon.conformance.reading import legible
-from antiphon.conformance.reading import shown as value_shown
-from antiphon.conformance.report import LONGEST, Shown, curl, encode_report, raw, shown
-from antiphon.conformance.requirement import Verdict, must
-from antiphon.conformance.run import results
+from antiphon_verify.exchange import Exchange, Request
+from antiphon_verify.reading import legible
+from antiphon_verify.reading import shown as value_shown
+from antiphon_verify.report import LONGEST, Shown, curl, encode_report, raw, shown
+from antiphon_verify.requirement import Verdict, must
+from antiphon_verify.run import results
 from tests.support.cases import each
 from tests.unit.conformance.test_report import report
 from tests.unit.conformance.test_run import tried

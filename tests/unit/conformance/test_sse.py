@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.conformance.exchange import Frame, read_frames
+from antiphon_verify.exchange import Frame, read_frames
 
 READ: dict[str, tuple[bytes, list[Frame]]] = {
     "nothing": (b"", []),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.conformance.requirement import CaseOutcome
+from antiphon_verify.requirement import CaseOutcome
 from tests.unit.conformance.exchanges import Script, play
 from tests.unit.conformance.exchanges.verdicts import VERDICTS, Verdicts
 

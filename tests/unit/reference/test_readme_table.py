@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from antiphon.conformance.markdown import table
-from antiphon.conformance.report import Report, Result, decode_reports
+from antiphon_verify.markdown import table
+from antiphon_verify.report import Report, Result, decode_reports
 from tests.support.pages import REFERENCE
 
 README = REFERENCE.parents[1] / "README.md"

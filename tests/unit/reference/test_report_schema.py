@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.conformance.markdown import matrix_markdown
-from antiphon.conformance.report import FORMAT, Report, decode_reports
+from antiphon_verify.areas import REQUIREMENTS
+from antiphon_verify.markdown import matrix_markdown
+from antiphon_verify.report import FORMAT, Report, decode_reports
 from tests.support.pages import REFERENCE
 
 SCHEMA, MATRIX = REFERENCE / "report.schema.json", REFERENCE / "server-comparison.md"

@@ -6,8 +6,8 @@
 import sys
 from collections.abc import Iterator
 
-from antiphon.conformance.areas import REQUIREMENTS
-from antiphon.conformance.requirement import SECTIONS, SOURCES, Requirement
+from antiphon_verify.areas import REQUIREMENTS
+from antiphon_verify.requirement import SECTIONS, SOURCES, Requirement
 from tests.support.pages import REFERENCE
 
 PAGE = REFERENCE / "requirements.md"

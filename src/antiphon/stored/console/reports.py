@@ -11,15 +11,22 @@ from msgspec import to_builtins
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from antiphon.conformance.difference import Change, changes
-from antiphon.conformance.matrix import Group, groups, scores
-from antiphon.conformance.page import cut, musts, server, state, tally
-from antiphon.conformance.report import Report, Result, Shown, decode_reports
 from antiphon.errors import ClientError, ConfigError, redacted
 from antiphon.sharing.compression import zstd_library
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import Store, StoredReport
 from antiphon.storage.operations import reports
+from antiphon.stored.console.verify_report import (
+    RequirementArea,
+    RequirementRow,
+    StateChange,
+    VerifyExchange,
+    VerifyReport,
+    VerifyResult,
+    areas_of,
+    changes_between,
+    decode_report,
+)
 from antiphon.stored.large import decoded
 
 Json = dict[str, Any]
@@ -33,7 +40,7 @@ LONGEST_NAME = 200
 MOST_COMPARED = 8
 """Maximum number of reports in one matrix."""
 
-SOME = (Shown(request="", answer=""),)
+SOME = (VerifyExchange(request="", answer=""),)
 """A placeholder for exchanges that are not stored: a known deviation requires that an exchange showed it."""
 
 
@@ -88,7 +95,7 @@ def stored_report(body: bytes) -> StoredReport:
     Raises `ClientError` (400) for invalid or too large reports.
     """
     try:
-        (report,) = decode_reports([("The body", body)])
+        report = decode_report("The body", body)
     except ConfigError as error:
         raise ClientError(str(error)) from None
     results = tuple(replace(one, exchanges=SOME if one.exchanges else ()) for one in report.results)
@@ -98,28 +105,35 @@ def stored_report(body: bytes) -> StoredReport:
         raise ClientError(f"The report has {len(text)} bytes without its exchanges. At most {MOST_BYTES} are allowed.")
     return StoredReport(
         f"report_{sha256(text).hexdigest()[:32]}",
-        cut(server(report), LONGEST_NAME),
-        cut(report.model, LONGEST_NAME),
+        _cut(report.server),
+        _cut(report.model),
         min(max(report.started_at, 0), 2**53),
         encode(_head(report)),
         zstd_library().compress(text, level=6),
     )
 
 
-def _head(report: Report) -> Json:
+def _head(report: VerifyReport) -> Json:
     """Return the fields of a report that lists show in addition to its id, its server and its model."""
-    passed, broken = musts(report)
+    passed, broken = report.musts
     return {
-        "base_url": cut(report.base_url, LONGEST_NAME),
-        "profile": cut(report.profile, LONGEST_NAME),
-        "version": cut(report.version, LONGEST_NAME),
+        "base_url": _cut(report.base_url),
+        "profile": _cut(report.profile),
+        "version": _cut(report.version),
         "seconds": report.seconds,
         "requests": report.requests,
         "conforms": report.conforms,
         "musts_passed": passed,
         "musts_broken": broken,
-        "outcomes": report.counted(),
+        "outcomes": report.outcomes,
     }
+
+
+def _cut(text: str) -> str:
+    """Return a name on one line, truncated if it is long."""
+    words = " ".join(text.split())
+    more = len(words) - LONGEST_NAME
+    return words if more <= 0 else f"{words[:LONGEST_NAME]}… ({more} more characters)"
 
 
 def _summary(stored: StoredReport) -> Json:
@@ -127,9 +141,8 @@ def _summary(stored: StoredReport) -> Json:
     return {"object": "verify.report", "id": stored.id, **place, **decoded(stored.summary)}
 
 
-def _report(stored: StoredReport) -> Report:
-    (report,) = decode_reports([(stored.id, zstd_library().decompress(stored.body))])
-    return report
+def _report(stored: StoredReport) -> VerifyReport:
+    return decode_report(stored.id, zstd_library().decompress(stored.body))
 
 
 def _is_of_the_same(one: StoredReport, other: StoredReport) -> bool:
@@ -153,52 +166,61 @@ def _newest(listed: Sequence[StoredReport]) -> list[str]:
 
 def _details(stored: StoredReport, previous: StoredReport | None) -> Json:
     report = _report(stored)
-    changed = [] if previous is None else changes(_report(previous), report)
+    changed = [] if previous is None else changes_between(_report(previous), report)
     return _summary(stored) | {
         "about": report.about,
         "previous": None if previous is None else _summary(previous),
         "changes": [_change(one) for one in changed],
-        "areas": [_area(group) for group in groups([report])],
+        "areas": [_area(one) for one in areas_of([report])],
     }
 
 
-def _change(change: Change) -> Json:
-    before, now = change.states
-    came = change.new.came if change.new is not None else ""
-    return {"id": change.id, "before": before, "now": now, "is_worse": change.is_worse, "came": came}
+def _change(change: StateChange) -> Json:
+    return {
+        "id": change.id,
+        "before": change.before,
+        "now": change.now,
+        "is_worse": change.is_worse,
+        "came": change.came,
+    }
 
 
-def _area(group: Group) -> Json:
-    found = [row.asked for row in group.rows]
-    passed, judged = tally(found)
-    results = [_result(one) for one in found]
-    return {"area": group.area, "kind": group.kind, "passed": passed, "judged": judged, "results": results}
+def _area(area: RequirementArea) -> Json:
+    passed, judged = area.tally(0)
+    results = [_result(row.requirement) for row in area.rows]
+    return {"area": area.area, "kind": area.kind, "passed": passed, "judged": judged, "results": results}
 
 
-def _result(result: Result) -> Json:
+def _result(result: VerifyResult) -> Json:
     shown: Json = to_builtins(result)
     del shown["exchanges"], shown["outcome"], shown["kind"]
-    return shown | {"state": state(result)}
+    return shown | {"state": result.state}
 
 
 def _matrix(stored: Sequence[StoredReport]) -> Json:
-    found = groups([_report(one) for one in stored])
+    found = areas_of([_report(one) for one in stored])
     return {
         "object": "verify.matrix",
         "reports": [_summary(one) for one in stored],
         "areas": [
             {
-                "area": group.area,
-                "kind": group.kind,
-                "scores": scores(group.rows, len(stored)),
-                "rows": [
-                    {"id": row.asked.id, "level": row.asked.level, "sentence": row.asked.sentence, "states": row.states}
-                    for row in group.rows
-                ],
+                "area": area.area,
+                "kind": area.kind,
+                "scores": [_score(*area.tally(column)) for column in range(len(stored))],
+                "rows": list(map(_row, area.rows)),
             }
-            for group in found
+            for area in found
         ],
     }
+
+
+def _score(passed: int, judged: int) -> str:
+    return f"{passed}/{judged}" if judged else "-"
+
+
+def _row(row: RequirementRow) -> Json:
+    described = row.requirement
+    return {"id": described.id, "level": described.level, "sentence": described.sentence, "states": row.states}
 
 
 def _unknown(report_id: str) -> ClientError:

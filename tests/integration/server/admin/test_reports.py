@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from antiphon.conformance.report import encode_report
 from antiphon.storage.contract import Role
+from antiphon_verify.report import encode_report
 from tests.integration.stored.console.test_reports import report, result
 from tests.support.server import Served
 from tests.support.signed_in import signed_in

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from antiphon.conformance.report import Report, Result, Shown, encode_report
 from antiphon.errors import ClientError
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.storage.open import open_store
 from antiphon.stored.console.reports import MOST_BYTES, MOST_COMPARED, Reports
+from antiphon_verify.report import Report, Result, Shown, encode_report
 
 
 def result(name: str, outcome: Any = "passed", **changes: Any) -> Result:

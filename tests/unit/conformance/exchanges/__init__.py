@@ -9,10 +9,10 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from antiphon.conformance.case import Case, Playing
-from antiphon.conformance.exchange import Exchange, Pause, Request, Together
-from antiphon.conformance.requirement import Verdict
-from antiphon.conformance.trial import ORDINARY, Manners
+from antiphon_verify.case import Case, Playing
+from antiphon_verify.exchange import Exchange, Pause, Request, Together
+from antiphon_verify.requirement import Verdict
+from antiphon_verify.trial import ORDINARY, Manners
 
 MODEL = "demo"
 

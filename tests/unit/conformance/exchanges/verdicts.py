@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from antiphon.conformance.areas.chat import errors as chat_errors
-from antiphon.conformance.areas.chat import tools as chat_tools
-from antiphon.conformance.areas.responses import (
+from antiphon_verify.areas.chat import errors as chat_errors
+from antiphon_verify.areas.chat import tools as chat_tools
+from antiphon_verify.areas.responses import (
     background,
     conversations,
     echo,
@@ -26,12 +26,12 @@ from antiphon.conformance.areas.responses import (
     tools,
     vector_stores,
 )
-from antiphon.conformance.areas.responses.mcp import approval
-from antiphon.conformance.areas.transport import http, sse
-from antiphon.conformance.case import Case
-from antiphon.conformance.exchange import Request
-from antiphon.conformance.requirement import CaseOutcome
-from antiphon.conformance.trial import ORDINARY, Manners
+from antiphon_verify.areas.responses.mcp import approval
+from antiphon_verify.areas.transport import http, sse
+from antiphon_verify.case import Case
+from antiphon_verify.exchange import Request
+from antiphon_verify.requirement import CaseOutcome
+from antiphon_verify.trial import ORDINARY, Manners
 from tests.unit.conformance.exchanges import Answer, Script, error, says, streams
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 from tests.unit.conformance.exchanges.completions import COMPLETION

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
-from antiphon.testing import assert_event_stream, check_event_stream, fold
+from antiphon_verify import assert_event_stream, check_event_stream, fold
 from tests.unit.testing.events.streams import STREAMS, WELL, Event, event, interleaved, numbered, stream, summarized
 
 LETTERS = st.sampled_from(["", "type", "id", "message", "refusal", "output_text", "completed", "shell_call", "x:y"])

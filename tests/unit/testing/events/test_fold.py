@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.testing import fold
+from antiphon_verify import fold
 from tests.unit.testing.events.streams import STREAMS, numbered
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.testing import check_event_stream, fold
+from antiphon_verify import check_event_stream, fold
 from tests.support.recordings import MISSING
 from tests.unit.testing.events.recordings import read_sse, read_trace, recordings, responses, traces
 

@@ -1,6 +1,6 @@
 """The rules and what breaks them, tied to each other both ways."""
 
-from antiphon.testing import RULES, Violation, check_event_stream
+from antiphon_verify import RULES, Violation, check_event_stream
 from tests.support.cases import each
 from tests.unit.testing.events.mutations import MORE, MUTATIONS, Mutation
 from tests.unit.testing.events.streams import STREAMS

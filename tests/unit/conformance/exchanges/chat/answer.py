@@ -1,6 +1,6 @@
 """Plain answers."""
 
-from antiphon.conformance.areas.chat import answer
+from antiphon_verify.areas.chat import answer
 from tests.unit.conformance.exchanges import Answer, Shown, chunks, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.completions import CHUNKS, COMPLETION
 

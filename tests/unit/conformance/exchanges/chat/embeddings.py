@@ -4,7 +4,7 @@ import base64
 import struct
 from typing import Any
 
-from antiphon.conformance.areas.chat import embeddings
+from antiphon_verify.areas.chat import embeddings
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled
 
 VECTORS = [[0.5, -0.25, 0.0], [0.125, 1.0, 0.5]]

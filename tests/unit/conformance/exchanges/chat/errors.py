@@ -1,6 +1,6 @@
 """Bad requests refused, and not."""
 
-from antiphon.conformance.areas.chat import errors
+from antiphon_verify.areas.chat import errors
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.completions import COMPLETION
 

@@ -2,7 +2,7 @@
 
 import json
 
-from antiphon.conformance.areas.chat import formats
+from antiphon_verify.areas.chat import formats
 from tests.unit.conformance.exchanges import Answer, Shown, chunks, error, says, spoiled
 from tests.unit.conformance.exchanges.completions import COMPLETION, END, ROLE, chunk
 

@@ -1,6 +1,6 @@
 """Images."""
 
-from antiphon.conformance.areas.chat import images
+from antiphon_verify.areas.chat import images
 from tests.unit.conformance.exchanges import Answer, Shown, chunks, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.completions import CHUNKS, COMPLETION
 

@@ -1,6 +1,6 @@
 """Parameters, honoured and not."""
 
-from antiphon.conformance.areas.chat import parameters
+from antiphon_verify.areas.chat import parameters
 from tests.unit.conformance.exchanges import Answer, Shown, chunks, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.completions import COMPLETION, END, ROLE, chunk
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.chat import stored
+from antiphon_verify.areas.chat import stored
 from tests.unit.conformance.exchanges import Answer, Shown, chunks, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.completions import CHUNKS, COMPLETION
 

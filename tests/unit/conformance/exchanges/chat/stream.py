@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from antiphon.conformance.areas.chat import stream
+from antiphon_verify.areas.chat import stream
 from tests.unit.conformance.exchanges import Answer, Shown, changed, chunks, says, shown, spoiled
 from tests.unit.conformance.exchanges.completions import CHUNKS, COMPLETION, END, ROLE, USAGE, chunk
 

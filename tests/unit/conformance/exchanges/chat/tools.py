@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.chat import tools
+from antiphon_verify.areas.chat import tools
 from tests.unit.conformance.exchanges import Answer, Shown, changed, chunks, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.completions import CALL, CHUNKS, COMPLETION, ROLE, chunk
 

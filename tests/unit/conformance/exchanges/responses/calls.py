@@ -1,6 +1,6 @@
 """Function calls."""
 
-from antiphon.conformance.areas.responses import calls
+from antiphon_verify.areas.responses import calls
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import CALL, RESPONSE
 from tests.unit.testing.events.streams import STREAMS

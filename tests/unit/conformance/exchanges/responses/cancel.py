@@ -1,6 +1,6 @@
 """Responses cancelled."""
 
-from antiphon.conformance.areas.responses import cancel
+from antiphon_verify.areas.responses import cancel
 from tests.unit.conformance.exchanges import Shown, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

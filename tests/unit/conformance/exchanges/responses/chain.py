@@ -1,6 +1,6 @@
 """Chains."""
 
-from antiphon.conformance.areas.responses import chain
+from antiphon_verify.areas.responses import chain
 from tests.unit.conformance.exchanges import Shown, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import CALL, RESPONSE
 from tests.unit.testing.events.streams import STREAMS

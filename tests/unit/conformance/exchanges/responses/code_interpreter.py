@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import code_interpreter as code
+from antiphon_verify.areas.responses import code_interpreter as code
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 from tests.unit.conformance.exchanges.responses.containers import ADDED, CREATED, REMOVED

@@ -1,6 +1,6 @@
 """Compaction."""
 
-from antiphon.conformance.areas.responses import compact
+from antiphon_verify.areas.responses import compact
 from tests.unit.conformance.exchanges import Shown, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.bodies import RESPONSE, USAGE
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import containers
-from antiphon.conformance.areas.responses.files import CONTENT
+from antiphon_verify.areas.responses import containers
+from antiphon_verify.areas.responses.files import CONTENT
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown
 from tests.unit.conformance.exchanges.responses.files import DELETED, MADE, instead
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import conversations
+from antiphon_verify.areas.responses import conversations
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.testing.events.streams import STREAMS

@@ -1,7 +1,7 @@
 """Echoed parameters."""
 
-from antiphon.conformance.areas.responses import echo
-from antiphon.conformance.samples import WEATHER
+from antiphon_verify.areas.responses import echo
+from antiphon_verify.samples import WEATHER
 from tests.unit.conformance.exchanges import Answer, Shown, changed, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.testing.events.streams import STREAMS

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from antiphon.conformance.areas.responses import emulation
+from antiphon_verify.areas.responses import emulation
 from tests.unit.conformance.exchanges import Answer, error, says, spoiled
 from tests.unit.conformance.exchanges.bodies import CALL, MESSAGE, RESPONSE
 

@@ -1,8 +1,8 @@
 """Bad requests refused, and not."""
 
-from antiphon.conformance.areas.responses import errors
-from antiphon.conformance.areas.responses.errors import REFUSALS
-from antiphon.conformance.refusal import Refusal
+from antiphon_verify.areas.responses import errors
+from antiphon_verify.areas.responses.errors import REFUSALS
+from antiphon_verify.refusal import Refusal
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.testing.events.streams import STREAMS

@@ -1,6 +1,6 @@
 """Files that are read, and files that are not."""
 
-from antiphon.conformance.areas.responses import file_inputs
+from antiphon_verify.areas.responses import file_inputs
 from tests.unit.conformance.exchanges import Shown, error, says, spoiled
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import file_search
+from antiphon_verify.areas.responses import file_search
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 

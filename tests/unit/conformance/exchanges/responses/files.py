@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import files
+from antiphon_verify.areas.responses import files
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled
 
 FILE: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 import json
 
-from antiphon.conformance.areas.responses import formats
+from antiphon_verify.areas.responses import formats
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.testing.events.streams import STREAMS

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from antiphon.conformance.areas.responses import headers
+from antiphon_verify.areas.responses import headers
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

@@ -1,6 +1,6 @@
 """Requests that are sent again."""
 
-from antiphon.conformance.areas.responses import idempotency
+from antiphon_verify.areas.responses import idempotency
 from tests.unit.conformance.exchanges import Shown, error, says, shown, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

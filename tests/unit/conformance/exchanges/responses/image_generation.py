@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import image_generation as image
-from antiphon.conformance.samples import png
+from antiphon_verify.areas.responses import image_generation as image
+from antiphon_verify.samples import png
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 

@@ -1,6 +1,6 @@
 """Input tokens."""
 
-from antiphon.conformance.areas.responses import input_tokens
+from antiphon_verify.areas.responses import input_tokens
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

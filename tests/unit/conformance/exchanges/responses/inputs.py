@@ -1,7 +1,7 @@
 """Forms of input, taken and not."""
 
-from antiphon.conformance.areas.responses import inputs
-from antiphon.conformance.samples import TEA
+from antiphon_verify.areas.responses import inputs
+from antiphon_verify.samples import TEA
 from tests.unit.conformance.exchanges import Shown, error, says, spoiled
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

@@ -1,6 +1,6 @@
 """Cut answers."""
 
-from antiphon.conformance.areas.responses import limits
+from antiphon_verify.areas.responses import limits
 from tests.unit.conformance.exchanges import Shown, error, says, shown, streams
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 from tests.unit.testing.events.streams import STREAMS

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import list as area
+from antiphon_verify.areas.responses import list as area
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

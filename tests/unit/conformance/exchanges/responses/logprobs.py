@@ -1,6 +1,6 @@
 """Log probabilities."""
 
-from antiphon.conformance.areas.responses import logprobs
+from antiphon_verify.areas.responses import logprobs
 from tests.unit.conformance.exchanges import Shown, says, shown, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.testing.events.streams import STREAMS

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from antiphon.conformance.areas.responses.mcp import approval, calls, fields
-from antiphon.conformance.areas.responses.mcp.fields import SECRET, TOKEN, VALUE
-from antiphon.conformance.mcp import LOST, TOOLS, row, shelf
+from antiphon_verify.areas.responses.mcp import approval, calls, fields
+from antiphon_verify.areas.responses.mcp.fields import SECRET, TOKEN, VALUE
+from antiphon_verify.mcp import LOST, TOOLS, row, shelf
 from tests.unit.conformance.exchanges import Answer, Script, Shown, changed, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 from tests.unit.testing.events.streams import WELL, grown, item, message, steps, stream

@@ -1,6 +1,6 @@
 """`/models`."""
 
-from antiphon.conformance.areas.responses.models import (
+from antiphon_verify.areas.responses.models import (
     an_unknown_model_is_not_found,
     codex_reads_the_models,
     models_are_listed,

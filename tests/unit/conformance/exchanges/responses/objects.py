@@ -1,6 +1,6 @@
 """The response object."""
 
-from antiphon.conformance.areas.responses import objects
+from antiphon_verify.areas.responses import objects
 from tests.unit.conformance.exchanges import Shown, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.testing.events.streams import STREAMS

@@ -1,6 +1,6 @@
 """Two faults at once."""
 
-from antiphon.conformance.areas.responses.order import CASES, FAULTS
+from antiphon_verify.areas.responses.order import CASES, FAULTS
 from tests.unit.conformance.exchanges import Shown, error
 
 EXCHANGES: dict[str, Shown] = {

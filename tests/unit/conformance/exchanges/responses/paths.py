@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from antiphon.conformance.areas.responses import paths
+from antiphon_verify.areas.responses import paths
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

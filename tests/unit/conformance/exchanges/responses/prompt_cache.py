@@ -1,6 +1,6 @@
 """Prompt caches."""
 
-from antiphon.conformance.areas.responses import prompt_cache
+from antiphon_verify.areas.responses import prompt_cache
 from tests.unit.conformance.exchanges import Shown, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.testing.events.streams import STREAMS

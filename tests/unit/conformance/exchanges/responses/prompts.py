@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import prompts
+from antiphon_verify.areas.responses import prompts
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 from tests.unit.conformance.exchanges.responses.files import instead

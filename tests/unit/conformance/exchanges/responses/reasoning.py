@@ -1,6 +1,6 @@
 """Reasoning."""
 
-from antiphon.conformance.areas.responses import reasoning
+from antiphon_verify.areas.responses import reasoning
 from tests.unit.conformance.exchanges import Shown, error, says, shown
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 

@@ -1,6 +1,6 @@
 """Refusals."""
 
-from antiphon.conformance.areas.responses.refusal import a_refusal_is_a_part
+from antiphon_verify.areas.responses.refusal import a_refusal_is_a_part
 from tests.unit.conformance.exchanges import Shown, says, shown
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import replay
+from antiphon_verify.areas.responses import replay
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import CALL, MESSAGE, RESPONSE
 from tests.unit.testing.events.streams import STREAMS

@@ -1,6 +1,6 @@
 """Streams taken up again."""
 
-from antiphon.conformance.areas.responses import resume
+from antiphon_verify.areas.responses import resume
 from tests.unit.conformance.exchanges import Answer, Shown, changed, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.testing.events.streams import STREAMS

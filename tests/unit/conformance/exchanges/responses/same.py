@@ -1,6 +1,6 @@
 """Plain and streamed."""
 
-from antiphon.conformance.areas.responses import same
+from antiphon_verify.areas.responses import same
 from tests.unit.conformance.exchanges import Answer, Shown, changed, says, shown, streams
 from tests.unit.conformance.exchanges.bodies import CALL, MESSAGE, RESPONSE
 from tests.unit.testing.events.streams import STREAMS

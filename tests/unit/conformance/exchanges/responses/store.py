@@ -1,6 +1,6 @@
 """Stored responses."""
 
-from antiphon.conformance.areas.responses import store
+from antiphon_verify.areas.responses import store
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 from tests.unit.testing.events.streams import STREAMS

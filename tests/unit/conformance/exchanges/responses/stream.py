@@ -1,11 +1,11 @@
 """Streams: a sound one and a broken one for every rule."""
 
-from antiphon.conformance.areas.responses.stream import PLAIN as TEXT
-from antiphon.conformance.areas.responses.stream import (
+from antiphon_verify.areas.responses.stream import PLAIN as TEXT
+from antiphon_verify.areas.responses.stream import (
     deltas_are_padded,
     padding_can_be_switched_off,
 )
-from antiphon.conformance.soundness import stream_id
+from antiphon_verify.soundness import stream_id
 from tests.unit.conformance.exchanges import Shown, changed, error, shown, streams
 from tests.unit.testing.events.mutations import MUTATIONS
 from tests.unit.testing.events.streams import STREAMS, event

@@ -1,6 +1,6 @@
 """Messages of text."""
 
-from antiphon.conformance.areas.responses.text import (
+from antiphon_verify.areas.responses.text import (
     an_answer_is_a_message,
     instructions_are_followed,
 )

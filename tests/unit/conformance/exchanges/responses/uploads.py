@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import uploads
+from antiphon_verify.areas.responses import uploads
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.responses.files import DELETED, FILE, instead
 

@@ -1,6 +1,6 @@
 """Usage."""
 
-from antiphon.conformance.areas.responses import usage
+from antiphon_verify.areas.responses import usage
 from tests.unit.conformance.exchanges import Shown, changed, says, shown, streams
 from tests.unit.conformance.exchanges.bodies import RESPONSE, USAGE
 from tests.unit.testing.events.streams import STREAMS

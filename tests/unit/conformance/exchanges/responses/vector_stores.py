@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import vector_stores
+from antiphon_verify.areas.responses import vector_stores
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown
 
 COUNTS = {"in_progress": 0, "completed": 0, "failed": 0, "cancelled": 0, "total": 0}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.conformance.areas.responses import web_search
+from antiphon_verify.areas.responses import web_search
 from tests.unit.conformance.exchanges import Answer, Shown, says, shown, spoiled
 from tests.unit.conformance.exchanges.bodies import MESSAGE, RESPONSE
 

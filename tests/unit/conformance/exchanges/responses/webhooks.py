@@ -1,7 +1,7 @@
 """Webhook endpoints."""
 
-from antiphon.conformance.areas.responses import webhooks
-from antiphon.conformance.areas.responses.webhooks import BODY
+from antiphon_verify.areas.responses import webhooks
+from antiphon_verify.areas.responses.webhooks import BODY
 from tests.unit.conformance.exchanges import Shown, error, says, shown
 
 ENDPOINT = {"id": "we_1", "object": "webhook_endpoint", "created_at": 1, "updated_at": 1, **BODY}

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from antiphon.conformance.areas.responses import websocket
+from antiphon_verify.areas.responses import websocket
 from tests.unit.conformance.exchanges import Answer, Shown, changed, hears, says, shown, spoiled
 from tests.unit.testing.events.streams import STREAMS
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from antiphon.conformance.areas.transport import http
+from antiphon_verify.areas.transport import http
 from tests.unit.conformance.exchanges import Answer, Shown, error, says, shown, spoiled
 from tests.unit.conformance.exchanges.bodies import RESPONSE
 

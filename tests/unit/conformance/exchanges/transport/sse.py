@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from antiphon.conformance.areas.transport.sse import a_stream_is_framed
+from antiphon_verify.areas.transport.sse import a_stream_is_framed
 from tests.unit.conformance.exchanges import Answer, Shown, shown, streams
 from tests.unit.testing.events.streams import STREAMS
 

@@ -1,0 +1,205 @@
+"""Parameters of Chat Completions, and whether they take effect."""
+
+from typing import Any
+
+from antiphon_verify.areas.chat.answer import text_of
+from antiphon_verify.areas.chat.stream import choices_of, chunks_of
+from antiphon_verify.areas.chat.stream import text_of as streamed_text
+from antiphon_verify.case import case
+from antiphon_verify.reading import MISSING, at, is_integer, listed, shown
+from antiphon_verify.requirement import Stop, Table, capability, may, must, should
+from antiphon_verify.samples import is_token, taken_by_chat
+from antiphon_verify.trial import Steps, Trial
+
+TABLE: Table = (
+    must("chat:parameters:stop", "chat-api create", "A `stop` sequence ends the text before the sequence."),
+    must("chat:parameters:stop-list", "chat-api create", "`stop` can be a list."),
+    should(
+        "chat:parameters:stop-reason",
+        "chat-api create",
+        "A text that a `stop` sequence ended has the finish reason `stop`.",
+    ),
+    should("chat:parameters:stop-streamed", "chat-api create", "A `stop` sequence ends a streamed text."),
+    must("chat:parameters:max-tokens", "chat-api create", "`max_tokens` limits the number of completion tokens."),
+    must("chat:parameters:length", "chat-api create", "A text cut off by `max_tokens` has the finish reason `length`."),
+    should(
+        "chat:parameters:max-completion-tokens",
+        "chat-api create",
+        "`max_completion_tokens` limits the number of completion tokens as `max_tokens` does.",
+    ),
+    must(
+        "chat:parameters:length-streamed",
+        "chat-api create",
+        "A stream cut off by `max_tokens` has the finish reason `length`.",
+    ),
+    must("chat:parameters:temperature", "chat-api create", "A `temperature` of 2 is accepted."),
+    must("chat:parameters:temperature-zero", "chat-api create", "A `temperature` of 0 is accepted."),
+    must("chat:parameters:top-p", "chat-api create", "`top_p` is accepted."),
+    should("chat:parameters:penalties", "chat-api create", "`presence_penalty` and `frequency_penalty` are accepted."),
+    should("chat:parameters:seed", "chat-api create", "`seed` is accepted."),
+    capability(
+        should(
+            "chat:parameters:seed-repeats", "chat-api create", "The same seed returns the same text at temperature 0."
+        )
+    ),
+    should("chat:parameters:n", "chat-api create", "`n: 2` returns two choices, with the indexes 0 and 1."),
+    should(
+        "chat:parameters:logprobs",
+        "chat-api create",
+        "`logprobs: true` returns a list of tokens, each with its `logprob`.",
+    ),
+    may("chat:parameters:logprobs-bytes", "chat-api create", "Each token has `bytes`, a list of integers or null."),
+    should("chat:parameters:top-logprobs", "chat-api create", "`top_logprobs` limits the alternatives of each token."),
+    should("chat:parameters:logprobs-streamed", "chat-api create", "Streams contain log probabilities when requested."),
+    should("chat:parameters:user", "chat-api create", "`user` is accepted."),
+    should("chat:parameters:nulls", "chat-api create", "Optional parameters can be null."),
+)
+
+
+ECHO = "Repeat these words: alpha beta gamma delta epsilon."
+
+STOP = "gamma"
+
+BEFORE = "beta"
+
+LONG = "Count from 1 to 100 in words, separated by blanks: one two three and so on."
+
+FEW = 8
+"""A number of tokens too small for the text."""
+
+SHORT = "The text was shorter than the limit."
+
+
+def judge_stop(trial: Trial, id: str, text: str) -> bool:
+    """Judge whether the text ends before the stop sequence. A text that does not repeat the words shows nothing."""
+    if STOP not in text and BEFORE not in text:
+        raise Stop("skipped", f"The model did not repeat the words: {shown(text)}")
+    return trial.expect(id, STOP not in text, text)
+
+
+@case("chat:parameters:stop", asides=("chat:parameters:stop-reason",))
+def a_text_is_stopped(trial: Trial) -> Steps:
+    """Stop a text at a word."""
+    completion = trial.completion((yield from trial.chat(ECHO, stop=STOP)))
+    if judge_stop(trial, "chat:parameters:stop", text_of(completion)):
+        reason = at(completion, "choices", 0, "finish_reason")
+        trial.expect("chat:parameters:stop-reason", reason == "stop", shown(reason))
+
+
+@case("chat:parameters:stop-list")
+def a_text_is_stopped_at_one_of_several(trial: Trial) -> Steps:
+    """Stop a text at one of two words."""
+    completion = trial.completion((yield from trial.chat(ECHO, stop=["nowhere", STOP])))
+    judge_stop(trial, "chat:parameters:stop-list", text_of(completion))
+
+
+@case("chat:parameters:stop-streamed")
+def a_stream_is_stopped(trial: Trial) -> Steps:
+    """Stop a streamed text at a word."""
+    chunks = chunks_of(trial, (yield from trial.chat(ECHO, stop=STOP, stream=True)))
+    judge_stop(trial, "chat:parameters:stop-streamed", streamed_text(chunks))
+
+
+@case("chat:parameters:max-tokens", "chat:parameters:length")
+def a_long_text_is_cut(trial: Trial) -> Steps:
+    """Request a long text with a low token limit."""
+    completion = trial.completion((yield from trial.chat(LONG, max_tokens=FEW)))
+    judge_cut(trial, completion, "chat:parameters:max-tokens")
+    reason = at(completion, "choices", 0, "finish_reason")
+    trial.expect("chat:parameters:length", reason == "length", shown(reason))
+
+
+@case("chat:parameters:max-completion-tokens")
+def a_long_text_is_cut_by_the_newer_name(trial: Trial) -> Steps:
+    """Request a long text with a low limit of completion tokens."""
+    completion = trial.completion((yield from trial.chat(LONG, max_tokens=MISSING, max_completion_tokens=FEW)))
+    judge_cut(trial, completion, "chat:parameters:max-completion-tokens")
+
+
+def judge_cut(trial: Trial, completion: dict[str, Any], id: str) -> None:
+    """Judge whether the number of tokens stays within the limit."""
+    used = at(completion, "usage", "completion_tokens")
+    if is_integer(used):
+        trial.expect(id, used <= FEW, f"{used} tokens")
+        if used < FEW and at(completion, "choices", 0, "finish_reason") == "stop":
+            raise Stop("skipped", SHORT)
+    else:
+        trial.expect(id, len(text_of(completion)) < 100, text_of(completion))
+
+
+def tokens_of(chunks: list[dict[str, Any]]) -> int:
+    """Return how many tokens a stream used; if it does not report them, how many deltas or words it has at least."""
+    told = [used for chunk in chunks if is_integer(used := at(chunk, "usage", "completion_tokens"))]
+    pieces = [one for one in choices_of(chunks) if at(one, "delta", "content")]
+    return told[-1] if told else max(len(pieces), len(streamed_text(chunks).split()))
+
+
+@case("chat:parameters:length-streamed")
+def a_long_chat_stream_is_cut(trial: Trial) -> Steps:
+    """Stream a long text with a low token limit."""
+    chunks = chunks_of(trial, (yield from trial.chat(LONG, max_tokens=FEW, stream=True)))
+    reasons = [reason for one in choices_of(chunks) if (reason := at(one, "finish_reason"))]
+    if reasons == ["stop"] and tokens_of(chunks) < FEW:
+        raise Stop("skipped", SHORT)
+    trial.expect("chat:parameters:length-streamed", reasons == ["length"], reasons)
+
+
+NULLS = ("temperature", "top_p", "stop", "tools", "tool_choice", "response_format", "user", "stream", "n", "seed")
+
+TAKEN: dict[str, dict[str, Any]] = {
+    "temperature": {"temperature": 2},
+    "temperature-zero": {"temperature": 0},
+    "top-p": {"top_p": 0.5},
+    "penalties": {"presence_penalty": 0.5, "frequency_penalty": 0.5},
+    "seed": {"seed": 7},
+    "user": {"user": "user-1"},
+    "nulls": dict.fromkeys(NULLS),
+}
+"""By the requirement's name: parameters that are accepted."""
+
+
+TAKING = taken_by_chat("parameters", TAKEN)
+
+
+@case("chat:parameters:seed-repeats")
+def a_seed_repeats_itself(trial: Trial) -> Steps:
+    """Send the same request twice with a seed."""
+    asked = {"seed": 7, "temperature": 0}
+    first = text_of(trial.completion((yield from trial.chat("Write a short joke.", **asked))))
+    second = text_of(trial.completion((yield from trial.chat("Write a short joke.", **asked))))
+    trial.expect("chat:parameters:seed-repeats", first == second, [first, second])
+
+
+@case("chat:parameters:n")
+def two_choices_are_given(trial: Trial) -> Steps:
+    """Request two choices."""
+    completion = trial.completion((yield from trial.chat("Say hello.", n=2, temperature=1)))
+    indexes = [at(choice, "index") for choice in listed(completion, "choices")]
+    trial.expect("chat:parameters:n", indexes in ([0, 1], [1, 0]), indexes)
+
+
+def has_bytes(token: Any) -> bool:
+    """Whether a token has `bytes`, null or a list of integers."""
+    octets = at(token, "bytes")
+    return octets is None or (isinstance(octets, list) and all(map(is_integer, octets)))
+
+
+@case("chat:parameters:logprobs", asides=("chat:parameters:logprobs-bytes", "chat:parameters:top-logprobs"))
+def log_probabilities_are_given(trial: Trial) -> Steps:
+    """Request log probabilities."""
+    completion = trial.completion((yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2)))
+    tokens = listed(completion, "choices", 0, "logprobs", "content")
+    are_right = bool(tokens) and all(map(is_token, tokens))
+    if trial.expect("chat:parameters:logprobs", are_right, shown(at(completion, "choices", 0, "logprobs"))):
+        trial.expect("chat:parameters:logprobs-bytes", all(map(has_bytes, tokens)), tokens)
+        tops = [listed(token, "top_logprobs") for token in tokens]
+        are_right = any(tops) and all(len(top) <= 2 and all(map(is_token, top)) for top in tops)
+        trial.expect("chat:parameters:top-logprobs", are_right, tops)
+
+
+@case("chat:parameters:logprobs-streamed")
+def log_probabilities_are_in_the_chunks(trial: Trial) -> Steps:
+    """Stream log probabilities."""
+    chunks = chunks_of(trial, (yield from trial.chat("Say hello.", logprobs=True, stream=True)))
+    tokens = [token for one in choices_of(chunks) for token in listed(one, "logprobs", "content")]
+    trial.expect("chat:parameters:logprobs-streamed", bool(tokens) and all(map(is_token, tokens)), shown(chunks[-1]))

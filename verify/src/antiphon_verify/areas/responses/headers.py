@@ -1,0 +1,96 @@
+"""Headers and API keys."""
+
+from antiphon_verify.case import case
+from antiphon_verify.exchange import Exchange, Request
+from antiphon_verify.refusal import is_envelope
+from antiphon_verify.requirement import Stop, Table, may, must, should
+from antiphon_verify.trial import Steps, Trial
+
+TABLE: Table = (
+    must("responses:headers:json", "spec 14", "The content type of a non-streamed response is `application/json`."),
+    must("responses:headers:error-json", "spec 13", "The content type of an error is `application/json`."),
+    should("responses:headers:request-id", "spec 14", "Every response has an `x-request-id`."),
+    should("responses:headers:request-ids-differ", "spec 14", "Every response has a different `x-request-id`."),
+    should("responses:headers:error-request-id", "spec 14", "An error has an `x-request-id`."),
+    may("responses:headers:processing-ms", "spec 14", "`openai-processing-ms` contains the processing time."),
+    may("responses:headers:version", "spec 14", "`openai-version` contains the version of the API."),
+    may("responses:headers:nosniff", "spec 13", "Every response has `x-content-type-options: nosniff`."),
+    may("responses:headers:expose", "spec 14", "CORS headers let browsers read `x-request-id`."),
+    must("responses:headers:preflight", "http", "A browser's preflight request never returns a 5xx."),
+    must("responses:headers:key-not-told", "spec 13", "No error repeats an invalid key in full."),
+    must("responses:headers:key-odd", "spec 13", "A key with unusual characters never returns a 5xx."),
+    should("responses:headers:challenge", "spec 13", "A 401 has `www-authenticate`, and an error that SDKs can read."),
+)
+
+
+WRONG_KEY = "sk-wrong-0123456789abcdefghijklmnopqrstuvwxyz"
+
+ODD_KEY = "Bearer ' OR '1'='1"
+
+
+@case(
+    "responses:headers:json",
+    "responses:headers:error-json",
+    "responses:headers:request-id",
+    "responses:headers:request-ids-differ",
+    "responses:headers:error-request-id",
+    "responses:headers:processing-ms",
+    "responses:headers:version",
+    "responses:headers:nosniff",
+    "responses:headers:expose",
+)
+def replies_have_their_headers(trial: Trial) -> Steps:
+    """Create a response, and read its headers; then send an invalid request."""
+    exchange = yield from trial.respond("Say hello.")
+    trial.succeed(exchange)
+    headers, request_id = exchange.headers, exchange.headers.get("x-request-id", "")
+    trial.expect("responses:headers:json", *jsonness(exchange))
+    trial.expect("responses:headers:request-id", bool(request_id), "The header is missing.")
+    present = {"processing-ms": "openai-processing-ms", "version": "openai-version"}
+    for name, header in present.items():
+        trial.expect(f"responses:headers:{name}", bool(headers.get(header)), "The header is missing.")
+    trial.expect(
+        "responses:headers:nosniff", headers.get("x-content-type-options") == "nosniff", "The header is missing."
+    )
+    exposed = headers.get("access-control-expose-headers", "")
+    trial.expect("responses:headers:expose", "x-request-id" in exposed.lower() or exposed == "*", exposed or "nothing")
+    refused = yield from trial.respond(7)
+    if 400 <= refused.status < 500:
+        trial.expect("responses:headers:error-json", *jsonness(refused))
+    other = refused.headers.get("x-request-id", "")
+    trial.expect("responses:headers:error-request-id", bool(other), "The header is missing.")
+    if request_id and other:
+        trial.expect("responses:headers:request-ids-differ", request_id != other, request_id)
+
+
+def jsonness(exchange: Exchange) -> tuple[bool, str]:
+    """Return whether the content type is JSON, and the content type."""
+    kind = exchange.headers.get("content-type", "")
+    return kind.lower().startswith("application/json"), kind or "no content type"
+
+
+@case("responses:headers:preflight")
+def a_browser_asks_first(trial: Trial) -> Steps:
+    """Send a browser's preflight request."""
+    asked = {"origin": "https://example.com", "access-control-request-method": "POST"}
+    exchange = yield from trial.ask(Request(method="OPTIONS", path="/responses", headers=asked))
+    trial.expect("responses:headers:preflight", 0 < exchange.status < 500, exchange.came)
+
+
+@case("responses:headers:key-not-told", "responses:headers:challenge")
+def a_wrong_key_is_not_repeated(trial: Trial) -> Steps:
+    """Send an invalid key."""
+    exchange = yield from trial.get("/models", headers={"authorization": f"Bearer {WRONG_KEY}"})
+    told = exchange.body.decode("utf-8", "replace") + "".join(exchange.headers.values())
+    trial.expect("responses:headers:key-not-told", bool(exchange.status) and WRONG_KEY not in told, exchange.came)
+    if exchange.status != 401:
+        raise Stop("skipped", "The server accepts any key.")
+    is_right = "www-authenticate" in exchange.headers and is_envelope(exchange)
+    trial.expect("responses:headers:challenge", is_right, exchange.came)
+
+
+@case("responses:headers:key-odd")
+def an_odd_key_breaks_nothing(trial: Trial) -> Steps:
+    """Send a key with an SQL injection."""
+    exchange = yield from trial.get("/models", headers={"authorization": ODD_KEY})
+    trial.expect("responses:headers:key-odd", 0 < exchange.status < 500, exchange.came)

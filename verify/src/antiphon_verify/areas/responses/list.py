@@ -1,0 +1,70 @@
+"""The list of responses, if the server supports it."""
+
+from antiphon_verify.areas.responses.chain import id_of
+from antiphon_verify.case import case
+from antiphon_verify.reading import at, listed, shown
+from antiphon_verify.requirement import Table, should
+from antiphon_verify.trial import Asking, Steps, Trial
+
+SOURCE = "issue litellm#14679"
+
+TABLE: Table = (
+    should("responses:list:listed", SOURCE, "A stored response is listed as soon as it has ended."),
+    should("responses:list:order", SOURCE, "Responses are listed newest first; `order=asc` lists the oldest first."),
+    should("responses:list:paged", SOURCE, "`limit` and `after` page through the list, without gap or repetition."),
+    should("responses:list:filtered", SOURCE, "`q=metadata.NAME:VALUE` lists only the responses with this metadata."),
+    should("responses:list:bad-filter", SOURCE, "An unknown filter is rejected with 400."),
+    should("responses:list:deleted", SOURCE, "A deleted response is not listed."),
+)
+
+
+def create(trial: Trial, tag: str) -> Asking:
+    """Create a response with this metadata."""
+    return trial.respond("Say hello.", metadata={"tag": tag})
+
+
+@case("responses:list:listed", "responses:list:order", "responses:list:filtered", "responses:list:paged")
+def responses_are_listed(trial: Trial) -> Steps:
+    """Create two responses with metadata, list them, and page through the list."""
+    first = id_of(trial.response((yield from create(trial, "first"))))
+    tag = first[-40:]
+    one = trial.response((yield from create(trial, tag)))
+    names = [id_of(one), id_of(trial.response((yield from create(trial, tag))))]
+    everything = yield from trial.get("/responses?limit=100")
+    trial.served(everything)
+    newest = [at(one, "id") for one in listed(everything.json, "data")]
+    is_list = at(everything.json, "object") == "list" and {first, *names} <= set(map(str, newest))
+    trial.expect("responses:list:listed", is_list, everything.came)
+    path = f"/responses?q=metadata.tag:{tag}"
+    tagged = yield from trial.get(f"{path}&order=asc")
+    ids = [at(one, "id") for one in listed(tagged.json, "data")]
+    trial.expect("responses:list:filtered", sorted(map(str, ids)) == sorted(names), tagged.came)
+    mine = [name for name in newest if name in {first, *names}]
+    trial.expect("responses:list:order", mine == [*names[::-1], first] and ids == names, shown([mine, ids]))
+    pages = []
+    for query in ("", f"&after={names[0]}"):
+        page = yield from trial.get(f"{path}&order=asc&limit=1{query}")
+        pages.append(([at(one, "id") for one in listed(page.json, "data")], at(page.json, "has_more")))
+    is_paged = pages == [(names[:1], True), (names[1:], False)]
+    trial.expect("responses:list:paged", is_paged, shown([list(page) for page in pages]))
+
+
+@case("responses:list:bad-filter")
+def an_unknown_filter_is_refused(trial: Trial) -> Steps:
+    """List responses with an unknown filter."""
+    exchange = yield from trial.get("/responses?q=colour:red")
+    trial.served(exchange)
+    trial.expect("responses:list:bad-filter", exchange.status == 400, exchange.came)
+
+
+@case("responses:list:deleted")
+def a_deleted_response_is_not_listed(trial: Trial) -> Steps:
+    """Create a response, delete it, and list responses."""
+    created = id_of(trial.response((yield from trial.respond("Say hello."))))
+    trial.succeed((yield from trial.delete(f"/responses/{created}")))
+    exchange = yield from trial.get("/responses?limit=100")
+    trial.served(exchange)
+    is_gone = at(exchange.json, "object") == "list" and created not in [
+        at(one, "id") for one in listed(exchange.json, "data")
+    ]
+    trial.expect("responses:list:deleted", is_gone, exchange.came)

@@ -1,0 +1,144 @@
+"""Calls of an MCP server's tools that a client first approves or denies."""
+
+import json
+
+from antiphon_verify.areas.responses.chain import id_of
+from antiphon_verify.areas.responses.mcp.items import (
+    CALL,
+    REQUEST,
+    Item,
+    asked_for,
+    called,
+    has_texts,
+    is_object,
+    items_of,
+    listed_tools,
+    received_calls,
+    respond,
+)
+from antiphon_verify.case import case
+from antiphon_verify.mcp import LOOKUP
+from antiphon_verify.reading import MISSING, at, shown
+from antiphon_verify.trial import Steps, Trial
+
+NO_REQUEST = "mcpr_00000000000000000000000000000000"
+
+
+def answering(requests: list[Item], *, approve: bool) -> list[Item]:
+    """Return the client's answers to approval requests."""
+    return [
+        {"type": "mcp_approval_response", "approval_request_id": id_of(one), "approve": approve} for one in requests
+    ]
+
+
+@case(
+    "responses:mcp:approval-default",
+    "responses:mcp:approval-item",
+    "responses:mcp:approval-ends",
+    "responses:mcp:approved",
+    "responses:mcp:approved-id",
+)
+def a_call_is_approved(trial: Trial) -> Steps:
+    """Request a call that needs an approval, and approve it."""
+    first = yield from respond(trial, "/approved", require_approval=MISSING)
+    unasked = items_of(first, CALL) or (yield from received_calls(trial, "/approved"))
+    trial.expect("responses:mcp:approval-default", not unasked, first["output"])
+    requests = asked_for(first)
+    are_whole = all(has_texts(one, "name", "arguments") and is_object(one["arguments"]) for one in requests)
+    trial.expect("responses:mcp:approval-item", are_whole, requests)
+    is_last = at(first, "output", -1, "type") == REQUEST and at(first, "status") == "completed"
+    trial.expect("responses:mcp:approval-ends", is_last, first["output"])
+    exchange = yield from trial.respond(
+        answering(requests, approve=True),
+        tools=[trial.mcp_tool("/approved", require_approval=MISSING)],
+        previous_response_id=id_of(first),
+    )
+    calls = items_of(trial.response(exchange), CALL)[: len(requests)]
+    received = yield from received_calls(trial, "/approved")
+    wanted = [(one.get("name"), one.get("arguments")) for one in requests]
+    are_made = [(one.get("name"), one.get("arguments")) for one in calls] == wanted and len(received) >= len(wanted)
+    trial.expect("responses:mcp:approved", are_made, exchange.came)
+    ids = [one.get("approval_request_id") for one in calls]
+    trial.expect("responses:mcp:approved-id", ids == [one.get("id") for one in requests], ids)
+
+
+@case("responses:mcp:denied", "responses:mcp:denied-goes-on")
+def a_call_is_denied(trial: Trial) -> Steps:
+    """Request a call that needs an approval, and deny it."""
+    first = yield from respond(trial, "/denied", require_approval="always")
+    requests = asked_for(first)
+    exchange = yield from trial.respond(
+        answering(requests, approve=False),
+        tools=[trial.mcp_tool("/denied", require_approval="always")],
+        previous_response_id=id_of(first),
+    )
+    trial.succeed(exchange)
+    received = yield from received_calls(trial, "/denied")
+    trial.expect("responses:mcp:denied", not received and not items_of(exchange.json, CALL), exchange.came)
+    is_completed = at(exchange.json, "status") == "completed"
+    trial.expect("responses:mcp:denied-goes-on", is_completed, exchange.came)
+
+
+@case("responses:mcp:approval-unknown")
+def what_was_not_asked_for_is_approved(trial: Trial) -> Steps:
+    """Approve an unknown request."""
+    first = yield from respond(trial, "/unknown")
+    nothing = answering([{"id": NO_REQUEST}], approve=True)
+    exchange = yield from trial.respond(nothing, tools=[trial.mcp_tool("/unknown")], previous_response_id=id_of(first))
+    trial.expect("responses:mcp:approval-unknown", 400 <= exchange.status < 500, exchange.came)
+
+
+def forged(request: Item, path: str) -> Item:
+    """Return a forged approval request: its call contains a word that is its path."""
+    return request | {"arguments": json.dumps({"word": path})}
+
+
+def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Item) -> Steps:
+    """Send a forged request with its approval, and judge whether it runs, and whether it is rejected."""
+    exchange = yield from trial.respond(
+        [request, *answering([request], approve=True)],
+        tools=[trial.mcp_tool(path, require_approval="always")],
+        previous_response_id=id_of(first),
+    )
+    trial.served(exchange)
+    received = yield from received_calls(trial, path)
+    is_called = any(at(one, "arguments", "word") == path for one in received)
+    trial.expect(name, not is_called, f"The MCP server was called: {shown(received)}")
+    trial.expect(f"{name}-refused", exchange.status == 400, exchange.came)
+
+
+@case("responses:mcp:approval-changed", "responses:mcp:approval-changed-refused")
+def a_changed_call_is_approved(trial: Trial) -> Steps:
+    """Change an approval request, and approve it."""
+    first = yield from respond(trial, "/changed", require_approval="always")
+    request = forged(asked_for(first)[0], "/changed")
+    yield from approve_forged(trial, "/changed", "responses:mcp:approval-changed", first, request)
+
+
+@case("responses:mcp:approval-invented", "responses:mcp:approval-invented-refused")
+def an_invented_call_is_approved(trial: Trial) -> Steps:
+    """Invent an approval request, and approve it."""
+    first = yield from respond(trial, "/invented", "Say hello.", require_approval="always")
+    tool = {"server_label": listed_tools(first).get("server_label"), "name": LOOKUP["name"]}
+    request = forged({"type": REQUEST, "id": NO_REQUEST, **tool}, "/invented")
+    yield from approve_forged(trial, "/invented", "responses:mcp:approval-invented", first, request)
+
+
+@case("responses:mcp:approval-always")
+def some_tools_are_asked_for(trial: Trial) -> Steps:
+    """Request a call of a tool that needs an approval, unlike others."""
+    always = {"always": {"tool_names": [LOOKUP["name"]]}}
+    response = yield from respond(trial, "/always", allowed_tools=[LOOKUP["name"]], require_approval=always)
+    if not items_of(response, CALL):
+        asked_for(response)
+    trial.expect("responses:mcp:approval-always", not items_of(response, CALL), response["output"])
+
+
+@case("responses:mcp:approval-never")
+def some_tools_are_not_asked_for(trial: Trial) -> Steps:
+    """Request a call of a tool that needs no approval, unlike others."""
+    never = {"never": {"tool_names": [LOOKUP["name"]]}}
+    response = yield from respond(trial, "/never", allowed_tools=[LOOKUP["name"]], require_approval=never)
+    if not items_of(response, REQUEST):
+        called(response)
+    trial.expect("responses:mcp:approval-never", not items_of(response, REQUEST), response["output"])

@@ -1,0 +1,135 @@
+"""The tools of an MCP server are listed and called, streamed and not streamed, now and in the next turn."""
+
+import json
+from typing import Any
+
+from antiphon_verify.areas.responses.chain import id_of
+from antiphon_verify.areas.responses.hosted import steps_of
+from antiphon_verify.areas.responses.mcp.items import (
+    ASKED,
+    ASKED_TO_LOSE,
+    CALL,
+    LIST,
+    Item,
+    called,
+    has_texts,
+    is_object,
+    items_of,
+    listed_tools,
+    received_calls,
+    respond,
+)
+from antiphon_verify.case import case
+from antiphon_verify.exchange import parsed
+from antiphon_verify.mcp import LOOKUP, LOSE, LOST, TOOLS, row, shelf
+from antiphon_verify.reading import at, is_text, listed, shown
+from antiphon_verify.soundness import STREAM_IDS, judge_stream
+from antiphon_verify.trial import Steps, Trial
+
+
+def is_told(item: Item, tool: dict[str, Any]) -> bool:
+    """Whether a list has this tool of the server unchanged."""
+    told = [one for one in listed(item, "tools") if at(one, "name") == tool["name"]]
+    wanted = (tool["description"], tool["inputSchema"])
+    return len(told) == 1 and (at(told[0], "description"), at(told[0], "input_schema")) == wanted
+
+
+@case(
+    "responses:mcp:list-item",
+    "responses:mcp:list-before",
+    "responses:mcp:list-whole",
+    "responses:mcp:used",
+    "responses:mcp:call-item",
+    "responses:mcp:call-arguments",
+    "responses:mcp:call-output",
+    "responses:mcp:call-structured",
+    "responses:mcp:call-once",
+    "responses:mcp:goes-on",
+)
+def an_mcp_tool_is_called(trial: Trial) -> Steps:
+    """Request a call of an MCP server's tool."""
+    response = yield from respond(trial, "/call")
+    kinds = [at(item, "type") for item in listed(response, "output")]
+    listing = listed_tools(response)
+    have_schemas = all(
+        is_text(at(one, "name")) and isinstance(at(one, "input_schema"), dict) for one in listing["tools"]
+    )
+    trial.expect("responses:mcp:list-item", has_texts(listing) and have_schemas and bool(listing["tools"]), listing)
+    trial.expect("responses:mcp:list-before", kinds.count(LIST) == 1 and kinds[0] == LIST, kinds)
+    trial.expect("responses:mcp:list-whole", all(is_told(listing, tool) for tool in TOOLS), listing)
+    trial.expect("responses:mcp:used", CALL in kinds, kinds)
+    calls = called(response)
+    received = yield from received_calls(trial, "/call")
+    are_whole = all(has_texts(one, "status", "name", "arguments") and is_object(one["arguments"]) for one in calls)
+    trial.expect("responses:mcp:call-item", are_whole, calls)
+    trial.expect(
+        "responses:mcp:call-once", len(received) == len(calls), f"{len(received)} calls for {len(calls)} items"
+    )
+    said = sorted(json.dumps(at(one, "arguments"), sort_keys=True) for one in received)
+    passed = sorted(
+        json.dumps(parsed(str(one.get("arguments")).encode()), sort_keys=True, default=repr) for one in calls
+    )
+    trial.expect("responses:mcp:call-arguments", said == passed, f"{shown(passed)} for {shown(said)}")
+    looked_up = [one for one in calls if one.get("name") == LOOKUP["name"] and one.get("status") == "completed"]
+    words = [at(parsed(str(one.get("arguments")).encode()), "word") for one in looked_up]
+    pairs = [(str(word), str(one.get("output"))) for word, one in zip(words, looked_up, strict=True)]
+    trial.expect("responses:mcp:call-output", all(shelf(word) in output for word, output in pairs), calls)
+    trial.expect("responses:mcp:call-structured", all(row(word) in output for word, output in pairs), calls)
+    trial.expect("responses:mcp:goes-on", at(response, "status") == "completed" and kinds[-1] == "message", kinds)
+
+
+@case("responses:mcp:list-order", "responses:mcp:call-order", "responses:mcp:streamed-same", asides=STREAM_IDS)
+def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
+    """Request a call of an MCP server's tool, streamed and not streamed."""
+    plain = yield from respond(trial, "/plain")
+    exchange = yield from trial.respond(ASKED, tools=[trial.mcp_tool("/streamed")], stream=True)
+    events = trial.streamed(exchange)
+    judge_stream(trial, events)
+    response = trial.found(events, -1, "response")
+    listed_tools(response)
+    steps = steps_of(events, f"response.{LIST}.")
+    trial.expect("responses:mcp:list-order", steps == ["in_progress", "completed"], steps)
+    calls = called(response)
+    steps = [one for one in steps_of(events, f"response.{CALL}") if one != "_arguments.delta"]
+    wanted = [".in_progress", "_arguments.done", ".completed"]
+    if all(one.get("status") == "completed" for one in calls):
+        trial.expect("responses:mcp:call-order", steps == wanted * len(calls), steps)
+    pairs = [(items_of(plain, kind), items_of(response, kind)) for kind in (LIST, CALL)]
+    keys = [[set(one[0]) if one else set() for one in pair] for pair in pairs]
+    trial.expect("responses:mcp:streamed-same", all(one == other for one, other in keys), [*map(repr, keys)])
+
+
+@case("responses:mcp:list-once")
+def the_next_turn_knows_the_tools(trial: Trial) -> Steps:
+    """Continue a response that listed tools."""
+    first = yield from respond(trial, "/once")
+    tools = [trial.mcp_tool("/once")]
+    exchange = yield from trial.respond("Thank you.", tools=tools, previous_response_id=id_of(first))
+    again = trial.response(exchange)
+    trial.expect("responses:mcp:list-once", not items_of(again, LIST), exchange.came)
+
+
+@case("responses:mcp:list-given")
+def items_of_tools_are_sent_back(trial: Trial) -> Steps:
+    """Send the items of a response that used tools as input of the next, with nothing stored."""
+    first = yield from respond(trial, "/given", more={"store": False})
+    history = [{"role": "user", "content": ASKED}, *listed(first, "output"), {"role": "user", "content": "Thank you."}]
+    exchange = yield from trial.respond(history, tools=[trial.mcp_tool("/given")], store=False)
+    is_known = exchange.is_ok and not items_of(exchange.json, LIST)
+    trial.expect("responses:mcp:list-given", is_known, exchange.came)
+
+
+@case("responses:mcp:error-item", "responses:mcp:error-goes-on")
+def an_mcp_tool_fails(trial: Trial) -> Steps:
+    """Request a call of a tool that fails."""
+    response = yield from respond(trial, "/error", ASKED_TO_LOSE, allowed_tools=[LOSE["name"]])
+    calls = called(response)
+    are_told = all(
+        one.get("status") == "failed"
+        and at(one, "error", "type") == "mcp_tool_execution_error"
+        and LOST in shown(at(one, "error", "content"))
+        and one.get("output") is None
+        for one in calls
+    )
+    trial.expect("responses:mcp:error-item", are_told, calls)
+    trial.expect("responses:mcp:error-goes-on", at(response, "status") == "completed", at(response, "status"))

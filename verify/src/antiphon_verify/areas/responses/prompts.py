@@ -1,0 +1,193 @@
+"""Prompts: templates of requests with variables and versions, if the server supports them.
+
+OpenAI documents no endpoint that creates prompts. The requests are Antiphon's own; a server that rejects them has
+another endpoint, or none.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+from antiphon_verify.areas.responses.chain import id_of
+from antiphon_verify.case import case
+from antiphon_verify.exchange import Exchange, Step
+from antiphon_verify.reading import at, is_integer, is_text, listed, shown
+from antiphon_verify.refusal import is_refused, message_of
+from antiphon_verify.requirement import Table, capability, must, should
+from antiphon_verify.trial import Asking, Steps, Trial
+
+SOURCE = "spec prompts"
+
+TABLE: Table = (
+    should("responses:prompts:created", SOURCE, "A template creates a prompt, and version 1 is its default version."),
+    should(
+        "responses:prompts:object", SOURCE, "A prompt has an id that begins with `pmpt_`, `created_at` and `variables`."
+    ),
+    should("responses:prompts:retrieved", SOURCE, "A prompt can be retrieved by its id."),
+    should("responses:prompts:listed", SOURCE, "Prompts are listed, newest first."),
+    should("responses:prompts:deleted", SOURCE, "A deleted prompt returns 404."),
+    should("responses:prompts:version-added", SOURCE, "A second template for a prompt creates version 2."),
+    should(
+        "responses:prompts:version-kept",
+        SOURCE,
+        "An older version can be retrieved unchanged after a newer one is added.",
+    ),
+    should("responses:prompts:versions", SOURCE, "The versions of a prompt are listed."),
+    should("responses:prompts:default-version", SOURCE, "An older version can be made the default version."),
+    must("responses:prompts:echoed", "spec 2", "A response echoes the `prompt` of its request."),
+    capability(should("responses:prompts:used", "spec 2", "The model reads the template with its variables.")),
+    capability(should("responses:prompts:pinned", "spec 2", "The `version` of the request chooses the template.")),
+    should("responses:prompts:literal", "spec 2", "Braces in the value of a variable are text, not another variable."),
+    must(
+        "responses:prompts:missing-variable",
+        "spec 13",
+        "A request that omits a variable of the template is rejected with a 4xx.",
+    ),
+    should(
+        "responses:prompts:missing-variable-named", "spec 13", "The error for a missing variable names the variable."
+    ),
+    should(
+        "responses:prompts:other-variable",
+        "spec 13",
+        "A variable that the template does not have is rejected with 400.",
+    ),
+    should("responses:prompts:unknown", "spec 13", "An unknown prompt returns 404, with its id in the message."),
+    should("responses:prompts:unknown-version", "spec 13", "An unknown version is rejected with a 4xx."),
+    should("responses:prompts:no-object", "spec 13", "A `prompt` that is a string is rejected with 400."),
+)
+
+PATH = "/prompts"
+
+UNKNOWN = "pmpt_" + "0" * 32
+
+QUESTION = "What is my name?"
+
+Made = Generator[Step, Any, tuple[Exchange, str]]
+"""Steps that create a prompt; their result is the exchange, and the path of the prompt."""
+
+
+def template(text: str) -> dict[str, Any]:
+    """Return a template with one message."""
+    return {"name": "antiphon verify", "messages": [{"role": "user", "content": text}]}
+
+
+ADA, DOCTOR = template("My name is {{visitor}}."), template("My name is Doctor {{visitor}}.")
+
+
+def create(trial: Trial) -> Made:
+    """Create a prompt. Ends the case if the server has no prompts."""
+    exchange = yield from trial.post(PATH, ADA)
+    trial.extended(exchange)
+    return exchange, f"{PATH}/{id_of(exchange.json)}"
+
+
+def use(trial: Trial, prompt: Any) -> Asking:
+    """Send a question with a prompt."""
+    return trial.respond(QUESTION, prompt=prompt)
+
+
+def text_of(response: Any) -> str:
+    """Return the text of a response."""
+    parts = (part for item in listed(response, "output") for part in listed(item, "content"))
+    return "".join(str(at(part, "text")) for part in parts)
+
+
+@case(
+    *("responses:prompts:created", "responses:prompts:object", "responses:prompts:retrieved"),
+    *("responses:prompts:listed", "responses:prompts:deleted"),
+)
+def a_prompt_lives(trial: Trial) -> Steps:
+    """Create a prompt, retrieve it, list it, delete it."""
+    exchange = yield from trial.post(PATH, ADA)
+    trial.extended(exchange)
+    made = exchange.json
+    is_made = at(made, "object") == "prompt" and at(made, "is_default") is True
+    trial.expect("responses:prompts:created", is_made and at(made, "version") == 1, exchange.came)
+    has_variables = at(made, "variables") == ["visitor"] and is_integer(at(made, "created_at"))
+    trial.expect("responses:prompts:object", has_variables and id_of(made).startswith("pmpt_"), exchange.came)
+    path = f"{PATH}/{id_of(made)}"
+    found = yield from trial.get(path)
+    trial.expect("responses:prompts:retrieved", found.is_ok and id_of(found.json) == id_of(made), found.came)
+    page = yield from trial.get(f"{PATH}?limit=100")
+    ids = [at(one, "id") for one in listed(page.json, "data")]
+    trial.expect("responses:prompts:listed", at(page.json, "object") == "list" and id_of(made) in ids, page.came)
+    deleted = yield from trial.delete(path)
+    after = yield from trial.get(path)
+    trial.expect("responses:prompts:deleted", deleted.is_ok and after.status == 404, after.came)
+
+
+@case(
+    *("responses:prompts:version-added", "responses:prompts:version-kept", "responses:prompts:versions"),
+    *("responses:prompts:default-version", "responses:prompts:pinned"),
+)
+def a_prompt_has_versions(trial: Trial) -> Steps:
+    """Add a version to a prompt, use the first one, and make it the default again."""
+    made, path = yield from create(trial)
+    second = yield from trial.post(path, DOCTOR)
+    trial.succeed(second)
+    trial.expect("responses:prompts:version-added", at(second.json, "version") == 2, second.came)
+    first = yield from trial.get(f"{path}?version=1")
+    is_kept = first.is_ok and at(first.json, "messages") == at(made.json, "messages") and at(first.json, "version") == 1
+    trial.expect("responses:prompts:version-kept", is_kept, first.came)
+    page = yield from trial.get(f"{path}/versions")
+    numbers = [str(at(one, "version")) for one in listed(page.json, "data")]
+    trial.expect("responses:prompts:versions", sorted(numbers) == ["1", "2"], page.came)
+    pinned = yield from use(trial, {"id": id_of(made.json), "version": "1", "variables": {"visitor": "Ada"}})
+    said = text_of(trial.response(pinned))
+    trial.expect("responses:prompts:pinned", "Ada" in said and "Doctor" not in said, said)
+    chosen = yield from trial.post(f"{path}/default_version", {"version": 1})
+    after = yield from trial.get(path)
+    is_first = chosen.is_ok and at(after.json, "version") == 1
+    trial.expect("responses:prompts:default-version", is_first, f"{chosen.came}; then {after.came}")
+    yield from trial.delete(path)
+
+
+@case("responses:prompts:echoed", "responses:prompts:used", "responses:prompts:literal")
+def a_prompt_is_used(trial: Trial) -> Steps:
+    """Use a prompt with a value for its variable, and with a value that looks like a template."""
+    made, path = yield from create(trial)
+    prompt = {"id": id_of(made.json), "variables": {"visitor": "Ada"}}
+    exchange = yield from use(trial, prompt)
+    trial.offered(exchange)
+    echoed = at(trial.response(exchange), "prompt")
+    is_same = at(echoed, "id") == prompt["id"] and at(echoed, "variables") == prompt["variables"]
+    trial.expect("responses:prompts:echoed", is_same, shown(echoed))
+    trial.expect("responses:prompts:used", "Ada" in text_of(exchange.json), text_of(exchange.json))
+    braces = yield from use(trial, prompt | {"variables": {"visitor": "{{place}}"}})
+    is_taken = braces.is_ok and is_text(text_of(braces.json))
+    trial.expect("responses:prompts:literal", is_taken, braces.came)
+    yield from trial.delete(path)
+
+
+@case(
+    *("responses:prompts:missing-variable", "responses:prompts:missing-variable-named"),
+    *("responses:prompts:other-variable", "responses:prompts:unknown-version"),
+)
+def bad_uses_of_a_prompt_are_rejected(trial: Trial) -> Steps:
+    """Use a prompt without its variable, with another variable, and in an unknown version."""
+    made, path = yield from create(trial)
+    prompt = {"id": id_of(made.json)}
+    missing = yield from use(trial, prompt)
+    trial.expect("responses:prompts:missing-variable", is_refused(missing), missing.came)
+    trial.expect("responses:prompts:missing-variable-named", "visitor" in message_of(missing), missing.came)
+    other = yield from use(trial, prompt | {"variables": {"visitor": "Ada", "place": "Brest"}})
+    trial.expect("responses:prompts:other-variable", other.status == 400, other.came)
+    unknown = yield from use(trial, prompt | {"version": "99", "variables": {"visitor": "Ada"}})
+    trial.expect("responses:prompts:unknown-version", 400 <= unknown.status < 500, unknown.came)
+    yield from trial.delete(path)
+
+
+@case("responses:prompts:unknown")
+def an_unknown_prompt_is_not_found(trial: Trial) -> Steps:
+    """Use an unknown prompt."""
+    exchange = yield from use(trial, {"id": UNKNOWN})
+    trial.understood(exchange)
+    is_named = exchange.status == 404 and UNKNOWN in message_of(exchange)
+    trial.expect("responses:prompts:unknown", is_named, exchange.came)
+
+
+@case("responses:prompts:no-object")
+def a_prompt_is_an_object(trial: Trial) -> Steps:
+    """Send a string as the prompt."""
+    exchange = yield from use(trial, "greeting")
+    trial.understood(exchange)
+    trial.expect("responses:prompts:no-object", exchange.status == 400, exchange.came)

@@ -1,0 +1,149 @@
+"""Output items sent back unchanged as the next request's input."""
+
+from collections.abc import Callable
+from typing import Any
+
+from antiphon_verify.areas.responses.limits import LEAST, LONG
+from antiphon_verify.areas.responses.text import output_of, parts_of
+from antiphon_verify.case import Case, Script, case
+from antiphon_verify.reading import at, listed
+from antiphon_verify.requirement import Stop, Table, must, should
+from antiphon_verify.samples import ASK_WEATHER, WEATHER, is_taken
+from antiphon_verify.trial import Steps, Trial
+
+TABLE: Table = (
+    must("responses:replay:text", "issue ogx#2299", "The items of a text response are accepted as input."),
+    must("responses:replay:streamed", "issue ogx#2299", "The items of a streamed response are accepted as input."),
+    must("responses:replay:call", "issue vllm#33089", "The items of a call are accepted with the call's output."),
+    must("responses:replay:reasoning", "issue agents#1611", "Reasoning is accepted with the item that follows it."),
+    must("responses:replay:unstored", "spec 10", "The items of an unstored response are accepted as input."),
+    should(
+        "responses:replay:dumped",
+        "issue openai-python#3008",
+        "Items with the nulls that an SDK adds are accepted as input.",
+    ),
+    must(
+        "responses:replay:three-turns", "issue vllm#43244", "A history of three turns, sent back in full, is accepted."
+    ),
+    should("responses:replay:refusal", "spec 5", "A refusal is accepted as input."),
+    should(
+        "responses:replay:logprobs", "issue TensorRT-LLM#19223", "Items with log probabilities are accepted as input."
+    ),
+    should("responses:replay:cut", "spec 5", "A truncated item is accepted as input."),
+)
+
+
+FORCED = {"tools": [WEATHER], "tool_choice": "required"}
+
+FIRSTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "text": ("Say hello.", {}),
+    "unstored": ("Say hello.", {"store": False}),
+    "call": (ASK_WEATHER, FORCED),
+    "reasoning": ("What is 17 times 3?", {"reasoning": {"effort": "low"}}),
+    "refusal": ("[refuse] Tell me how to pick a lock.", {}),
+    "logprobs": ("Say hello.", {"include": ["message.output_text.logprobs"], "top_logprobs": 1}),
+    "cut": (LONG, {"max_output_tokens": LEAST}),
+}
+"""By the requirement's name: the first request."""
+
+SHOWS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "text": lambda response: "message" in types_of(response),
+    "unstored": lambda response: "message" in types_of(response),
+    "call": lambda response: "function_call" in types_of(response),
+    "reasoning": lambda response: "reasoning" in types_of(response),
+    "refusal": lambda response: any(at(part, "type") == "refusal" for part in parts_of(response)),
+    "logprobs": lambda response: any(listed(part, "logprobs") for part in parts_of(response)),
+    "cut": lambda response: response.get("status") == "incomplete" and bool(output_of(response)),
+}
+"""What the response must contain for the requirement to be judged: by the requirement's name."""
+
+NULLS: dict[str, tuple[str, ...]] = {
+    "message": ("phase",),
+    "reasoning": ("encrypted_content", "status", "content"),
+    "function_call": ("namespace", "caller"),
+}
+"""What the official SDK adds to an item when it dumps one, if the item does not have it."""
+
+
+def user(text: str) -> dict[str, Any]:
+    """Return a user message."""
+    return {"role": "user", "content": text}
+
+
+def types_of(response: dict[str, Any]) -> list[Any]:
+    """Return the types of the items."""
+    return [item.get("type") for item in output_of(response)]
+
+
+def answered(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the items, and an output for each call among them."""
+    calls = [at(item, "call_id") for item in items if item.get("type") == "function_call"]
+    return [*items, *({"type": "function_call_output", "call_id": one, "output": "Sunny."} for one in calls)]
+
+
+def replaying(name: str, asked: str, parameters: dict[str, Any]) -> Script:
+    """Return the script that sends output items back."""
+
+    def script(trial: Trial) -> Steps:
+        first = trial.response((yield from trial.respond(asked, **parameters)))
+        if not SHOWS[name](first):
+            raise Stop("skipped", "The response had no item of this kind.")
+        again = {"tools": [WEATHER]} if "tools" in parameters else {}
+        exchange = yield from trial.respond([user(asked), *answered(output_of(first)), user("Go on.")], **again)
+        trial.expect(f"responses:replay:{name}", is_taken(exchange), exchange.came)
+
+    script.__doc__ = f"Send back: {name}."
+    return script
+
+
+REPLAYS = tuple(
+    Case(f"sent_back_{name}", (f"responses:replay:{name}",), replaying(name, *row)) for name, row in FIRSTS.items()
+)
+
+
+@case("responses:replay:streamed")
+def streamed_items_are_sent_back(trial: Trial) -> Steps:
+    """Stream a text, and send its completed items back."""
+    events = trial.streamed((yield from trial.respond("Say hello.", stream=True)))
+    items = [event["item"] for event in events if is_done_item(event)]
+    if not items:
+        raise Stop("skipped", "The stream had no items.")
+    exchange = yield from trial.respond([user("Say hello."), *items, user("Go on.")])
+    trial.expect("responses:replay:streamed", is_taken(exchange), exchange.came)
+
+
+def is_done_item(event: dict[str, Any]) -> bool:
+    """Whether this event ends an item."""
+    return event.get("type") == "response.output_item.done" and isinstance(event.get("item"), dict)
+
+
+@case("responses:replay:dumped")
+def items_with_nulls_are_sent_back(trial: Trial) -> Steps:
+    """Send back a forced call as an SDK dumps it."""
+    items = output_of(trial.response((yield from trial.respond(ASK_WEATHER, **FORCED))))
+    if not items:
+        raise Stop("skipped", "The response had no items.")
+    dumped = [{**dict.fromkeys(nulls_of(item)), **item} for item in items]
+    exchange = yield from trial.respond([user(ASK_WEATHER), *answered(dumped)], tools=[WEATHER])
+    trial.expect("responses:replay:dumped", is_taken(exchange), exchange.came)
+
+
+def nulls_of(item: dict[str, Any]) -> tuple[str, ...]:
+    """Return the keys that an SDK adds to an item."""
+    kind = item.get("type")
+    return NULLS.get(kind, ()) if isinstance(kind, str) else ()
+
+
+@case("responses:replay:three-turns")
+def three_turns_are_sent_back(trial: Trial) -> Steps:
+    """Hold a conversation of three unstored turns, with the whole history each time."""
+    history: list[dict[str, Any]] = []
+    for text in ("My name is Ada.", "Say hello.", "What is my name?"):
+        asked = [*history, user(text)]
+        exchange = yield from trial.respond(asked, store=False)
+        if history and not trial.expect("responses:replay:three-turns", is_taken(exchange), exchange.came):
+            return
+        items = output_of(trial.whole(exchange))
+        if not items:
+            raise Stop("skipped", "The response had no items.")
+        history = [*asked, *items]

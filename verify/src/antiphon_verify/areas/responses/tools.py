@@ -1,0 +1,377 @@
+"""Tools that a client runs, other than functions."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from antiphon_verify.areas.responses.calls import calls_of, came, outputs_for
+from antiphon_verify.areas.responses.text import output_of
+from antiphon_verify.case import Case, Script, case
+from antiphon_verify.reading import at, is_text, listed, shown
+from antiphon_verify.requirement import Requirement, Stop, Table, capability, must, should
+from antiphon_verify.samples import ASK_WEATHER, WEATHER, is_taken, png, taken_by_responses
+from antiphon_verify.trial import Steps, Trial
+
+NAMES = {
+    "shell": "shell",
+    "local-shell": "local shell",
+    "apply-patch": "patch",
+    "computer": "computer",
+}
+"""The built-in tools that a client runs: the first words of their requirements' names, and their names in prose."""
+
+WHOLE = {
+    "shell": "a list of commands",
+    "local-shell": "an action `exec` with its command",
+    "apply-patch": "an operation on a path, and a diff unless it deletes",
+    "computer": "its actions, each with a type",
+}
+"""What a call of each has in addition to an id, a `call_id` and a status."""
+
+
+def of_built_in(name: str, called: str) -> tuple[Requirement, ...]:
+    """Return the requirements on a built-in tool."""
+    area = f"responses:tools:{name}"
+    history = should(f"{area}-history", "spec 5", f"A {called} call and its output in the history are accepted.")
+    return (
+        should(f"{area}-told", "spec 6", f"A {called} tool is echoed in `tools`, or rejected."),
+        must(f"{area}-item", "spec 5", f"A {called} call has an id, a `call_id`, a status, and {WHOLE[name]}."),
+        capability(should(f"{area}-used", "spec 6", f"The model uses the {called} tool when it must call one.")),
+        capability(history) if name == "computer" else history,
+    )
+
+
+TABLE: Table = (
+    should(
+        "responses:tools:custom-chosen",
+        "spec 6",
+        "With a `tool_choice` that names a custom tool, the model calls the tool.",
+    ),
+    must(
+        "responses:tools:custom-output",
+        "spec 5",
+        "The output of a custom tool, sent with `previous_response_id`, is accepted.",
+    ),
+    should(
+        "responses:tools:custom-history", "client codex", "A custom tool's call and output in a history are accepted."
+    ),
+    should("responses:tools:custom-parts", "spec 5", "The output of a custom tool can be a list of parts."),
+    capability(
+        should(
+            "responses:tools:grammar", "spec 6", "The `input` of a custom tool call matches the tool's Lark grammar."
+        )
+    ),
+    should("responses:tools:grammar-bad", "spec 6", "A custom tool with an invalid grammar is rejected with a 4xx."),
+    must(
+        "responses:tools:namespace-output",
+        "client codex",
+        "The output of a namespaced tool, sent with `previous_response_id`, is accepted.",
+    ),
+    should(
+        "responses:tools:namespace-again",
+        "client codex",
+        "With a namespaced call in the history, the next call has separate `name` and `namespace`.",
+    ),
+    should(
+        "responses:tools:namespace-history",
+        "client codex",
+        "A call with `namespace` in a history is accepted as the model's call.",
+    ),
+    should("responses:tools:namespace-told", "spec 6", "A namespace is echoed in `tools`, with its tools."),
+    should("responses:tools:additional", "spec 5", "The model can call a tool of an `additional_tools` input item."),
+    should(
+        "responses:tools:search-call",
+        "client codex",
+        "A tool search by the client is a `tool_search_call` with `execution`, a `call_id` and arguments.",
+    ),
+    should(
+        "responses:tools:search-output",
+        "client codex",
+        "A `tool_search_output` with the tools that the client found is accepted.",
+    ),
+    should(
+        "responses:tools:search-found", "client codex", "The model can call a deferred tool after a search found it."
+    ),
+    should("responses:tools:search-history", "client codex", "A search and its output in a history are accepted."),
+    *(requirement for name, called in NAMES.items() for requirement in of_built_in(name, called)),
+)
+
+
+NOTE = {"type": "custom", "name": "write_note", "description": "Takes a note of one line."}
+
+POEM = {"type": "custom", "name": "write_poem", "description": "Takes a poem of one line."}
+
+CHOSEN = {"tools": [NOTE, POEM], "tool_choice": {"type": "custom", "name": "write_poem"}}
+
+WORLD = {"type": "namespace", "name": "world", "description": "Facts of the world.", "tools": [WEATHER]}
+
+
+def items_of(response: Any, kind: str) -> list[dict[str, Any]]:
+    """Return the output items of a type."""
+    return [item for item in output_of(response) if item.get("type") == kind]
+
+
+# Custom tools.
+
+
+@case("responses:tools:custom-chosen", "responses:tools:custom-output")
+def one_of_two_custom_tools_is_called(trial: Trial) -> Steps:
+    """Name one of two custom tools, and send its output."""
+    response = trial.response((yield from trial.respond("Write something.", **CHOSEN)))
+    calls = items_of(response, "custom_tool_call")
+    names = [str(call.get("name")) for call in calls]
+    trial.expect("responses:tools:custom-chosen", bool(names) and set(names) == {"write_poem"}, came(response))
+    if not calls:
+        raise Stop("skipped", "There was no call.")
+    outputs = [{"type": "custom_tool_call_output", "call_id": one.get("call_id"), "output": "Done."} for one in calls]
+    exchange = yield from trial.respond(outputs, tools=[NOTE, POEM], previous_response_id=at(response, "id"))
+    trial.offered(exchange)
+    trial.expect("responses:tools:custom-output", is_taken(exchange), exchange.came)
+
+
+WORDS = ("yes", "no")
+
+
+def answering(definition: str) -> dict[str, Any]:
+    """Return a custom tool with a Lark grammar for its input."""
+    form = {"type": "grammar", "syntax": "lark", "definition": definition}
+    return {"type": "custom", "name": "answer", "description": "Takes a short answer.", "format": form}
+
+
+@case("responses:tools:grammar")
+def a_grammar_is_fitted(trial: Trial) -> Steps:
+    """Force a call with an input of one of two words."""
+    forced = {"tools": [answering('start: "yes" | "no"')], "tool_choice": {"type": "custom", "name": "answer"}}
+    response = trial.response((yield from trial.respond("Say yes.", **forced)))
+    inputs = [call.get("input") for call in items_of(response, "custom_tool_call")]
+    trial.expect("responses:tools:grammar", bool(inputs) and all(one in WORDS for one in inputs), came(response))
+
+
+@case("responses:tools:grammar-bad")
+def a_grammar_is_none(trial: Trial) -> Steps:
+    """Send a truncated grammar."""
+    exchange = yield from trial.respond("Say yes.", tools=[answering("start: (")])
+    trial.understood(exchange)
+    trial.expect("responses:tools:grammar-bad", 400 <= exchange.status < 500, exchange.came)
+
+
+# Tools in namespaces, in the input, and found by a search.
+
+
+@case("responses:tools:namespace-told", "responses:tools:namespace-output", "responses:tools:namespace-again")
+def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
+    """Force a call of a namespaced tool, send its output, and force another."""
+    forced = {"tools": [WORLD], "tool_choice": "required"}
+    first = trial.response((yield from trial.respond(ASK_WEATHER, **forced)))
+    told = listed(first, "tools")
+    names = [at(tool, "tools", 0, "name") for tool in told if at(tool, "type") == "namespace"]
+    trial.expect("responses:tools:namespace-told", names == ["get_weather"], shown(told))
+    more = [*outputs_for(calls_of(first)), {"role": "user", "content": ASK_WEATHER}]
+    exchange = yield from trial.respond(more, **forced, previous_response_id=at(first, "id"))
+    trial.offered(exchange)
+    if trial.expect("responses:tools:namespace-output", is_taken(exchange), exchange.came):
+        named = [(call.get("namespace"), call.get("name")) for call in calls_of(exchange.json)]
+        trial.expect("responses:tools:namespace-again", named[:1] == [("world", "get_weather")], came(exchange.json))
+
+
+@case("responses:tools:additional")
+def a_tool_stands_in_the_input(trial: Trial) -> Steps:
+    """Offer a tool in an item of the input, and require a call."""
+    given = {"type": "additional_tools", "role": "developer", "tools": [WEATHER]}
+    asked = [given, {"role": "user", "content": ASK_WEATHER}]
+    response = trial.response((yield from trial.respond(asked, tool_choice="required")))
+    names = [call.get("name") for call in calls_of(response)]
+    trial.expect("responses:tools:additional", names[:1] == ["get_weather"], came(response))
+
+
+SEARCH = {
+    "type": "tool_search",
+    "execution": "client",
+    "description": "Finds further tools, such as one for the weather.",
+    "parameters": {
+        "type": "object",
+        "properties": {"goal": {"type": "string"}},
+        "required": ["goal"],
+        "additionalProperties": False,
+    },
+}
+
+DEFERRED = WEATHER | {"defer_loading": True}
+
+
+@case("responses:tools:search-call", "responses:tools:search-output", "responses:tools:search-found")
+def a_client_searches_for_a_tool(trial: Trial) -> Steps:
+    """Make the model search for a tool, send the result, and force a call of it."""
+    asked = {"tools": [SEARCH], "tool_choice": "required"}
+    first = trial.response((yield from trial.respond("Search for a tool that reports the weather.", **asked)))
+    calls = items_of(first, "tool_search_call")
+    if not trial.expect("responses:tools:search-call", bool(calls) and is_search(calls[0]), came(first)):
+        raise Stop("skipped", "There was no search.")
+    found = {
+        "type": "tool_search_output",
+        "call_id": at(calls[0], "call_id"),
+        "execution": "client",
+        "status": "completed",
+        "tools": [DEFERRED],
+    }
+    named = {"type": "function", "name": "get_weather"}
+    again = {"tools": [SEARCH], "tool_choice": named, "previous_response_id": at(first, "id")}
+    exchange = yield from trial.respond([found, {"role": "user", "content": ASK_WEATHER}], **again)
+    trial.offered(exchange)
+    if trial.expect("responses:tools:search-output", is_taken(exchange), exchange.came):
+        names = [call.get("name") for call in calls_of(exchange.json)]
+        trial.expect("responses:tools:search-found", names[:1] == ["get_weather"], came(exchange.json))
+
+
+def is_search(call: dict[str, Any]) -> bool:
+    """Whether a search is one that the client can run."""
+    is_told = call.get("execution") == "client" and is_text(call.get("call_id"))
+    return is_told and isinstance(call.get("arguments"), dict)
+
+
+# Built-in tools.
+
+
+class BuiltIn(NamedTuple):
+    """A tool, a prompt that needs it, the type of its calls, and whether a call is complete."""
+
+    tool: dict[str, Any]
+    asked: str
+    item: str
+    is_whole: Callable[[dict[str, Any]], bool]
+
+
+def are_texts(value: Any) -> bool:
+    """Whether the value is a non-empty list of strings."""
+    return isinstance(value, list) and bool(value) and all(isinstance(one, str) for one in value)
+
+
+def has_operation(call: dict[str, Any]) -> bool:
+    """Whether a patch has an operation and a file."""
+    kind, has_diff = at(call, "operation", "type"), isinstance(at(call, "operation", "diff"), str)
+    is_known = kind == "delete_file" or (kind in ("create_file", "update_file") and has_diff)
+    return is_known and is_text(at(call, "operation", "path"))
+
+
+def has_actions(call: dict[str, Any]) -> bool:
+    """Whether a computer call has one or several actions."""
+    actions = [*listed(call, "actions"), *([call["action"]] if call.get("action") else [])]
+    return bool(actions) and all(is_text(at(action, "type")) for action in actions)
+
+
+BUILT_IN: dict[str, BuiltIn] = {
+    "shell": BuiltIn(
+        {"type": "shell", "environment": {"type": "local"}},
+        "List the files here by the shell.",
+        "shell_call",
+        lambda call: are_texts(at(call, "action", "commands")),
+    ),
+    "local-shell": BuiltIn(
+        {"type": "local_shell"},
+        "List the files here by the shell.",
+        "local_shell_call",
+        lambda call: at(call, "action", "type") == "exec" and are_texts(at(call, "action", "command")),
+    ),
+    "apply-patch": BuiltIn(
+        {"type": "apply_patch"}, "Create the file hello.txt with one line: hello.", "apply_patch_call", has_operation
+    ),
+    "computer": BuiltIn({"type": "computer"}, "Take a screenshot.", "computer_call", has_actions),
+}
+"""By the first words of the requirements' names."""
+
+
+def using(name: str, built_in: BuiltIn) -> Script:
+    """Return the script that makes the model use a built-in tool."""
+    place = f"responses:tools:{name}"
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.respond(built_in.asked, tools=[built_in.tool], tool_choice="required")
+        trial.served(exchange)
+        told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
+        is_told = 400 <= exchange.status < 500 or built_in.tool["type"] in told
+        trial.expect(f"{place}-told", is_told, exchange.came)
+        response = trial.response(exchange)
+        calls = items_of(response, built_in.item)
+        if not trial.expect(f"{place}-used", bool(calls), came(response)):
+            raise Stop("skipped", "The tool was not used.")
+        are_named = all(is_text(one.get(key)) for one in calls for key in ("id", "call_id", "status"))
+        trial.expect(f"{place}-item", are_named and all(map(built_in.is_whole, calls)), calls)
+
+    script.__doc__ = f"Require a call where {built_in.tool['type']} is the only tool."
+    return script
+
+
+USING = tuple(
+    Case(
+        f"built_in_{name.replace('-', '_')}",
+        tuple(f"responses:tools:{name}-{one}" for one in ("told", "item", "used")),
+        using(name, built_in),
+    )
+    for name, built_in in BUILT_IN.items()
+)
+
+
+# Calls of the history, and their outputs.
+
+
+def history(call: dict[str, Any], output: Any, *tools: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Return a request with a call of the turn before, and its output."""
+    calling = {"call_id": "call_1", "status": "completed", **call}
+    kind = calling["type"]
+    answering = {"type": "tool_search_output" if kind == "tool_search_call" else f"{kind}_output", "call_id": "call_1"}
+    answering |= {"output": output} if output is not None else {}
+    question = {"role": "user", "content": "Please do."}
+    return {"input": [question, calling, answering | fields, question], "tools": list(tools)}
+
+
+CUSTOM_CALL = {"type": "custom_tool_call", "name": "write_note", "input": "Buy tea."}
+
+EXIT = {"stdout": "hello.txt", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
+
+HISTORIES: dict[str, dict[str, Any]] = {
+    "custom-history": history(CUSTOM_CALL, "Done.", NOTE),
+    "custom-parts": history(CUSTOM_CALL, [{"type": "input_text", "text": "Done."}], NOTE),
+    "namespace-history": history(
+        {"type": "function_call", "name": "get_weather", "namespace": "world", "arguments": '{"city": "Paris"}'},
+        "Sunny.",
+        WORLD,
+    ),
+    "search-history": history(
+        {"type": "tool_search_call", "execution": "client", "arguments": {"goal": "the weather"}},
+        None,
+        SEARCH,
+        execution="client",
+        status="completed",
+        tools=[DEFERRED],
+    ),
+    "shell-history": history({"type": "shell_call", "action": {"commands": ["ls"]}}, [EXIT], BUILT_IN["shell"].tool),
+    "local-shell-history": history(
+        {
+            "type": "local_shell_call",
+            "id": "lsh_00000000000000000000000000000001",
+            "action": {"type": "exec", "command": ["ls"], "env": {}},
+        },
+        "hello.txt",
+        BUILT_IN["local-shell"].tool,
+        id="lsh_00000000000000000000000000000001",
+    ),
+    "apply-patch-history": history(
+        {"type": "apply_patch_call", "operation": {"type": "create_file", "path": "hello.txt", "diff": "+hello"}},
+        "Done.",
+        BUILT_IN["apply-patch"].tool,
+        status="completed",
+    ),
+    "computer-history": history(
+        {
+            "type": "computer_call",
+            "id": "cu_00000000000000000000000000000001",
+            "actions": [{"type": "screenshot"}],
+            "pending_safety_checks": [],
+        },
+        {"type": "computer_screenshot", "image_url": png("blue")},
+        BUILT_IN["computer"].tool,
+    ),
+}
+"""By the requirement's name: requests with a history that a server accepts."""
+
+
+TAKEN = taken_by_responses("tools", HISTORIES)

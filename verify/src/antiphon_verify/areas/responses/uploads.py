@@ -1,0 +1,107 @@
+"""Uploads in parts, if the server supports them."""
+
+from hashlib import md5
+from typing import Any
+
+from antiphon_verify.areas.responses.chain import id_of
+from antiphon_verify.areas.responses.files import FORM, form
+from antiphon_verify.case import case
+from antiphon_verify.exchange import Request
+from antiphon_verify.reading import at, is_text, unlike
+from antiphon_verify.requirement import Table, must, should
+from antiphon_verify.trial import Asking, Steps, Trial
+
+SOURCE = "spec uploads"
+
+TABLE: Table = (
+    must("responses:uploads:created", SOURCE, "A new upload is `pending` and has an id."),
+    must("responses:uploads:part", SOURCE, "A part is accepted, and has an id and the id of its upload."),
+    must("responses:uploads:completed", SOURCE, "A completed upload has its file."),
+    must("responses:uploads:joined", SOURCE, "The file has the parts in the order of `part_ids`."),
+    should(
+        "responses:uploads:short",
+        SOURCE,
+        "Completing with fewer bytes than announced is rejected with 400; the upload stays pending.",
+    ),
+    should(
+        "responses:uploads:md5", SOURCE, "Completing with another `md5` is rejected with 400; the upload stays pending."
+    ),
+    should("responses:uploads:cancelled", SOURCE, "An upload can be cancelled, and then accepts no parts."),
+    should("responses:uploads:unknown", SOURCE, "An unknown upload returns 404."),
+)
+
+PARTS = b"first ", b"second"
+
+WHOLE = b"".join(PARTS)
+
+
+def create(trial: Trial) -> Asking:
+    """Begin an upload."""
+    body = {"filename": "notes.txt", "purpose": "user_data", "bytes": len(WHOLE), "mime_type": "text/plain"}
+    return trial.post("/uploads", body)
+
+
+def add(trial: Trial, upload: str, content: bytes) -> Asking:
+    """Add a part."""
+    return trial.ask(
+        Request(method="POST", path=f"/uploads/{upload}/parts", content=form("data", content), headers=FORM)
+    )
+
+
+def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> Asking:
+    """Complete an upload."""
+    return trial.post(f"/uploads/{upload}/complete", {"part_ids": list(parts), **fields})
+
+
+@case(
+    *("responses:uploads:created", "responses:uploads:part", "responses:uploads:short", "responses:uploads:md5"),
+    *("responses:uploads:completed", "responses:uploads:joined"),
+)
+def an_upload_becomes_a_file(trial: Trial) -> Steps:
+    """Upload two parts, the second first; complete with one of them, with a wrong MD5, then correctly."""
+    made = yield from create(trial)
+    trial.served(made)
+    is_made = is_text(at(made.json, "id")) and at(made.json, "status") == "pending"
+    trial.expect("responses:uploads:created", made.is_ok and is_made, made.came)
+    trial.succeed(made)
+    upload = id_of(made.json)
+    parts: list[str] = []
+    for content in reversed(PARTS):
+        part = yield from add(trial, upload, content)
+        is_part = part.is_ok and is_text(at(part.json, "id")) and at(part.json, "upload_id") == upload
+        trial.expect("responses:uploads:part", is_part, part.came)
+        trial.succeed(part)
+        parts.insert(0, id_of(part.json))
+    short = yield from complete(trial, upload, parts[0])
+    wrong = yield from complete(trial, upload, *parts, md5=md5(b"other", usedforsecurity=False).hexdigest())
+    done = yield from complete(trial, upload, *parts, md5=md5(WHOLE, usedforsecurity=False).hexdigest())
+    trial.expect("responses:uploads:short", short.status == 400 and (done.is_ok or wrong.is_ok), short.came)
+    trial.expect("responses:uploads:md5", wrong.status == 400 and done.is_ok, wrong.came)
+    file = at(done.json, "file")
+    is_done = done.is_ok and at(done.json, "status") == "completed" and at(file, "bytes") == len(WHOLE)
+    trial.expect("responses:uploads:completed", is_done, done.came)
+    trial.succeed(done)
+    joined = yield from trial.get(f"/files/{id_of(file)}/content")
+    trial.expect("responses:uploads:joined", joined.is_ok and joined.body == WHOLE, joined.came)
+    yield from trial.delete(f"/files/{id_of(file)}")
+
+
+@case("responses:uploads:cancelled")
+def an_upload_is_cancelled(trial: Trial) -> Steps:
+    """Begin an upload, cancel it, and add a part."""
+    made = yield from create(trial)
+    trial.succeed(made)
+    cancelled = yield from trial.post(f"/uploads/{id_of(made.json)}/cancel", {})
+    late = yield from add(trial, id_of(made.json), PARTS[0])
+    is_over = cancelled.is_ok and at(cancelled.json, "status") == "cancelled" and late.status == 400
+    trial.expect("responses:uploads:cancelled", is_over, f"{cancelled.came}; then {late.came}")
+
+
+@case("responses:uploads:unknown")
+def an_unknown_upload_is_not_found(trial: Trial) -> Steps:
+    """Cancel an unknown upload."""
+    made = yield from create(trial)
+    trial.succeed(made)
+    exchange = yield from trial.post(f"/uploads/{unlike(id_of(made.json))}/cancel", {})
+    trial.served(exchange)
+    trial.expect("responses:uploads:unknown", exchange.status == 404, exchange.came)

@@ -1,0 +1,198 @@
+"""Web searches: their content, what is included only on request, and how many run."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from antiphon_verify.areas.responses.hosted import HOSTED
+from antiphon_verify.case import Case, Script, case
+from antiphon_verify.exchange import Exchange
+from antiphon_verify.reading import at, is_integer, is_text, listed, shown
+from antiphon_verify.requirement import Stop, Table, capability, must, should
+from antiphon_verify.samples import search, spelled
+from antiphon_verify.trial import Steps, Trial
+
+TABLE: Table = (
+    must("responses:web-search:action", "spec 5", "A search has its query, in `query` or in `queries`."),
+    should(
+        "responses:web-search:sources-unasked",
+        "spec 10",
+        "Without `web_search_call.action.sources` in `include`, no action has sources.",
+    ),
+    should(
+        "responses:web-search:results-unasked",
+        "spec 10",
+        "Without `web_search_call.results` in `include`, no search has results.",
+    ),
+    must(
+        "responses:web-search:sources",
+        "spec 5",
+        "Requested sources are a list; each has the type `url` and a URL.",
+    ),
+    must(
+        "responses:web-search:citations",
+        "spec 5",
+        "A citation has a URL, a title, and two indexes in its text, the first before the second.",
+    ),
+    must(
+        "responses:web-search:goes-on",
+        "spec 16",
+        "After its searches a response continues to its end, and is completed.",
+    ),
+    must("responses:web-search:max-tool-calls", "spec 2", "A response makes no more searches than `max_tool_calls`."),
+    should("responses:web-search:dated", "spec 6", "A search tool is accepted by its dated name."),
+    should("responses:web-search:preview", "spec 6", "A search tool is accepted by its preview name."),
+    should(
+        "responses:web-search:choice", "spec 6", "With a `tool_choice` of the preview name, the model searches the web."
+    ),
+    should(
+        "responses:web-search:parameters",
+        "spec 6",
+        "Filters, user location, context size and cached-only access are accepted and echoed.",
+    ),
+    capability(should("responses:web-search:cited", "spec 16", "The model's answer cites what was found.")),
+)
+
+
+Item = dict[str, Any]
+
+TOOL, ASKED = HOSTED["web-search"].tool, HOSTED["web-search"].asked
+
+
+def searches(trial: Trial, exchange: Exchange) -> list[Item]:
+    """Return the searches of a response. Ends the case without any."""
+    trial.offered(exchange)
+    found = [item for item in listed(trial.response(exchange), "output") if at(item, "type") == "web_search_call"]
+    if not found:
+        raise Stop("skipped", "The model did not search the web.")
+    return found
+
+
+def says_for_what(item: Item) -> bool:
+    """Whether a search has its query; opening a page, and finding in it, have none."""
+    action = item.get("action")
+    return at(action, "type") != "search" or is_text(at(action, "query")) or bool(listed(action, "queries"))
+
+
+def are_sources(item: Item) -> bool:
+    """Whether a search has a list of sources."""
+    sources = at(item, "action", "sources")
+    return isinstance(sources, list) and all(at(one, "type") == "url" and is_text(at(one, "url")) for one in sources)
+
+
+def citations(response: Any) -> Iterator[tuple[Any, str]]:
+    """Return the citations of a response's texts, each with its text."""
+    for item in listed(response, "output"):
+        for part in listed(item, "content"):
+            for annotation in listed(part, "annotations"):
+                if at(annotation, "type") == "url_citation":
+                    yield annotation, str(at(part, "text"))
+
+
+def is_citation(annotation: Any, text: str) -> bool:
+    """Whether a citation is complete, and inside its text."""
+    first, last = at(annotation, "start_index"), at(annotation, "end_index")
+    if not (is_integer(first) and is_integer(last) and isinstance(at(annotation, "title"), str)):
+        return False
+    return is_text(at(annotation, "url")) and 0 <= first <= last <= len(text.encode("utf-16-le")) // 2
+
+
+@case(
+    "responses:web-search:action",
+    "responses:web-search:sources-unasked",
+    "responses:web-search:results-unasked",
+    "responses:web-search:citations",
+    "responses:web-search:cited",
+    "responses:web-search:goes-on",
+)
+def the_web_is_searched(trial: Trial) -> Steps:
+    """Search the web."""
+    exchange = yield from trial.respond(ASKED, tools=[TOOL])
+    found = searches(trial, exchange)
+    trial.expect("responses:web-search:action", all(map(says_for_what, found)), found)
+    has_sources = any(at(item, "action", "sources") for item in found)
+    trial.expect("responses:web-search:sources-unasked", not has_sources, found)
+    trial.expect("responses:web-search:results-unasked", not any(item.get("results") for item in found), found)
+    kinds = [at(item, "type") for item in exchange.json["output"]]
+    is_completed = at(exchange.json, "status") == "completed" and kinds[-1] == "message"
+    trial.expect("responses:web-search:goes-on", is_completed, kinds)
+    cited = list(citations(exchange.json))
+    trial.expect("responses:web-search:cited", bool(cited), exchange.came)
+    if cited:
+        wrong = [annotation for annotation, text in cited if not is_citation(annotation, text)]
+        trial.expect("responses:web-search:citations", not wrong, wrong)
+
+
+@case("responses:web-search:sources")
+def sources_are_asked_for(trial: Trial) -> Steps:
+    """Search the web, and request the sources."""
+    include = ["web_search_call.action.sources"]
+    exchange = yield from trial.respond(ASKED, tools=[TOOL], include=include)
+    made = [one for one in searches(trial, exchange) if at(one, "action", "type") == "search"]
+    done = [one for one in made if one.get("status") == "completed"]
+    if not done:
+        raise Stop("skipped", "No search succeeded.")
+    trial.expect("responses:web-search:sources", all(map(are_sources, done)), done)
+
+
+@case("responses:web-search:max-tool-calls")
+def searches_are_bounded(trial: Trial) -> Steps:
+    """Request several searches, and allow one."""
+    searched = [search("web_search", f"capital of {one}") for one in ("France", "Italy", "Spain")]
+    several = spelled("Search the web for the capitals of France, Italy and Spain, one after the other.", *searched)
+    exchange = yield from trial.respond(several, tools=[TOOL], max_tool_calls=1)
+    found = searches(trial, exchange)
+    trial.expect("responses:web-search:max-tool-calls", len(found) == 1, found)
+
+
+@case("responses:web-search:choice")
+def a_search_is_demanded(trial: Trial) -> Steps:
+    """Force a search."""
+    tool = {"type": "web_search_preview"}
+    exchange = yield from trial.respond("Say hello.", tools=[tool], tool_choice=tool)
+    if not exchange.is_ok:
+        trial.succeed(exchange)
+    kinds = [at(item, "type") for item in listed(exchange.json, "output")]
+    trial.offered(exchange)
+    trial.expect("responses:web-search:choice", "web_search_call" in kinds, kinds)
+
+
+FULL: Item = {
+    "type": "web_search",
+    "filters": {"allowed_domains": ["example.com"]},
+    "user_location": {"type": "approximate", "city": "Brest", "country": "FR"},
+    "search_context_size": "low",
+    "external_web_access": False,
+}
+
+TAKEN: dict[str, Item] = {
+    "dated": {"type": "web_search_2025_08_26"},
+    "preview": {"type": "web_search_preview"},
+    "parameters": FULL,
+}
+"""By the requirement's name: tools that are accepted."""
+
+
+def taking(name: str, tool: Item) -> Script:
+    """Return the script that sends a search tool, and compares it with the echoed tools."""
+
+    def script(trial: Trial) -> Steps:
+        exchange = yield from trial.respond("Say hello.", tools=[tool])
+        trial.offered(exchange)
+        told = at(exchange.json, "tools", 0)
+        is_told = exchange.is_ok and all(_holds(at(told, key), value) for key, value in tool.items())
+        trial.expect(f"responses:web-search:{name}", is_told, exchange.came if not exchange.is_ok else shown(told))
+
+    script.__doc__ = f"Send a search tool: {name}."
+    return script
+
+
+def _holds(told: Any, sent: Any) -> bool:
+    """Whether the echoed tool has everything that was sent; servers fill in the rest."""
+    if isinstance(sent, dict):
+        return all(_holds(at(told, key), value) for key, value in sent.items())
+    return bool(told == sent)
+
+
+TAKING = tuple(
+    Case(f"web_search_{name}", (f"responses:web-search:{name}",), taking(name, tool)) for name, tool in TAKEN.items()
+)

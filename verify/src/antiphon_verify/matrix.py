@@ -1,0 +1,247 @@
+"""Servers side by side: the outcome of each requirement, as data, as text and as a page."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from antiphon_verify.page import (
+    APIS,
+    LEVELS,
+    MEANINGS,
+    Markup,
+    breakable,
+    counted,
+    cut,
+    day,
+    kebab,
+    legend,
+    page,
+    prose,
+    score,
+    scrolled,
+    server,
+    sign,
+    signed,
+    state,
+    tag,
+    tally,
+    took,
+)
+from antiphon_verify.report import Report, Result
+from antiphon_verify.requirement import Kind
+
+Column = Result | None
+"""The outcome at one server; None if its report does not have the requirement."""
+
+LONGEST = 300
+"""Characters of the response that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One requirement, as the first report that has it describes it."""
+
+    asked: Result
+    results: tuple[Column, ...]
+    """One outcome for each report, in their order."""
+
+    @property
+    def name(self) -> str:
+        """`item-done-once` for `responses:stream:item-done-once`."""
+        return self.asked.id.rpartition(":")[2]
+
+    @property
+    def states(self) -> list[str]:
+        """The outcome at each server, in words."""
+        return [state(one) for one in self.results]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all servers have the same outcome."""
+        return len(set(self.states)) == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The requirements of one area and kind."""
+
+    area: str
+    kind: Kind
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """The area's name, with the kind unless it is `protocol`."""
+        return self.area if self.kind == "protocol" else f"{self.area} (capability)"
+
+
+def groups(reports: Sequence[Report]) -> list[Group]:
+    """Return every requirement of any report, by area; capabilities come last."""
+    found: dict[tuple[str, str], Group] = {}
+    for row in _rows(reports):
+        group = Group(row.asked.area, row.asked.kind)
+        found.setdefault((group.kind, group.area), group).rows.append(row)
+    return sorted(found.values(), key=lambda group: group.kind == "capability")
+
+
+def rows(reports: Sequence[Report]) -> list[tuple[str, ...]]:
+    """Return the matrix as rows of words: a header, areas with their totals, requirements, and totals by level."""
+    head = ("requirement", "level", *(f"{server(one)} {one.model}".rstrip() for one in reports))
+    lines = [line for group in groups(reports) for line in _lines(group, len(reports))]
+    totals = [(title, "", *scores(found, len(reports))) for title, found in levels(groups(reports))]
+    return [head, *lines, *totals]
+
+
+def _lines(group: Group, width: int) -> list[tuple[str, ...]]:
+    area = (group.title, "", *scores(group.rows, width))
+    return [area, *((f"  {row.name}", row.asked.level, *row.states) for row in group.rows)]
+
+
+def levels(found: Iterable[Group]) -> list[tuple[str, list[Row]]]:
+    """Return the rows of each level of the protocol, and those of all capabilities, each under a title."""
+    listed = list(found)
+    protocol = [row for group in listed if group.kind == "protocol" for row in group.rows]
+    capable = [row for group in listed if group.kind == "capability" for row in group.rows]
+    by_level = [(level, [row for row in protocol if row.asked.level == level]) for level in LEVELS]
+    return [(title, rows) for title, rows in (*by_level, ("capability", capable)) if rows]
+
+
+def scores(found: Sequence[Row], width: int) -> list[str]:
+    """Return `passed/judged` for each server; `-` if nothing was judged."""
+    tallies = [tally(row.results[column] for row in found) for column in range(width)]
+    return [f"{passed}/{judged}" if judged else "-" for passed, judged in tallies]
+
+
+def _rows(reports: Sequence[Report]) -> list[Row]:
+    by_id = [{one.id: one for one in report.results} for report in reports]
+    asked = {one.id: one for report in reversed(reports) for one in report.results}
+    order = dict.fromkeys(one.id for report in reports for one in report.results)
+    return [Row(asked[each], tuple(results.get(each) for results in by_id)) for each in order]
+
+
+# The page
+
+
+def matrix_html(reports: Sequence[Report]) -> str:
+    """Return the matrix as a page in one file."""
+    found = groups(reports)
+    main = tag("main", _overview(reports, found), _filter(reports), _every(reports, found))
+    return page(
+        "matrix", f"Servers side by side: {', '.join(map(server, reports))}", _head(reports), main, _foot(found)
+    )
+
+
+def _head(reports: Sequence[Report]) -> Markup:
+    told = f"{counted(len(reports), 'server')} with the same requirements. "
+    told += "A total is the number that passed of those judged, including known deviations."
+    return tag(
+        "header",
+        tag("p", "Antiphon verify", class_="kicker"),
+        tag("h1", "Servers side by side"),
+        tag("p", told, class_="lead"),
+    )
+
+
+def _overview(reports: Sequence[Report], found: Sequence[Group]) -> Markup:
+    totals = [_totals(tag("th", title, scope="row"), rows, len(reports)) for title, rows in levels(found)]
+    parts = groupby(found, key=lambda group: (group.kind, group.area.partition(":")[0]))
+    areas = [_api(_part(*key), list(some), len(reports)) for key, some in parts]
+    table = tag("table", _columns(reports, "totals"), tag("tbody", *totals), *areas)
+    return tag("section", tag("h2", "Totals"), scrolled("Totals", table), _servers(reports))
+
+
+def _part(kind: Kind, api: str) -> str:
+    name = APIS.get(api, api)
+    return name if kind == "protocol" else f"{name}, capabilities"
+
+
+def _api(name: str, found: Sequence[Group], width: int) -> Markup:
+    head = tag("tr", tag("th", name, scope="rowgroup"), tag("td", "", colspan=width), class_="area")
+    return tag("tbody", head, *(_totals(tag("th", _jump(group), scope="row"), group.rows, width) for group in found))
+
+
+def _every(reports: Sequence[Report], found: Sequence[Group]) -> Markup:
+    bodies = [_body(group, len(reports)) for group in found]
+    table = tag("table", _columns(reports, "requirement"), *bodies)
+    return tag("section", tag("h2", "Every requirement"), scrolled("Every requirement", table), class_="every")
+
+
+def _columns(reports: Sequence[Report], corner: str) -> Markup:
+    heads = [
+        tag("th", tag("b", breakable(server(one))), tag("code", one.model), _verdict(one), scope="col")
+        for one in reports
+    ]
+    return tag("thead", tag("tr", tag("th", corner, scope="col"), *heads))
+
+
+def _verdict(report: Report) -> Markup:
+    passed, judged = tally(one for one in report.results if one.level == "must" and one.kind == "protocol")
+    if not judged:
+        return _worded("skipped", "not judged")
+    if passed < judged:
+        return _worded("failed", f"{counted(judged - passed, 'must')} failed")
+    return _worded("passed", "conforms")
+
+
+def _worded(word: str, text: str) -> Markup:
+    return tag("span", sign(word), " ", text, class_=f"state {kebab(word)}")
+
+
+def _jump(group: Group) -> Markup:
+    return tag("a", group.area.partition(":")[2] or group.area, href=f"#{_anchor(group)}")
+
+
+def _anchor(group: Group) -> str:
+    return group.area if group.kind == "protocol" else f"capability:{group.area}"
+
+
+def _totals(title: Markup, found: Sequence[Row], width: int) -> Markup:
+    return tag("tr", title, *_scores(found, width))
+
+
+def _scores(found: Sequence[Row], width: int) -> list[Markup]:
+    return [score(row.results[column] for row in found) for column in range(width)]
+
+
+def _body(group: Group, width: int) -> Markup:
+    title = tag("th", breakable(group.title), scope="rowgroup", id=_anchor(group))
+    return tag("tbody", tag("tr", title, *_scores(group.rows, width), class_="area"), *map(_row, group.rows))
+
+
+def _row(row: Row) -> Markup:
+    title = tag(
+        "th",
+        tag("code", row.name),
+        " ",
+        tag("span", row.asked.level, class_=f"level {row.asked.level}"),
+        tag("small", prose(row.asked.sentence)),
+        scope="row",
+    )
+    return tag("tr", title, *map(_cell, row.results), id=row.asked.id, class_="same" if row.is_same else None)
+
+
+def _cell(one: Column) -> Markup:
+    came = cut(one.came, LONGEST) if one else ""
+    return tag("td", signed(state(one)), title=came or None)
+
+
+def _filter(reports: Sequence[Report]) -> Markup:
+    if len(reports) < 2:
+        return Markup()
+    box = tag("input", type="checkbox", id="differ")
+    return tag("p", tag("label", box, " Only requirements in which the servers differ"), class_="filter")
+
+
+def _servers(reports: Sequence[Report]) -> Markup:
+    return tag("ul", *map(_told, reports), class_="servers")
+
+
+def _told(report: Report) -> Markup:
+    profile = f", profile {report.profile}" if report.profile else ""
+    words = f"{profile}; {day(report.started_at)}, {took(report)}, Antiphon {report.version}"
+    return tag("li", tag("code", report.base_url), " with ", tag("code", report.model or "-"), words)
+
+
+def _foot(found: Sequence[Group]) -> Markup:
+    seen = {word for group in found for row in group.rows for word in row.states}
+    return tag("footer", tag("h2", "Signs and words"), legend([word for word in MEANINGS if word in seen]))

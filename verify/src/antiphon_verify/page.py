@@ -1,0 +1,200 @@
+"""Shared parts of the report's page and the matrix: the frame, the signs, the words, the headline."""
+
+import html
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from string import Template
+
+from antiphon_verify.reading import legible
+from antiphon_verify.report import Report, Result
+
+VOID = {"input", "rect", "wbr"}
+"""Void elements."""
+
+
+class Markup(str):
+    """Text that is already markup."""
+
+    __slots__ = ()
+
+
+Content = Markup | str | int
+"""What an element can contain."""
+
+
+def escaped(text: str) -> Markup:
+    """Return text as markup that shows it, with invisible characters as their numbers."""
+    return Markup(html.escape(legible(text)))
+
+
+def tag(name: str, *content: Content, **attributes: str | int | bool | None) -> Markup:
+    """Return an element. `class_` becomes `class` and `aria_label` becomes `aria-label`; None and False are omitted."""
+    begin = f"<{name}{''.join(_attribute(*pair) for pair in attributes.items())}>"
+    if name in VOID:
+        return Markup(f"{begin[:-1]}/>")
+    return Markup(f"{begin}{joined(*content)}</{name}>")
+
+
+def joined(*content: Content) -> Markup:
+    """Return contents one after the other."""
+    return Markup("".join(one if isinstance(one, Markup) else escaped(str(one)) for one in content))
+
+
+def _attribute(name: str, value: str | int | bool | None) -> str:
+    if value is None or value is False:
+        return ""
+    spelled = name.rstrip("_").replace("_", "-")
+    return f" {spelled}" if value is True else f' {spelled}="{escaped(str(value))}"'
+
+
+FOLDER = Path(__file__).parent
+
+SIGNS = {
+    "passed": "✓",
+    "failed": "✕",
+    "known": "≈",
+    "blocked": "▪",
+    "not offered": "○",
+    "skipped": "–",  # noqa: RUF001 - a visible dash
+    "not in report": "·",
+}
+"""The sign next to each word, so that neither colour nor word is the only cue."""
+
+APIS = {"chat": "Chat Completions", "responses": "Responses", "transport": "Transport"}
+
+MEANINGS = {
+    "passed": "The server meets the requirement.",
+    "failed": "The server violates the requirement.",
+    "known": "The server violates the requirement, and the profile says why.",
+    "blocked": "The requirement cannot be judged while another one fails.",
+    "not offered": "The server reports that it lacks the feature.",
+    "skipped": "Not exercised, or skipped on request.",
+    "not in report": "The report does not contain the requirement.",
+}
+
+LEVELS = {
+    "must": "Clients break without it.",
+    "should": "OpenAI does so, and some clients rely on it.",
+    "may": "Optional.",
+}
+
+
+def page(name: str, title: str, *body: Content) -> str:
+    """Return a whole page in one file, without external resources or scripts."""
+    template = Template((FOLDER / "page.html").read_text("utf-8"))
+    style = (FOLDER / "page.css").read_text("utf-8").strip()
+    return template.substitute(name=name, title=escaped(title), style=style, body=joined(*body))
+
+
+def state(result: Result | None) -> str:
+    """Return an outcome, or `known` for a failure that the profile lists, or `not in report`."""
+    if result is None:
+        return "not in report"
+    return "known" if result.known and result.outcome == "skipped" and result.exchanges else result.outcome
+
+
+def sign(word: str) -> Markup:
+    """Return the sign of a state, hidden from screen readers."""
+    return tag("span", SIGNS[word], class_="sign", aria_hidden="true")
+
+
+def signed(word: str) -> Markup:
+    """Return the sign and the word of a state."""
+    return tag("span", sign(word), " ", tag("span", word, class_="word"), class_=f"state {kebab(word)}")
+
+
+def kebab(word: str) -> str:
+    """Return a word as a class name."""
+    return word.replace(" ", "-")
+
+
+def tally(results: Iterable[Result | None]) -> tuple[int, int]:
+    """Return how many passed, and how many were judged, including known deviations."""
+    states = [state(result) for result in results]
+    passed = states.count("passed")
+    return passed, passed + states.count("failed") + states.count("known")
+
+
+def headline(report: Report) -> tuple[str, str]:
+    """Return the state of the whole report, and in words whether the server conforms."""
+    passed, broken = musts(report)
+    if report.conforms:
+        return "passed", f"Conforms: all judged musts pass, {passed} of {passed}"
+    if broken:
+        return (
+            "failed",
+            f"Does not conform: {broken} of {counted(passed + broken, 'must')} {'fails' if broken == 1 else 'fail'}",
+        )
+    return "skipped", "Not judged: no must was exercised"
+
+
+def musts(report: Report) -> tuple[int, int]:
+    """Return how many `must` requirements of the protocol pass, and how many make the server non-conformant."""
+    judged = [one for one in report.results if one.level == "must" and one.kind == "protocol"]
+    return sum(one.outcome == "passed" for one in judged), sum(one.is_breach for one in judged)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 must`, `2 musts`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def server(report: Report) -> str:
+    """Return the name of the server, or its host and port."""
+    return report.name or report.base_url.partition("://")[2].removesuffix("/v1") or report.base_url
+
+
+def day(seconds: int) -> str:
+    """Return a time for a reader."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{seconds} s"
+
+
+def took(report: Report) -> str:
+    """Return how long a run took, and for how many requests."""
+    seconds = f"{report.seconds:.0f}" if report.seconds >= 10 else f"{report.seconds:.1f}"
+    return f"{seconds} s, {counted(report.requests, 'request')}"
+
+
+def cut(text: str, longest: int) -> str:
+    """Return a text on one line, truncated if it is long."""
+    words = " ".join(text.split())
+    return words if len(words) <= longest else f"{words[:longest]}… ({len(words) - longest} more characters)"
+
+
+def prose(text: str) -> Markup:
+    """Return a sentence with the text between backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escaped(text)
+    return joined(*(tag("code", part) if index % 2 else part for index, part in enumerate(parts)))
+
+
+def breakable(name: str) -> Markup:
+    """Return a name that can break after its colons."""
+    first, *rest = name.split(":")
+    return joined(first, *(joined(":", tag("wbr"), part) for part in rest))
+
+
+def score(results: Iterable[Result | None]) -> Markup:
+    """Return a cell with how many passed of those that were judged."""
+    passed, judged = tally(results)
+    if not judged:
+        return tag("td", "-", class_="none")
+    word = "passed" if passed == judged else "failed"
+    return tag("td", sign(word), f" {passed}/{judged}", class_=word)
+
+
+def legend(words: Sequence[str]) -> Markup:
+    """Return the legend of the signs and the levels."""
+    states = [joined(tag("dt", signed(word)), tag("dd", MEANINGS[word])) for word in words]
+    levels = [joined(tag("dt", level), tag("dd", meaning)) for level, meaning in LEVELS.items()]
+    return tag("dl", *states, *levels, class_="legend")
+
+
+def scrolled(label: str, *content: Content) -> Markup:
+    """Return a box in which a wide table scrolls, also with the keyboard."""
+    return tag("div", *content, class_="scroll", role="region", aria_label=label, tabindex="0")
