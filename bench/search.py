@@ -16,6 +16,7 @@ from antiphon.search.vectors import floats, unit
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 from bench.report import OURS, Reading
 from bench.searched import STORE, TENANT, searching_of
@@ -109,7 +110,7 @@ async def _fill(store: Store, chance: _Chance, most: int, vectors: dict[int, byt
                 text, vectors[place] = chance.text(), chance.vector()
                 rows.append(ChunkRow(place - start, text, WORDS, vectors[place]))
             await store.put_chunks(file, rows)
-        await store.publish_chunks(file)
+        await store.write(chunks.publish, file)
         if len(queries) < QUERIES:
             queries[chance.query(rows[0].text)] = chance.vector()
     while len(queries) < QUERIES:
@@ -146,7 +147,7 @@ async def _indexed(files: int = 8) -> float:
         rows = [ChunkRow(chunk.position, chunk.text, chunk.tokens) for chunk in chunks_of(text)]
         for start in range(0, len(rows), AT_ONCE):
             await store.put_chunks(file, rows[start : start + AT_ONCE])
-        await store.publish_chunks(file)
+        await store.write(chunks.publish, file)
     took = time.process_time() - began
     await store.close()
     return sum(map(len, texts)) / took / 1e6

@@ -1,11 +1,13 @@
 """The one vector store that the readings of searches fill and search."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import cast
 
 from antiphon.search.contract import QueryEmbeddings
 from antiphon.search.searching import Searching, search_turns
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import vector_stores
 from antiphon.storage.records import VectorStore
 
 TENANT, STORE = "t0", "vs_bench"
@@ -13,15 +15,18 @@ TENANT, STORE = "t0", "vs_bench"
 
 def searching_of(store: Store, embeddings: QueryEmbeddings, offload: Offload, now: Callable[[], float]) -> Searching:
     """Return what searches the vector store and embeds queries by this model."""
-    return Searching(store, _Known(embeddings.model), lambda _: embeddings, search_turns(), offload, now)
+    return Searching(store, cast("Store", _Known(embeddings.model)), lambda _: embeddings, search_turns(), offload, now)
 
 
 class _Known:
+    """A store with one vector store, which records no use."""
+
     def __init__(self, model: str) -> None:
         self._model = model
 
-    async def find_vector_store(self, tenant: str, store_id: str) -> VectorStore | None:
+    async def read(self, operation: object, tenant: str, store_id: str) -> VectorStore | None:
+        assert operation is vector_stores.find
         return VectorStore(store_id, tenant, 0, embedding_model=self._model)
 
-    async def use_vector_stores(self, tenant: str, store_ids: Sequence[str]) -> None:
+    async def write(self, operation: object, *given: object) -> None:
         """Nothing is written."""

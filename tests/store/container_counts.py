@@ -1,7 +1,7 @@
 """Promises about counts of containers."""
 
 from antiphon.storage.contract import Store
-from antiphon.storage.operations import container_counts
+from antiphon.storage.operations import container_counts, containers
 from tests.store.containers import AMPLE, expired_container, new_container
 from tests.store.making import Promise, T, hold
 
@@ -11,11 +11,11 @@ async def _are_counted(store: Store) -> None:
     before = await store.read(container_counts.running)
     made = [new_container(T), new_container(T + "2")]
     for one in (*made, expired_container(T)):
-        await store.put_container(one, (), AMPLE)
+        await store.write(containers.put, one, (), AMPLE)
     found = await store.read(container_counts.running) - before
     hold(found == len(made), f"{found} more containers run instead of {len(made)}")
     for one in made:
-        await store.delete_container(one.tenant, one.id)
+        await store.write(containers.delete, one.tenant, one.id)
     hold(await store.read(container_counts.running) == before, "a deleted container is counted")
 
 

@@ -13,8 +13,8 @@ from antiphon.storage.contract import (
     StoredContainer,
     StoredContainerFile,
 )
+from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
-from antiphon.storage.operations import sizes
 from tests.store.containers import (
     ALL,
     AMPLE,
@@ -33,26 +33,37 @@ async def _files_are_kept(store: Store) -> None:
     container, (first,) = await stored(store, T, "first.csv")
     other, _ = await stored(store, T)
     more = await written(store, container, "b.csv", "c.csv")
-    hold(await store.put_container_files(container.id, more, AMPLE) == more, "files are returned changed")
-    hold(await store.put_container_files(container.id, [], AMPLE) == [], "no files are not stored")
+    hold(
+        await store.write(containers.put_files, container.tenant, container.id, more, AMPLE) == more,
+        "files are returned changed",
+    )
+    hold(
+        await store.write(containers.put_files, container.tenant, container.id, [], AMPLE) == [],
+        "no files are not stored",
+    )
     files = [first, *more]
     for file in files:
-        hold(await store.load_container_file(T, container.id, file.id) == file, "a file is not returned unchanged")
-    for tenant, container_id in ((T, other.id), (OTHER, container.id)):
-        hold(await store.load_container_file(tenant, container_id, first.id) is None, "another container has it")
         hold(
-            await store.delete_container_files(tenant, container_id, [first.id]) == 0,
+            await store.read(containers.load_file, T, container.id, file.id) == file, "a file is not returned unchanged"
+        )
+    for tenant, container_id in ((T, other.id), (OTHER, container.id)):
+        hold(await store.read(containers.load_file, tenant, container_id, first.id) is None, "another container has it")
+        hold(
+            await store.write(containers.delete_files, tenant, container_id, [first.id]) == 0,
             "it is deleted from another container or tenant",
         )
     foreign = replace(container, tenant=OTHER)
     left = await written(store, foreign, "x.csv")
-    hold(await store.put_container_files(container.id, left, AMPLE) is None, "another tenant stores a file in it")
+    hold(
+        await store.write(containers.put_files, OTHER, container.id, left, AMPLE) is None,
+        "another tenant stores a file in it",
+    )
     await _are_paged(store, container, files)
-    gone = await store.delete_container_files(T, container.id, [first.id, new_id("cfile"), first.id])
+    gone = await store.write(containers.delete_files, T, container.id, [first.id, new_id("cfile"), first.id])
     hold(gone == 1, f"{gone} of one file are deleted")
-    hold(await store.load_container_file(T, container.id, first.id) is None, "a deleted file still exists")
+    hold(await store.read(containers.load_file, T, container.id, first.id) is None, "a deleted file still exists")
     for one in (container, other):
-        await store.delete_container(T, one.id)
+        await store.write(containers.delete, T, one.id)
     await store.write(stored_files.spare, OTHER, left[0].blob)
     await stale(store)
 
@@ -64,12 +75,12 @@ async def _are_paged(store: Store, container: StoredContainer, files: Sequence[S
         (ContainerQuery(2, files[1].id), [0], False),
         (ContainerQuery(1, files[0].id, descending=False), [1], True),
     ):
-        page = await store.container_file_page(T, container.id, query)
+        page = await store.read(containers.file_page, T, container.id, query)
         found = [files.index(file) for file in page.files]
         hold((found, page.has_more) == (numbers, has_more), f"{query} returns {found}, more: {page.has_more}")
     unknown = ContainerQuery(1, new_id("cfile"))
-    hold((await store.container_file_page(T, container.id, unknown)).is_unknown, "an unknown file begins a page")
-    hold(not (await store.container_file_page(OTHER, container.id, ALL)).files, "another tenant lists the files")
+    hold((await store.read(containers.file_page, T, container.id, unknown)).is_unknown, "an unknown file begins a page")
+    hold(not (await store.read(containers.file_page, OTHER, container.id, ALL)).files, "another tenant lists the files")
 
 
 async def _replaces(store: Store) -> None:
@@ -79,9 +90,18 @@ async def _replaces(store: Store) -> None:
     (new,) = await written(store, container, "a.csv", size=25)
     new = replace(new, source="assistant", created_at=new.created_at + 5)
     expected = replace(new, id=old.id)
-    hold(await store.put_container_files(container.id, [new], AMPLE) == [expected], "it is not stored under the old id")
-    hold(await store.load_container_file(tenant, container.id, new.id) is None, "it is also stored under its own id")
-    hold((await store.container_file_page(tenant, container.id, ALL)).files == (expected, kept), "the old one exists")
+    hold(
+        await store.write(containers.put_files, container.tenant, container.id, [new], AMPLE) == [expected],
+        "it is not stored under the old id",
+    )
+    hold(
+        await store.read(containers.load_file, tenant, container.id, new.id) is None,
+        "it is also stored under its own id",
+    )
+    hold(
+        (await store.read(containers.file_page, tenant, container.id, ALL)).files == (expected, kept),
+        "the old one exists",
+    )
     hold(
         await stale(store, old.blob, new.blob, kept.blob) == {old.blob},
         "something other than the replaced blob is stale",
@@ -90,10 +110,12 @@ async def _replaces(store: Store) -> None:
         await store.read(sizes.stored_bytes, tenant) == 35,
         f"35 bytes are counted as {await store.read(sizes.stored_bytes, tenant)}",
     )
-    again = await store.put_container_files(container.id, [replace(expected, id=new_id("cfile"))], AMPLE)
+    again = await store.write(
+        containers.put_files, container.tenant, container.id, [replace(expected, id=new_id("cfile"))], AMPLE
+    )
     hold(again == [expected], "a file that replaces itself is returned changed")
     hold(await stale(store, new.blob) == set(), "a blob that replaced itself is stale")
-    await store.delete_container(tenant, container.id)
+    await store.write(containers.delete, tenant, container.id)
     hold(await stale(store, new.blob, kept.blob) == {new.blob, kept.blob}, "blobs of a deleted container are not stale")
     hold(await store.read(sizes.stored_bytes, tenant) == 0, "bytes of a deleted container still count")
 
@@ -103,24 +125,36 @@ async def _files_have_a_quota(store: Store) -> None:
     quota = ContainerQuota(1_000_000, 2, 30)
     many = new_container()
     files = await written(store, many, "a", "b", "c")
-    hold(not await store.put_container(many, files, quota), "three files are stored in a container with a quota of two")
+    hold(
+        not await store.write(containers.put, many, files, quota),
+        "three files are stored in a container with a quota of two",
+    )
     hold(await store.load_container(T, many.id) is None, "a container is stored without its files")
     container, (first,) = await stored(store, T, "a")
     for names, size in ((("b", "c"), 1), (("b",), 21), (("a",), 31)):
         refused = await written(store, container, *names, size=size)
         files += refused
         what = f"{names} of {size} bytes in addition to 10 bytes"
-        hold(await store.put_container_files(container.id, refused, quota) is None, f"{what} are stored")
+        hold(
+            await store.write(containers.put_files, container.tenant, container.id, refused, quota) is None,
+            f"{what} are stored",
+        )
     (fits,) = await written(store, container, "b", size=20)
-    hold(await store.put_container_files(container.id, [fits], quota) == [fits], "a file that fits is rejected")
+    hold(
+        await store.write(containers.put_files, container.tenant, container.id, [fits], quota) == [fits],
+        "a file that fits is rejected",
+    )
     (replacing,) = await written(store, container, "a", size=5)
-    hold(await store.put_container_files(container.id, [replacing], quota) is not None, "it cannot be made smaller")
+    hold(
+        await store.write(containers.put_files, container.tenant, container.id, [replacing], quota) is not None,
+        "it cannot be made smaller",
+    )
     hold(
         await stale(store, first.blob, *(file.blob for file in files)) == {first.blob}, "a rejected file kept its blob"
     )
     for file in files:
         await store.write(stored_files.spare, T, file.blob)
-    await store.delete_container(T, container.id)
+    await store.write(containers.delete, T, container.id)
     await stale(store)
 
 
@@ -130,14 +164,16 @@ async def _blobs_are_shared(store: Store) -> None:
     await put(store, file)
     one, two = new_container(), new_container()
     first, second = (new_container_file(each, blob=file.blob) for each in (one, two))
-    hold(await store.put_container(one, [first], AMPLE), "it is not stored")
-    hold(await store.put_container(two, [], AMPLE), "it is not stored")
-    hold(await store.put_container_files(two.id, [second], AMPLE) == [second], "a file is not stored")
+    hold(await store.write(containers.put, one, [first], AMPLE), "it is not stored")
+    hold(await store.write(containers.put, two, [], AMPLE), "it is not stored")
+    hold(
+        await store.write(containers.put_files, two.tenant, two.id, [second], AMPLE) == [second], "a file is not stored"
+    )
     await store.write(stored_files.delete, T, file.id)
-    await store.delete_container(T, one.id)
+    await store.write(containers.delete, T, one.id)
     hold(await stale(store, file.blob) == set(), "the blob of a container's file is stale")
     hold(await put(store, replace(new_file(T), digest=file.digest)) is not None, "the content cannot be uploaded again")
-    await store.delete_container_files(T, two.id, [second.id])
+    await store.write(containers.delete_files, T, two.id, [second.id])
     hold(await stale(store, file.blob) == set(), "the blob of a new file is stale")
     (page,) = (await store.read(stored_files.page, T, FileQuery(1))).files
     hold(page.blob == file.blob, "a new file with the content has another blob")
@@ -148,13 +184,15 @@ async def _blobs_are_shared(store: Store) -> None:
     for blob in (file.blob, foreign.blob, new_id("row")):
         await _cannot_have(store, two, blob)
     await store.write(stored_files.delete, OTHER, foreign.id)
-    await store.delete_container(T, two.id)
+    await store.write(containers.delete, T, two.id)
     await stale(store)
 
 
 async def _cannot_have(store: Store, container: StoredContainer, blob: str) -> None:
     try:
-        await store.put_container_files(container.id, [new_container_file(container, blob=blob)], AMPLE)
+        await store.write(
+            containers.put_files, container.tenant, container.id, [new_container_file(container, blob=blob)], AMPLE
+        )
     except StoreError:
         return
     hold(False, "a file has a blob that was deleted, of another tenant, or never begun")

@@ -15,8 +15,9 @@ from antiphon.storage.contract import (
     StorePageQuery,
     VectorStore,
 )
+from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.operations import files as file_rows
-from antiphon.storage.operations import jobs, sizes
+from antiphon.storage.operations import ingestions, jobs, sizes, vector_stores
 from antiphon.storage.records.chunks import ChunkRow
 from tests.store.files import new_file, put
 from tests.store.making import Promise, T, hold
@@ -30,7 +31,7 @@ ALL = StorePageQuery(100, descending=False)
 async def new_store(store: Store, tenant: str = T, files: Sequence[str] = (), days: int | None = None) -> str:
     """Store a new vector store with these files; return its id."""
     one = VectorStore(new_id("vs"), tenant, int(time.time()), "n\0", None, b"{}", days)
-    outcome = await store.create_vector_store(one, [NewStoreFile(file) for file in files])
+    outcome = await store.write(vector_stores.create, one, [NewStoreFile(file) for file in files])
     hold(outcome == DONE, f"it is not stored: {outcome}")
     return one.id
 
@@ -45,7 +46,7 @@ async def stored_files(store: Store, tenant: str = T, count: int = 1) -> list[st
 
 async def claimed(store: Store, worker: str) -> Ingestion:
     """Claim the waiting work, which must exist."""
-    found = await store.claim_ingestion(worker, 100)
+    found = await store.write(ingestions.claim, worker, 100)
     if found is None:
         raise AssertionError("a file that waits is not claimed")
     return found
@@ -54,12 +55,12 @@ async def claimed(store: Store, worker: str) -> Ingestion:
 async def ingested(store: Store, ingestion: Ingestion, text: str = "words") -> bool:
     """Ingest a claimed file with one chunk."""
     await store.write_chunks(ingestion, [ChunkRow(0, text, 1)])
-    return await store.complete_ingestion(ingestion, 1, MOST)
+    return await store.write(ingestions.complete, ingestion, 1, MOST)
 
 
 async def entry(store: Store, store_id: str, file_id: str, tenant: str = T) -> StoreFile:
     """Return a file in a store, which must exist."""
-    found = await store.find_store_file(tenant, store_id, file_id)
+    found = await store.read(vector_stores.file, tenant, store_id, file_id)
     if found is None:
         raise AssertionError("a file in a store is unknown")
     return found
@@ -67,26 +68,28 @@ async def entry(store: Store, store_id: str, file_id: str, tenant: str = T) -> S
 
 async def chunks(store: Store, store_id: str, tenant: str = T) -> int:
     """Return how many chunks a search would cover."""
-    found = await store.searched_store(tenant, store_id)
+    found = await store.read(stored_chunks.searched_store, tenant, store_id)
     return found.chunks if found else 0
 
 
 async def _is_kept(store: Store) -> None:
     """A vector store is returned as it was stored and changed, until it is deleted, to its own tenant."""
     store_id = await new_store(store, days=2)
-    found = await store.find_vector_store(T, store_id)
+    found = await store.read(vector_stores.find, T, store_id)
     if found is None:
         raise AssertionError("it is unknown")
     hold((found.name, found.description, found.metadata) == ("n\0", None, b"{}"), f"it is returned as {found}")
     hold(found.expires_at == found.last_active_at + 2 * 86_400, f"it expires at {found.expires_at}")
-    changed = await store.update_vector_store(T, store_id, {"name": None, "metadata": b'{"a":"b"}', "days": None})
+    changed = await store.write(
+        vector_stores.update, T, store_id, {"name": None, "metadata": b'{"a":"b"}', "days": None}
+    )
     hold(changed == replace(found, name=None, metadata=b'{"a":"b"}', days=None, expires_at=None), f"it is {changed}")
-    hold(await store.find_vector_store(T, store_id) == changed, "the change is lost")
-    hold(await store.find_vector_store(OTHER, store_id) is None, "another tenant sees it")
-    hold(await store.update_vector_store(OTHER, store_id, {"name": "x"}) is None, "another tenant changes it")
-    hold(not await store.delete_vector_store(OTHER, store_id), "another tenant deletes it")
-    hold(await store.delete_vector_store(T, store_id), "it is not deleted")
-    hold(await store.find_vector_store(T, store_id) is None, "it still exists")
+    hold(await store.read(vector_stores.find, T, store_id) == changed, "the change is lost")
+    hold(await store.read(vector_stores.find, OTHER, store_id) is None, "another tenant sees it")
+    hold(await store.write(vector_stores.update, OTHER, store_id, {"name": "x"}) is None, "another tenant changes it")
+    hold(not await store.write(vector_stores.delete, OTHER, store_id), "another tenant deletes it")
+    hold(await store.write(vector_stores.delete, T, store_id), "it is not deleted")
+    hold(await store.read(vector_stores.find, T, store_id) is None, "it still exists")
 
 
 async def _is_paged(store: Store) -> None:
@@ -102,17 +105,20 @@ async def _is_paged(store: Store) -> None:
         (StorePageQuery(2, before=ids[3], descending=False), [1, 2], True),
         (StorePageQuery(5, ids[0], ids[3], descending=False), [1, 2], False),
     ):
-        page = await store.vector_store_page(tenant, query)
+        page = await store.read(vector_stores.page, tenant, query)
         found = [ids.index(one.id) for one in page.stores]
         hold((found, page.has_more) == (numbers, has_more), f"{query} returns {found}, more: {page.has_more}")
-    unknown = [await store.vector_store_page(OTHER, query) for query in (StorePageQuery(1, ids[0]),)]
+    unknown = [await store.read(vector_stores.page, OTHER, query) for query in (StorePageQuery(1, ids[0]),)]
     hold(unknown[0].unknown == "after", "another tenant can list what follows it")
     mixed = [*ids, await new_store(store, OTHER)]
-    behind = await store.vector_store_page(None, StorePageQuery(2, mixed[-1]))
+    behind = await store.read(vector_stores.page, None, StorePageQuery(2, mixed[-1]))
     hold([one.id for one in behind.stores] == [ids[4], ids[3]], "a page of the list of all tenants is wrong")
-    everything = [one.id for one in (await store.vector_store_page(None, StorePageQuery(10_000))).stores]
+    everything = [one.id for one in (await store.read(vector_stores.page, None, StorePageQuery(10_000))).stores]
     hold([one for one in everything if one in mixed] == mixed[::-1], "the list of all tenants lacks some")
-    hold((await store.vector_store_page(None, StorePageQuery(1, new_id("vs")))).unknown == "after", "an unknown id")
+    hold(
+        (await store.read(vector_stores.page, None, StorePageQuery(1, new_id("vs")))).unknown == "after",
+        "an unknown id",
+    )
 
 
 async def _attaching_is_whole(store: Store) -> None:
@@ -120,10 +126,12 @@ async def _attaching_is_whole(store: Store) -> None:
     store_id, (file,) = await new_store(store), await stored_files(store)
     (foreign,) = await stored_files(store, OTHER)
     for bad in ("file-none", foreign):
-        outcome = await store.attach_files(T, store_id, [NewStoreFile(file), NewStoreFile(bad)], new_id("vsfb"))
+        outcome = await store.write(
+            vector_stores.attach, T, store_id, [NewStoreFile(file), NewStoreFile(bad)], new_id("vsfb")
+        )
         hold(outcome == Attached(AttachResult.UNKNOWN_FILE, bad), f"attaching {bad} returns {outcome}")
-    hold(not (await store.store_file_page(T, store_id, ALL)).files, "one of them is attached")
-    outcome = await store.attach_files(OTHER, store_id, [NewStoreFile(foreign)])
+    hold(not (await store.read(vector_stores.files, T, store_id, ALL)).files, "one of them is attached")
+    outcome = await store.write(vector_stores.attach, OTHER, store_id, [NewStoreFile(foreign)])
     hold(outcome.result is AttachResult.UNKNOWN_STORE, f"another tenant's store accepts a file: {outcome}")
 
 
@@ -136,14 +144,14 @@ async def _counts_are_exact(store: Store) -> None:
     one = await _claim_of(store, store_id)
     hold(await ingested(store, one, "12345"), "an ingestion does not end")
     two = await _claim_of(store, store_id)
-    hold(await store.fail_ingestion(two, "invalid_file", "broken"), "an ingestion does not fail")
-    found = await store.find_vector_store(tenant, store_id)
+    hold(await store.write(ingestions.fail, two, "invalid_file", "broken"), "an ingestion does not fail")
+    found = await store.read(vector_stores.find, tenant, store_id)
     counts = found.counts if found else None
     hold(str(counts) == "FileCounts(in_progress=1, completed=1, failed=1, cancelled=0, total=3)", f"it has {counts}")
     hold(found is not None and (found.usage_bytes, found.chunks) == (5, 1), f"its bytes and chunks are {found}")
     stored = await store.read(sizes.stored_bytes, tenant) - before
     hold(stored == 5 + 3 * len(b"{}"), f"the tenant has {stored} bytes more")
-    await store.delete_vector_store(tenant, store_id)
+    await store.write(vector_stores.delete, tenant, store_id)
     hold(await store.read(sizes.stored_bytes, tenant) == before, "bytes of a deleted store still count")
 
 
@@ -160,46 +168,54 @@ async def _attached_again(store: Store) -> None:
     (file,) = await stored_files(store)
     store_id = await new_store(store, files=[file])
     await ingested(store, await _claim_of(store, store_id))
-    await store.attach_files(T, store_id, [NewStoreFile(file, b'{"a":1}')])
+    await store.write(vector_stores.attach, T, store_id, [NewStoreFile(file, b'{"a":1}')])
     found = await entry(store, store_id, file)
     hold((found.status, found.attributes) == ("completed", b'{"a":1}'), f"it is {found}")
-    hold(await store.update_store_file(T, store_id, file, b"{}") == replace(found, attributes=b"{}"), "it is changed")
-    hold(await store.update_store_file(OTHER, store_id, file, b"[]") is None, "another tenant changes its attributes")
-    await store.attach_files(T, store_id, [NewStoreFile(file, b"{}", 100, 0)])
+    hold(
+        await store.write(vector_stores.set_attributes, T, store_id, file, b"{}") == replace(found, attributes=b"{}"),
+        "it is changed",
+    )
+    hold(
+        await store.write(vector_stores.set_attributes, OTHER, store_id, file, b"[]") is None,
+        "another tenant changes its attributes",
+    )
+    await store.write(vector_stores.attach, T, store_id, [NewStoreFile(file, b"{}", 100, 0)])
     found = await entry(store, store_id, file)
     hold((found.status, found.chunk_tokens) == ("in_progress", 100), f"with other chunk sizes it is {found}")
     hold(await chunks(store, store_id) == 1, "its old chunks are not found meanwhile")
-    await store.fail_ingestion(await _claim_of(store, store_id), "invalid_file", "broken")
+    await store.write(ingestions.fail, await _claim_of(store, store_id), "invalid_file", "broken")
     hold(await chunks(store, store_id) == 1, "its old chunks are missing after a failure")
-    await store.attach_files(T, store_id, [NewStoreFile(file, b"{}", 100, 0)])
+    await store.write(vector_stores.attach, T, store_id, [NewStoreFile(file, b"{}", 100, 0)])
     hold((await entry(store, store_id, file)).status == "in_progress", "a failed one is not retried")
-    await store.delete_vector_store(T, store_id)
+    await store.write(vector_stores.delete, T, store_id)
 
 
 async def _work_is_fenced(store: Store) -> None:
     """Only the owner of a file's newest version writes chunks: a later claim, cancellation or deletion ends it."""
     files = await stored_files(store, count=4)
     store_id = await new_store(store)
-    await store.attach_files(T, store_id, [NewStoreFile(file) for file in files], batch := new_id("vsfb"))
+    await store.write(
+        vector_stores.attach, T, store_id, [NewStoreFile(file) for file in files], batch := new_id("vsfb")
+    )
     old = [await _claim_of(store, store_id) for _ in files]
     hold([one.file.file_id for one in old] == files, "they are not claimed in order")
-    await store.release_ingestion("worker", old[0].seq)
+    await store.write(ingestions.release, "worker", old[0].seq)
     new = await _claim_of(store, store_id)
     hold(new.file.version > old[0].file.version, "a later claim has no newer version")
-    await store.detach_file(T, store_id, files[1])
+    await store.write(vector_stores.detach, T, store_id, files[1])
     await store.write(file_rows.delete, T, files[2])
     late = [await store.write_chunks(one, [ChunkRow(0, "late", 1)]) for one in old[:3]]
-    late += [await store.complete_ingestion(one, 1, MOST) for one in old[:3]]
+    late += [await store.write(ingestions.complete, one, 1, MOST) for one in old[:3]]
     hold(not any(late), f"late writes are accepted: {late}")
     hold(await ingested(store, new), "the newest version cannot write")
-    cancelled = await store.cancel_store_batch(T, store_id, batch)
+    cancelled = await store.write(vector_stores.cancel_batch, T, store_id, batch)
     counts = cancelled.counts if cancelled else None
     hold(str(counts) == "FileCounts(in_progress=0, completed=1, failed=0, cancelled=3, total=4)", f"it has {counts}")
-    hold(await store.find_store_batch(T, store_id, batch) == cancelled, "the batch is not returned as it is")
-    hold(await store.find_store_batch(OTHER, store_id, batch) is None, "another tenant sees the batch")
+    hold(await store.read(vector_stores.batch, T, store_id, batch) == cancelled, "the batch is not returned as it is")
+    hold(await store.read(vector_stores.batch, OTHER, store_id, batch) is None, "another tenant sees the batch")
     hold(not await ingested(store, old[3]), "a cancelled file is ingested")
     hold(await chunks(store, store_id) == 1, "chunks of late writes are found")
-    await store.delete_vector_store(T, store_id)
+    await store.write(vector_stores.delete, T, store_id)
 
 
 async def _dead_workers_lose_files(store: Store) -> None:
@@ -209,10 +225,10 @@ async def _dead_workers_lose_files(store: Store) -> None:
     while (one := await claimed(store, dead)).file.store_id != store_id:
         pass
     await store.write_chunks(one, [ChunkRow(0, "half", 1)])
-    hold(one.seq in await store.owned_ingestions(dead), "the files of a worker are not known")
+    hold(one.seq in await store.read(ingestions.owned, dead), "the files of a worker are not known")
     hold(dead in await store.read(jobs.beats), "a worker that has a file is not watched")
     hold(await store.write(jobs.expire_worker, dead, 0), "a silent worker does not expire")
-    hold(await store.has_ingestions(), "a file of an expired worker does not wait")
+    hold(await store.read(ingestions.is_waiting), "a file of an expired worker does not wait")
     while (two := await claimed(store, alive)).file.store_id != store_id:
         pass
     hold((two.lost, two.file.version > one.file.version) == (1, True), f"it is claimed as {two}")
@@ -221,7 +237,7 @@ async def _dead_workers_lose_files(store: Store) -> None:
     hold(await chunks(store, store_id) == 1, "chunks of the dead worker are found")
     for worker in (dead, alive):
         await store.write(jobs.expire_worker, worker, None)
-    await store.delete_vector_store(T, store_id)
+    await store.write(vector_stores.delete, T, store_id)
 
 
 async def _is_fair(store: Store) -> None:
@@ -232,10 +248,10 @@ async def _is_fair(store: Store) -> None:
     few = await new_store(store, late, await stored_files(store, late, 1))
     order = [(await claimed(store, worker)).file.store_id for _ in range(3)]
     hold(order == [many, few, many], f"of {many} and {few}, the order is {order}")
-    hold(await store.claim_ingestion(worker, 2) is None, "a tenant has more than `per_tenant` at one worker")
+    hold(await store.write(ingestions.claim, worker, 2) is None, "a tenant has more than `per_tenant` at one worker")
     await store.write(jobs.expire_worker, worker, None)
     for tenant, one in ((crowd, many), (late, few)):
-        await store.delete_vector_store(tenant, one)
+        await store.write(vector_stores.delete, tenant, one)
 
 
 async def _skips_paused_models(store: Store) -> None:
@@ -247,27 +263,27 @@ async def _skips_paused_models(store: Store) -> None:
         for file, name in ((waits, model), (plain, ""), (other, f"{model}-large"))
     }
     for file, one in stores.items():
-        await store.create_vector_store(one, [NewStoreFile(file)])
+        await store.write(vector_stores.create, one, [NewStoreFile(file)])
     await _drain(store, {one.id for one in stores.values()})
-    found = [await store.claim_ingestion(worker, 100, [new_id("model"), model]) for _ in range(3)]
+    found = [await store.write(ingestions.claim, worker, 100, [new_id("model"), model]) for _ in range(3)]
     hold([one and one.file.file_id for one in found] == [plain, other, None], f"with a paused model, {found}")
-    hold(await store.has_ingestions(), "a file of a paused model does not wait")
+    hold(await store.read(ingestions.is_waiting), "a file of a paused model does not wait")
     hold((await claimed(store, worker)).file.file_id == waits, "a file waits for a model that is not paused")
     await store.write(jobs.expire_worker, worker, None)
     for one in stores.values():
-        await store.delete_vector_store(T, one.id)
+        await store.write(vector_stores.delete, T, one.id)
 
 
 async def _drain(store: Store, but: set[str]) -> None:
     """End all waiting work, except files of these stores."""
     kept = []
-    while (one := await store.claim_ingestion("worker", 1000)) is not None:
+    while (one := await store.write(ingestions.claim, "worker", 1000)) is not None:
         if one.file.store_id in but:
             kept.append(one)
         else:
-            await store.fail_ingestion(one, "server_error", "")
+            await store.write(ingestions.fail, one, "server_error", "")
     for one in kept:
-        await store.release_ingestion("worker", one.seq)
+        await store.write(ingestions.release, "worker", one.seq)
 
 
 async def _too_many_chunks_fail(store: Store) -> None:
@@ -277,39 +293,39 @@ async def _too_many_chunks_fail(store: Store) -> None:
     hold(await ingested(store, await _claim_of(store, store_id)), "the first is not ingested")
     late = await _claim_of(store, store_id)
     await store.write_chunks(late, [ChunkRow(0, "more", 1)])
-    hold(await store.complete_ingestion(late, 1, 1), "the second does not end")
+    hold(await store.write(ingestions.complete, late, 1, 1), "the second does not end")
     found = await entry(store, store_id, late.file.file_id)
     hold((found.status, found.error_code) == ("failed", "invalid_file"), f"it is {found}")
     hold(await chunks(store, store_id) == 1, "its chunks are found")
-    await store.delete_vector_store(T, store_id)
+    await store.write(vector_stores.delete, T, store_id)
 
 
 async def _expires(store: Store) -> None:
     """An expired store remains readable as expired, accepts no files, and `purge` drops its files and chunks."""
     (file,) = await stored_files(store)
     old = VectorStore(new_id("vs"), T, int(time.time()) - 3 * 86_400, days=2)
-    await store.create_vector_store(old, [NewStoreFile(file)])
+    await store.write(vector_stores.create, old, [NewStoreFile(file)])
     await ingested(store, await _claim_of(store, old.id))
-    outcome = await store.attach_files(T, old.id, [NewStoreFile(file)])
+    outcome = await store.write(vector_stores.attach, T, old.id, [NewStoreFile(file)])
     hold(outcome.result is AttachResult.EXPIRED, f"an expired store accepts files: {outcome}")
     hold((await store.purge(dry_run=True))["vector_stores"] >= 1, "it is not counted")
     hold((await store.purge())["vector_stores"] >= 1, "it is not emptied")
-    found = await store.find_vector_store(T, old.id)
+    found = await store.read(vector_stores.find, T, old.id)
     hold(found is not None and found.is_expired and found.counts.total == 0, f"it is {found}")
     hold(await chunks(store, old.id) == 0, "its chunks are found")
-    await store.delete_vector_store(T, old.id)
+    await store.write(vector_stores.delete, T, old.id)
 
 
 async def _use_moves_the_expiry(store: Store) -> None:
     """Using a store extends its expiry, at most once a minute."""
     store_id = VectorStore(new_id("vs"), T, int(time.time()) - 86_400, days=2)
-    await store.create_vector_store(store_id)
-    await store.use_vector_stores(T, [store_id.id, "vs_none"])
-    found = await store.find_vector_store(T, store_id.id)
+    await store.write(vector_stores.create, store_id)
+    await store.write(vector_stores.use, T, [store_id.id, "vs_none"])
+    found = await store.read(vector_stores.find, T, store_id.id)
     hold(found is not None and found.last_active_at > store_id.created_at, f"it is {found}")
-    await store.use_vector_stores(OTHER, [store_id.id])
-    hold(await store.find_vector_store(T, store_id.id) == found, "another tenant's use extends it")
-    await store.delete_vector_store(T, store_id.id)
+    await store.write(vector_stores.use, OTHER, [store_id.id])
+    hold(await store.read(vector_stores.find, T, store_id.id) == found, "another tenant's use extends it")
+    await store.write(vector_stores.delete, T, store_id.id)
 
 
 async def _reindexed(store: Store) -> None:
@@ -318,14 +334,14 @@ async def _reindexed(store: Store) -> None:
     store_id = await new_store(store, files=files)
     for _ in files:
         await ingested(store, await _claim_of(store, store_id))
-    hold(await store.reindex_vector_store(OTHER, store_id, "m") is None, "another tenant can start it")
-    hold(await store.reindex_vector_store(T, store_id, "m") == 2, "not all are ingested again")
+    hold(await store.write(vector_stores.reindex, OTHER, store_id, "m") is None, "another tenant can start it")
+    hold(await store.write(vector_stores.reindex, T, store_id, "m") == 2, "not all are ingested again")
     hold(await chunks(store, store_id) == 2, "the old chunks are not found")
     again = await _claim_of(store, store_id)
     hold(again.embedding_model == "m", f"it is ingested by {again.embedding_model!r}")
     hold(await ingested(store, again), "it cannot be ingested again")
     hold(await chunks(store, store_id) == 2, "old and new chunks are found")
-    await store.delete_vector_store(T, store_id)
+    await store.write(vector_stores.delete, T, store_id)
 
 
 PROMISES: tuple[Promise, ...] = (

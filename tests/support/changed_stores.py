@@ -4,6 +4,7 @@ import pkgutil
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import cache, partial
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from antiphon.errors import StoreError
@@ -15,10 +16,15 @@ Named = Read[..., Any] | Write[..., Any]
 
 
 @cache
+def modules() -> list[ModuleType]:
+    """Return the modules of operations."""
+    return [import_module(f"{operations.__name__}.{one.name}") for one in pkgutil.iter_modules(operations.__path__)]
+
+
+@cache
 def named() -> dict[str, Named]:
     """Return all operations for callers, by name."""
-    modules = [import_module(f"{operations.__name__}.{one.name}") for one in pkgutil.iter_modules(operations.__path__)]
-    return {one.name: one for module in modules for one in vars(module).values() if isinstance(one, Read | Write)}
+    return {one.name: one for module in modules() for one in vars(module).values() if isinstance(one, Read | Write)}
 
 
 class Original:
@@ -75,3 +81,12 @@ def replace_operation(store: Any, operation: Named, act: Callable[..., Any]) -> 
 
     setattr(store, way, changed)
     return partial(before, operation)
+
+
+class Methods:
+    """A stand-in for a store: each operation is a method of the subclass with its name."""
+
+    def read(self, operation: Named, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self, operation.name)(*args, **kwargs)
+
+    write = read

@@ -15,10 +15,11 @@ from antiphon.storage.records.containers import (
     StoredContainerFile,
 )
 from antiphon.tools.code.content import Fetched, TooLargeError, UnfetchedError, WrittenBlob
+from tests.support.changed_stores import Methods
 
 
-class MemoryContainers:
-    """See `Containers`. A container expires where a test says so."""
+class MemoryContainers(Methods):
+    """The operations on containers. A container expires where a test says so."""
 
     def __init__(self) -> None:
         self.containers: dict[str, StoredContainer] = {}
@@ -68,7 +69,12 @@ class MemoryContainers:
             del self.holders[container_id]
 
     async def put_container_files(
-        self, container_id: str, files: Sequence[StoredContainerFile], quota: ContainerQuota, holder: str = ""
+        self,
+        tenant: str,
+        container_id: str,
+        files: Sequence[StoredContainerFile],
+        quota: ContainerQuota,
+        holder: str = "",
     ) -> Sequence[StoredContainerFile] | None:
         known = self.rows.get(container_id)
         if known is None or (holder and self.holders.get(container_id) != holder):

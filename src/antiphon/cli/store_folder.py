@@ -15,6 +15,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.contract import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
 from antiphon.storage.operations import files as stored_files
+from antiphon.storage.operations import vector_stores
 from antiphon.stored.vector_store_files import usual_sizes
 
 PART = 1024 * 1024
@@ -88,7 +89,7 @@ async def attached(engine: Engine, store: VectorStore) -> Sequence[StoreFile]:
     after: str | None = None
     while True:
         query = StorePageQuery(PAGE, after, descending=False)
-        page = await engine.store.store_file_page(store.tenant, store.id, query)
+        page = await engine.store.read(vector_stores.files, store.tenant, store.id, query)
         found += page.files
         if not page.has_more:
             return found
@@ -124,7 +125,7 @@ async def _attach(engine: Engine, store: VectorStore, name: str, path: Path) -> 
     file_id = str(made["id"])
     attributes = msgspec.json.encode({"path": name[:512]})
     new = NewStoreFile(file_id, attributes, *usual_sizes(engine, store.embedding_model))
-    outcome = await engine.store.attach_files(tenant, store.id, [new])
+    outcome = await engine.store.write(vector_stores.attach, tenant, store.id, [new])
     if outcome.result is not AttachResult.DONE:
         raise ConfigError(f"The vector store {store.id} accepts no more files: {outcome.result.value}.")
     return file_id
@@ -144,7 +145,7 @@ async def _ingested(
     while waiting:
         rest = []
         for file_id in waiting:
-            file = await engine.store.find_store_file(store.tenant, store.id, file_id)
+            file = await engine.store.read(vector_stores.file, store.tenant, store.id, file_id)
             if file is not None and file.status == "in_progress":
                 rest.append(file_id)
             elif file is None or file.status != "completed":

@@ -23,6 +23,7 @@ from antiphon.errors import ConfigError
 from antiphon.runs.engine import Engine
 from antiphon.search.contract import SearchRequest
 from antiphon.storage.contract import StorePageQuery, VectorStore
+from antiphon.storage.operations import vector_stores
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -150,7 +151,7 @@ def reindex(
 
     async def act(engine: Engine) -> None:
         target = await _found(engine, tenant, name)
-        count = await engine.store.reindex_vector_store(target.tenant, target.id, engine.embedding_model)
+        count = await engine.store.write(vector_stores.reindex, target.tenant, target.id, engine.embedding_model)
         if count is None:
             raise ConfigError(f"The vector store {target.id} has expired, so its files cannot be ingested again.")
         say(f"Files to ingest again: {count}. `antiphon stores list` shows how many are in progress.")
@@ -184,7 +185,7 @@ async def _opened(settings: Settings, *, ingests: bool) -> AsyncIterator[Engine]
 async def _all(engine: Engine, tenant: str) -> AsyncIterator[VectorStore]:
     after: str | None = None
     while True:
-        page = await engine.store.vector_store_page(tenant, StorePageQuery(PAGE, after))
+        page = await engine.store.read(vector_stores.page, tenant, StorePageQuery(PAGE, after))
         for one in page.stores:
             yield one
         if not page.has_more:
@@ -194,7 +195,7 @@ async def _all(engine: Engine, tenant: str) -> AsyncIterator[VectorStore]:
 
 async def _find(engine: Engine, tenant: str, name: str) -> VectorStore | None:
     """Return the vector store with this ID, else the newest one with this name."""
-    by_id = await engine.store.find_vector_store(tenant, name)
+    by_id = await engine.store.read(vector_stores.find, tenant, name)
     if by_id is not None:
         return by_id
     async for one in _all(engine, tenant):
@@ -214,7 +215,7 @@ async def _found_or_made(engine: Engine, tenant: str, name: str) -> VectorStore:
     store = await _find(engine, tenant, name)
     if store is None:
         made = VectorStore(ids.new_id("vs"), tenant, int(ids.now()), name, embedding_model=engine.embedding_model)
-        await engine.store.create_vector_store(made)
+        await engine.store.write(vector_stores.create, made)
         return made
     return store
 

@@ -16,6 +16,7 @@ from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import SHARE, FairScheduler
 from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.contract import Ingestion
+from antiphon.storage.operations import ingestions
 from antiphon.telemetry.context import About, begin
 from antiphon.upstream.permitted import permit
 
@@ -63,8 +64,8 @@ class Ingester:
         with suppress(StoreError):
             if self._pending is not None:  # a claim in progress may have been granted
                 await self._pending
-                for seq in await self.engine.store.owned_ingestions(self.engine.worker):
-                    await self.engine.store.release_ingestion(self.engine.worker, seq)
+                for seq in await self.engine.store.read(ingestions.owned, self.engine.worker):
+                    await self.engine.store.write(ingestions.release, self.engine.worker, seq)
 
     async def _run(self) -> None:
         with self.engine.wakes.expect(INGESTIONS) as change:
@@ -90,7 +91,7 @@ class Ingester:
         self._skipped = False
         if self._ingest is not None:
             await self._look_at_own()
-        if not await store.has_ingestions():
+        if not await store.read(ingestions.is_waiting):
             return
         ingest = self._ingest
         if ingest is None:
@@ -100,12 +101,12 @@ class Ingester:
             here = int(SHARE * self._slots.free)  # the scheduler's limit for one tenant
             paused = self.engine.outages.paused()
             self._skipped = bool(paused)
-            self._pending = asyncio.ensure_future(store.claim_ingestion(worker, here, paused))
+            self._pending = asyncio.ensure_future(store.write(ingestions.claim, worker, here, paused))
             ingestion = await asyncio.shield(self._pending)
             if ingestion is None:
                 return
             if not self._slots.take(ingestion.file.tenant):  # a file that it lost here has not ended yet
-                await store.release_ingestion(worker, ingestion.seq)
+                await store.write(ingestions.release, worker, ingestion.seq)
                 return
             self._begin(ingestion, ingest)
 
@@ -126,7 +127,7 @@ class Ingester:
             log.warning("Cannot ingest the file %s; retrying: %s", ingestion.file.file_id, error)
             await asyncio.sleep(LOOK_EVERY)  # this worker may claim the file again at once
             with suppress(StoreError):
-                await self.engine.store.release_ingestion(self.engine.worker, ingestion.seq)
+                await self.engine.store.write(ingestions.release, self.engine.worker, ingestion.seq)
         except Exception as error:
             reportable(error)  # logs it; the file is retried once it is detected as a stray
         finally:
@@ -140,7 +141,7 @@ class Ingester:
     async def _look_at_own(self) -> None:
         """Stop work on files that this worker lost; release files that it owns without knowing of them."""
         running = dict(self._running)
-        owned = await self.engine.store.owned_ingestions(self.engine.worker)
+        owned = await self.engine.store.read(ingestions.owned, self.engine.worker)
         for seq, (version, task) in running.items():
             if owned.get(seq) != version:
                 _stop(task)
@@ -148,7 +149,7 @@ class Ingester:
         self._strays = {seq: self._strays.get(seq, now) for seq in owned.keys() - self._running.keys()}
         # Only after a while: a check can run between a step in the store and the same step here.
         for seq in [seq for seq, since in self._strays.items() if now - since >= LOOK_EVERY]:
-            await self.engine.store.release_ingestion(self.engine.worker, seq)
+            await self.engine.store.write(ingestions.release, self.engine.worker, seq)
 
 
 def _lease(ingestion: Ingestion) -> str:

@@ -13,6 +13,7 @@ from antiphon.search.chunking import Chunk, chunks_of, estimate_tokens
 from antiphon.search.contract import UnavailableError
 from antiphon.sharing.memory import Account
 from antiphon.storage.contract import Ingestion, StoredFile
+from antiphon.storage.operations import ingestions
 from antiphon.storage.records.chunks import ChunkRow
 from antiphon.stored.file_text import file_text, weight_of_file
 
@@ -58,7 +59,7 @@ async def ingest(engine: Engine, ingestion: Ingestion) -> None:
     """
     if ingestion.lost >= MOST_LOST:
         text = f"The server stopped {ingestion.lost} times while it read this file. Attach it again to retry."
-        await engine.store.fail_ingestion(ingestion, "server_error", text)
+        await engine.store.write(ingestions.fail, ingestion, "server_error", text)
         return
     try:
         await _try_model(engine, ingestion)
@@ -73,16 +74,16 @@ async def ingest(engine: Engine, ingestion: Ingestion) -> None:
     except DocumentError as error:
         if error.reason == "busy":
             await asyncio.sleep(BUSY)
-            await engine.store.release_ingestion(engine.worker, ingestion.seq)
+            await engine.store.write(ingestions.release, engine.worker, ingestion.seq)
             return
-        await engine.store.fail_ingestion(ingestion, error.code, error.message)
+        await engine.store.write(ingestions.fail, ingestion, error.code, error.message)
     except TimeoutError:
         text = f"Reading the file took longer than {SECONDS:.0f} seconds. Attach a smaller file."
-        await engine.store.fail_ingestion(ingestion, "server_error", text)
+        await engine.store.write(ingestions.fail, ingestion, "server_error", text)
     except ClientError as error:  # its tenant's storage quota is exhausted
-        await engine.store.fail_ingestion(ingestion, "invalid_file", error.message)
+        await engine.store.write(ingestions.fail, ingestion, "invalid_file", error.message)
     except Exception as error:
-        await engine.store.fail_ingestion(ingestion, "server_error", reportable(error).message)
+        await engine.store.write(ingestions.fail, ingestion, "server_error", reportable(error).message)
 
 
 async def _try_model(engine: Engine, ingestion: Ingestion) -> None:
@@ -96,10 +97,10 @@ async def _wait(engine: Engine, ingestion: Ingestion, error: UnavailableError) -
     """Return the file to the queue: no worker of this process claims it before the model's pause ends."""
     lasted = engine.outages.lasts(ingestion.embedding_model) or 0.0
     if lasted > GIVEN_UP_AFTER:
-        await engine.store.fail_ingestion(ingestion, "server_error", error.message)
+        await engine.store.write(ingestions.fail, ingestion, "server_error", error.message)
         return
     log.warning("The file %s waits for the embedding model: %s", ingestion.file.file_id, error.gist)
-    await engine.store.release_ingestion(engine.worker, ingestion.seq)
+    await engine.store.write(ingestions.release, engine.worker, ingestion.seq)
 
 
 async def _ingest(engine: Engine, ingestion: Ingestion, limit: asyncio.Timeout) -> None:
@@ -112,7 +113,7 @@ async def _ingest(engine: Engine, ingestion: Ingestion, limit: asyncio.Timeout) 
         count = await _write(engine, ingestion, file, memory, limit)
     finally:
         memory.close()
-    await engine.store.complete_ingestion(ingestion, count, MOST_CHUNKS)
+    await engine.store.write(ingestions.complete, ingestion, count, MOST_CHUNKS)
 
 
 async def _write(

@@ -13,6 +13,7 @@ from antiphon.search.loaded import MOST, Loaded, LoadedStores
 from antiphon.search.vectors import candidates, compared, cosines, integers, signature
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.records.chunks import Signatures, file_of
 
 FEW = 2_000
@@ -37,13 +38,15 @@ class Nearest:
         loaded = await self._fresh(tenant, store_id)
         if loaded is None or not loaded.numbers:
             return []
-        passing = None if filters is None else await self._store.found_files(tenant, store_id, filters)
+        passing = (
+            None if filters is None else await self._store.read(stored_chunks.found_files, tenant, store_id, filters)
+        )
         wanted = signature(vector)
         if len(loaded.numbers) > FEW:
             chosen = await self._offload.run(tenant, _choose, loaded, wanted, passing)
         else:
             chosen = _choose(loaded, wanted, passing)
-        vectors = await self._store.vectors(tenant, chosen)
+        vectors = await self._store.read(stored_chunks.vectors, tenant, chosen)
         if len(vectors) * len(vector) // 2 > FEW_NUMBERS:
             found = await self._offload.run(tenant, cosines, vectors, vector)
         else:
@@ -52,7 +55,7 @@ class Nearest:
 
     async def _fresh(self, tenant: str, store_id: str) -> Loaded | None:
         """Return the signatures that a search covers now, if any."""
-        now = await self._store.searched_store(tenant, store_id)
+        now = await self._store.read(stored_chunks.searched_store, tenant, store_id)
         if now is None or not now.chunks:
             self.loaded.drop(tenant, store_id)
             return None
@@ -67,7 +70,7 @@ class Nearest:
             return known
 
     async def _load(self, tenant: str, store_id: str, known: Loaded | None, chunks: int) -> Loaded:
-        news = await self._store.signatures(tenant, store_id, known.files if known else frozenset())
+        news = await self._store.read(stored_chunks.signatures, tenant, store_id, known.files if known else frozenset())
         if chunks > FEW:
             loaded = await self._offload.run(tenant, _renewed, known, news)
         else:

@@ -8,7 +8,6 @@ store ── keywords ──> BM25 ───────────┼──> f
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Protocol
 
 from antiphon.errors import AntiphonError, log
 from antiphon.ids import Clock
@@ -29,6 +28,7 @@ from antiphon.search.terms import terms_of
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import Store
+from antiphon.storage.operations import chunks, vector_stores
 from antiphon.storage.records import VectorStore
 from antiphon.storage.records.chunks import KeywordMatches
 
@@ -55,18 +55,6 @@ def search_turns() -> FairScheduler:
     return FairScheduler(SEARCHES, WAITING, leaves_room=True)
 
 
-class KnownStores(Protocol):
-    """The part of `Store` that looks up vector stores."""
-
-    async def find_vector_store(self, tenant: str, store_id: str) -> VectorStore | None:
-        """Return a store, or None."""
-        ...
-
-    async def use_vector_stores(self, tenant: str, store_ids: Sequence[str]) -> None:
-        """Record activity of stores, which extends their expiry."""
-        ...
-
-
 class Searching:
     """See `StoreSearch`. `embeddings` returns the embeddings client for a model.
 
@@ -77,7 +65,7 @@ class Searching:
     def __init__(
         self,
         store: Store,
-        known: KnownStores,
+        known: Store,
         embeddings: Callable[[str], QueryEmbeddings],
         turns: FairScheduler,
         offload: Offload,
@@ -119,7 +107,7 @@ class Searching:
         return SearchResults(hits, request.queries, failed, by_keywords)
 
     async def _find(self, tenant: str, store_id: str) -> VectorStore:
-        store = await self._known.find_vector_store(tenant, store_id)
+        store = await self._known.read(vector_stores.find, tenant, store_id)
         if store is None:
             raise unknown_store(store_id)
         if store.is_expired:
@@ -130,7 +118,7 @@ class Searching:
         """Extend the expiry of the stores. It is written once a minute, so that most searches only read."""
         since = self._now() - USED_EVERY
         if used := [store.id for store in stores if store.last_active_at <= since]:
-            await self._known.use_vector_stores(tenant, used)
+            await self._known.write(vector_stores.use, tenant, used)
 
     async def _embed(self, model: str, request: SearchRequest) -> Sequence[bytes]:
         return await self._embeddings(model).embed(request.queries, request.tenant)
@@ -184,7 +172,9 @@ class Searching:
     async def _by_keywords(self, store_id: str, query: str, request: SearchRequest) -> Scores:
         terms = terms_of(query, is_query=True)
         known = self._frequent.known(request.tenant, store_id)
-        found = await self._store.match_keywords(request.tenant, store_id, terms, request.filters, LONGEST, known)
+        found = await self._store.read(
+            chunks.match_keywords, request.tenant, store_id, terms, request.filters, LONGEST, known
+        )
         self._frequent.note(request.tenant, store_id, found)
         if sum(len(text) for _, text, _ in found.chunks) > FEW_CHARACTERS:
             return await self._offload.run(request.tenant, _scored, found)
@@ -199,7 +189,7 @@ class Searching:
         hits: dict[tuple[str, int], Hit] = {}
         for store_id in ranked:
             numbers = [number for place, number in best if place == store_id]
-            for chunk in await self._store.found_chunks(request.tenant, numbers):
+            for chunk in await self._store.read(chunks.found_chunks, request.tenant, numbers):
                 place = store_id, chunk.number
                 attributes, text = chunk.attributes, chunk.text
                 hits[place] = Hit(

@@ -33,6 +33,7 @@ from antiphon.storage.contract import (
     StoredContainerFile,
     StoredFile,
 )
+from antiphon.storage.operations import containers
 from antiphon.storage.operations import sizes as stored_sizes
 from antiphon.stored.container_objects import (
     ContainerLimits,
@@ -104,7 +105,7 @@ class Containers:
             raise container_full(quota)
         await self._check_storage(container.tenant, sum(file.size for file in files))
         reply = _reply(ticket, shown_container(container))
-        if not await self._store.put_container(container, files, quota, reply=reply):
+        if not await self._store.write(containers.put, container, files, quota, reply=reply):
             raise too_many_containers(quota)
         return container
 
@@ -125,14 +126,14 @@ class Containers:
     async def page(self, tenant: str | None, query: ContainersQuery) -> ContainerPage:
         """Return a page of one or all tenants' containers. Raises `ClientError` (400) if `after` is not in the list."""
         wanted = ContainerQuery(query.limit, query.after, query.order == "desc", query.name)
-        page = await self._store.container_page(tenant, wanted)
+        page = await self._store.read(containers.page, tenant, wanted)
         if page.is_unknown:
             raise _unknown_after(query.after, "container")
         return page
 
     async def delete(self, tenant: str, container_id: str) -> None:
         """Delete a container with its files, even during a call. Raises `ClientError` (404) if it is unknown."""
-        if not await self._store.delete_container(tenant, container_id):
+        if not await self._store.write(containers.delete, tenant, container_id):
             raise container_not_found()
         await self._files.sweep_now()
 
@@ -175,7 +176,9 @@ class Containers:
     async def _put_file(
         self, container: StoredContainer, file: StoredContainerFile, reply: Reply | None = None
     ) -> StoredContainerFile:
-        kept = await self._store.put_container_files(container.id, [file], self.limits.quota, reply=reply)
+        kept = await self._store.write(
+            containers.put_files, container.tenant, container.id, [file], self.limits.quota, reply=reply
+        )
         if kept is None:
             await self.running(container.tenant, container.id)
             raise container_full(self.limits.quota)
@@ -184,7 +187,7 @@ class Containers:
     async def file(self, tenant: str, container_id: str, file_id: str) -> StoredContainerFile:
         """Return a file of an unexpired container and record its use. Raises `ClientError`: 404, 400 as `running`."""
         await self.running(tenant, container_id)
-        found = await self._store.load_container_file(tenant, container_id, file_id)
+        found = await self._store.read(containers.load_file, tenant, container_id, file_id)
         if found is None:
             raise no_such_file(container_id, file_id)
         return found
@@ -193,7 +196,7 @@ class Containers:
         """Return a page of an unexpired container's files. Raises `ClientError`: as `running`, 400 as `page`."""
         await self.running(tenant, container_id)
         wanted = ContainerQuery(query.limit, query.after, query.order == "desc")
-        page = await self._store.container_file_page(tenant, container_id, wanted)
+        page = await self._store.read(containers.file_page, tenant, container_id, wanted)
         if page.is_unknown:
             raise _unknown_after(query.after, "container file")
         return page
@@ -203,7 +206,7 @@ class Containers:
         page, after = ContainerFilePage(has_more=True), None
         while page.has_more:
             query = ContainerQuery(FILES_AT_ONCE, after, descending=False)
-            page = await self._store.container_file_page(container.tenant, container.id, query)
+            page = await self._store.read(containers.file_page, container.tenant, container.id, query)
             for file in page.files:
                 yield file
                 after = file.id
@@ -215,7 +218,7 @@ class Containers:
     async def delete_file(self, tenant: str, container_id: str, file_id: str) -> None:
         """Delete a file of a container. Raises `ClientError`: 404, 400 as `running`."""
         await self.running(tenant, container_id)
-        if not await self._store.delete_container_files(tenant, container_id, [file_id]):
+        if not await self._store.write(containers.delete_files, tenant, container_id, [file_id]):
             raise no_such_file(container_id, file_id)
         await self._files.sweep_now()
 

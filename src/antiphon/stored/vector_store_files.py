@@ -31,6 +31,7 @@ from antiphon.storage.contract import (
     StorePageQuery,
     VectorStore,
 )
+from antiphon.storage.operations import vector_stores
 from antiphon.stored.file_text import file_text, weight_of_file
 from antiphon.stored.large import shown
 from antiphon.telemetry.context import about
@@ -45,7 +46,7 @@ async def attach(engine: Engine, tenant: str, store_id: str, request: AttachFile
     await _check_model(engine, tenant, store_id)
     usual = await _usual_sizes(engine, tenant, store_id)
     new = new_file(request.file_id, _attributes(request.attributes), request.chunking_strategy, usual)
-    check_attached(await engine.store.attach_files(tenant, store_id, [new]), store_id)
+    check_attached(await engine.store.write(vector_stores.attach, tenant, store_id, [new]), store_id)
     return await retrieve(engine, tenant, store_id, request.file_id)
 
 
@@ -66,7 +67,7 @@ async def load_page(
     else:
         await _load_batch(engine, tenant, store_id, batch_id)
     wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc", query.filter)
-    page = await engine.store.store_file_page(tenant, store_id, wanted, batch_id)
+    page = await engine.store.read(vector_stores.files, tenant, store_id, wanted, batch_id)
     if page.unknown:
         raise unknown_bound(page.unknown, query, "file")
     return page
@@ -86,7 +87,7 @@ async def update(engine: Engine, tenant: str, store_id: str, file_id: str, reque
     """Replace the attributes of a file; return it. Raises `ClientError` (404) if it is unknown."""
     attributes = _attributes(request.attributes)
     await load_store(engine, tenant, store_id)
-    file = await engine.store.update_store_file(tenant, store_id, file_id, attributes)
+    file = await engine.store.write(vector_stores.set_attributes, tenant, store_id, file_id, attributes)
     if file is None:
         raise _no_such_file(store_id, file_id)
     return shown_store_file(file)
@@ -95,7 +96,7 @@ async def update(engine: Engine, tenant: str, store_id: str, file_id: str, reque
 async def detach(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
     """Remove a file from a store. Raises `ClientError` (404) if the store or the file is unknown."""
     await load_store(engine, tenant, store_id)
-    if not await engine.store.detach_file(tenant, store_id, file_id):
+    if not await engine.store.write(vector_stores.detach, tenant, store_id, file_id):
         raise _no_such_file(store_id, file_id)
     return {"id": file_id, "object": "vector_store.file.deleted", "deleted": True}
 
@@ -136,7 +137,7 @@ async def create_batch(engine: Engine, tenant: str, store_id: str, request: Crea
         new = [new_file(file_id, *common) for file_id in request.file_ids or ()]
     distinct = {one.file_id: one for one in new}
     batch_id = engine.new_id("vsfb")
-    outcome = await engine.store.attach_files(tenant, store_id, list(distinct.values()), batch_id)
+    outcome = await engine.store.write(vector_stores.attach, tenant, store_id, list(distinct.values()), batch_id)
     check_attached(outcome, store_id)
     return await retrieve_batch(engine, tenant, store_id, batch_id)
 
@@ -149,7 +150,7 @@ async def retrieve_batch(engine: Engine, tenant: str, store_id: str, batch_id: s
 async def cancel_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
     """Cancel the unfinished files of a batch; return it. Raises `ClientError` (404) if it is unknown."""
     await load_store(engine, tenant, store_id)
-    batch = await engine.store.cancel_store_batch(tenant, store_id, batch_id)
+    batch = await engine.store.write(vector_stores.cancel_batch, tenant, store_id, batch_id)
     if batch is None:
         raise _no_such_batch(batch_id)
     return _batch(batch)
@@ -157,7 +158,7 @@ async def cancel_batch(engine: Engine, tenant: str, store_id: str, batch_id: str
 
 async def load_store(engine: Engine, tenant: str, store_id: str) -> VectorStore:
     """Return a store. Raises `ClientError` (404) if it is unknown."""
-    store = await engine.store.find_vector_store(tenant, store_id)
+    store = await engine.store.read(vector_stores.find, tenant, store_id)
     if store is None:
         raise unknown_store(store_id)
     return store
@@ -166,7 +167,7 @@ async def load_store(engine: Engine, tenant: str, store_id: str) -> VectorStore:
 async def load_file(engine: Engine, tenant: str, store_id: str, file_id: str) -> StoreFile:
     """Return a file in a store. Raises `ClientError` (404) if the store or the file is unknown."""
     await load_store(engine, tenant, store_id)
-    file = await engine.store.find_store_file(tenant, store_id, file_id)
+    file = await engine.store.read(vector_stores.file, tenant, store_id, file_id)
     if file is None:
         raise _no_such_file(store_id, file_id)
     return file
@@ -174,7 +175,7 @@ async def load_file(engine: Engine, tenant: str, store_id: str, file_id: str) ->
 
 async def _load_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> StoreBatch:
     await load_store(engine, tenant, store_id)
-    batch = await engine.store.find_store_batch(tenant, store_id, batch_id)
+    batch = await engine.store.read(vector_stores.batch, tenant, store_id, batch_id)
     if batch is None:
         raise _no_such_batch(batch_id)
     return batch
@@ -188,7 +189,7 @@ def usual_sizes(engine: Engine, embedding_model: str) -> tuple[int, int]:
 
 async def _usual_sizes(engine: Engine, tenant: str, store_id: str) -> tuple[int, int]:
     """Return those of a store; only servers with sizes for models read the store for them."""
-    store = await engine.store.find_vector_store(tenant, store_id) if engine.chunk_tokens else None
+    store = await engine.store.read(vector_stores.find, tenant, store_id) if engine.chunk_tokens else None
     return AUTO if store is None else usual_sizes(engine, store.embedding_model)
 
 

@@ -15,6 +15,7 @@ from antiphon.runs.engine import Engine
 from antiphon.search.contract import Hit, Ranking, SearchRequest, SearchResults, expired_store, unknown_store
 from antiphon.search.filters import read_filter
 from antiphon.storage.contract import StorePageQuery, VectorStore, VectorStorePage
+from antiphon.storage.operations import vector_stores
 from antiphon.stored.large import shown
 from antiphon.stored.vector_store_files import (
     check_attached,
@@ -44,7 +45,7 @@ async def create(engine: Engine, tenant: str, request: CreateVectorStore) -> dic
         check_permitted(engine.embedding_model, "Search by meaning", "file_ids")
     cut = request.chunking_strategy, usual_sizes(engine, store.embedding_model)
     files = [new_file(file_id, None, *cut) for file_id in dict.fromkeys(request.file_ids or ())]
-    check_attached(await engine.store.create_vector_store(store, files), store.id)
+    check_attached(await engine.store.write(vector_stores.create, store, files), store.id)
     return await retrieve(engine, tenant, store.id)
 
 
@@ -57,7 +58,7 @@ async def list_stores(engine: Engine, tenant: str, query: VectorStoresQuery) -> 
 async def load_page(engine: Engine, tenant: str | None, query: VectorStoresQuery) -> VectorStorePage:
     """Load a page of the stores of one or all tenants. Raises `ClientError` (400) like `list_stores`."""
     wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc")
-    page = await engine.store.vector_store_page(tenant, wanted)
+    page = await engine.store.read(vector_stores.page, tenant, wanted)
     if page.unknown:
         raise unknown_bound(page.unknown, query, "vector store")
     return page
@@ -77,7 +78,7 @@ async def update(engine: Engine, tenant: str, store_id: str, request: UpdateVect
         changes["metadata"] = msgspec.json.encode(request.metadata or {})
     if request.expires_after is not msgspec.UNSET:
         changes["days"] = _days(request.expires_after)
-    store = await engine.store.update_vector_store(tenant, store_id, changes)
+    store = await engine.store.write(vector_stores.update, tenant, store_id, changes)
     if store is None:
         raise unknown_store(store_id)
     return shown_store(store)
@@ -85,7 +86,7 @@ async def update(engine: Engine, tenant: str, store_id: str, request: UpdateVect
 
 async def delete(engine: Engine, tenant: str, store_id: str) -> dict[str, Any]:
     """Delete a store; its files are kept. Raises `ClientError` (404) if it is unknown."""
-    if not await engine.store.delete_vector_store(tenant, store_id):
+    if not await engine.store.write(vector_stores.delete, tenant, store_id):
         raise unknown_store(store_id)
     return {"id": store_id, "object": "vector_store.deleted", "deleted": True}
 
@@ -110,7 +111,7 @@ async def reindex(engine: Engine, tenant: str, store_id: str) -> int:
     """
     check_permitted(engine.embedding_model, "Search by meaning")
     await load_store(engine, tenant, store_id)
-    count = await engine.store.reindex_vector_store(tenant, store_id, engine.embedding_model)
+    count = await engine.store.write(vector_stores.reindex, tenant, store_id, engine.embedding_model)
     if count is None:
         raise expired_store(store_id)
     return count

@@ -22,7 +22,7 @@ from antiphon.ids import new_id
 from antiphon.search.vectors import unit
 from antiphon.storage.contract import NewStoreFile, Store, StoredItem, StoredResponse, VectorStore
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import api_keys
+from antiphon.storage.operations import api_keys, chunks, ingestions, vector_stores
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.chunks import ChunkRow
 from antiphon.storage.schema import EARLIER
@@ -72,18 +72,18 @@ async def ingest(store: Store) -> None:
     """Put a file with a chunk into a vector store."""
     file = await put(store, new_file(T))
     assert file is not None
-    await store.create_vector_store(VectorStore("vs_1", T, int(time.time())), [NewStoreFile(file.id)])
-    found = await store.claim_ingestion("w", 1)
+    await store.write(vector_stores.create, VectorStore("vs_1", T, int(time.time())), [NewStoreFile(file.id)])
+    found = await store.write(ingestions.claim, "w", 1)
     assert found is not None
     await store.write_chunks(found, [ChunkRow(0, "the cat sleeps", 3, unit([1.0, 0.5]))])
-    assert await store.complete_ingestion(found, 1, 10)
+    assert await store.write(ingestions.complete, found, 1, 10)
 
 
 async def is_searched(store: Store) -> None:
     """The chunk is found by a keyword and by its signature, and the store continues to work."""
-    found = await store.match_keywords(T, "vs_1", ["cat"], None, 5)
+    found = await store.read(chunks.match_keywords, T, "vs_1", ["cat"], None, 5)
     assert [text for _, text, _ in found.chunks] == ["the cat sleeps"]
-    assert [count for _, count, _ in (await store.signatures(T, "vs_1", frozenset())).parts] == [1]
+    assert [count for _, count, _ in (await store.read(chunks.signatures, T, "vs_1", frozenset())).parts] == [1]
     assert await put(store, new_file(T, b"another")) is not None
 
 

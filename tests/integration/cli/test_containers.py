@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import containers
 from tests.store.containers import AMPLE, expired_container, new_container
 from tests.support.cli import antiphon
 
@@ -14,8 +15,8 @@ async def test_containers_are_listed_and_killed(tmp_path: Path, store_url: str) 
     store = await open_store(store_url)
     mine, theirs, old = new_container("acme"), new_container(""), expired_container("acme")
     for one in (mine, theirs, old):
-        assert await store.put_container(one, (), AMPLE)
-    await store.hold_container("acme", mine.id, "call", "worker_1", 60)
+        assert await store.write(containers.put, one, (), AMPLE)
+    await store.write(containers.hold, "acme", mine.id, "call", "worker_1", 60)
 
     listed = (await antiphon(tmp_path, "containers", "list", *at)).out
     rows = {line.split()[0]: line for line in listed.splitlines()[1:]}
@@ -27,7 +28,7 @@ async def test_containers_are_listed_and_killed(tmp_path: Path, store_url: str) 
 
     done = await antiphon(tmp_path, "containers", "kill", mine.id, theirs.id, *at)
     assert (done.code, done.out) == (0, f"Killed {mine.id}.\nKilled {theirs.id}.\n")
-    assert not await store.renew_hold("acme", mine.id, "call", 60)
+    assert not await store.write(containers.renew_hold, "acme", mine.id, "call", 60)
     again = await antiphon(tmp_path, "containers", "kill", mine.id, *at)
     assert (again.code, f"The container '{mine.id}' does not exist." in again.err) == (2, True)
     await store.close()
@@ -36,7 +37,7 @@ async def test_containers_are_listed_and_killed(tmp_path: Path, store_url: str) 
 async def test_a_container_of_another_tenant_than_the_named_one_is_not_killed(tmp_path: Path, store_url: str) -> None:
     store = await open_store(store_url)
     container = new_container("acme")
-    assert await store.put_container(container, (), AMPLE)
+    assert await store.write(containers.put, container, (), AMPLE)
     done = await antiphon(tmp_path, "containers", "kill", container.id, "--tenant", "other", "--store", store_url)
     assert done.code == 2
     assert await store.load_container("acme", container.id) is not None

@@ -9,7 +9,7 @@ from antiphon.ids import new_id
 from antiphon.storage.contract import Announcement, NewStoreFile, StoredResponse, VectorStore, WebhookEndpoint
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import files as stored_files
-from antiphon.storage.operations import jobs, webhooks
+from antiphon.storage.operations import jobs, vector_stores, webhooks
 from tests.store.files import new_file, put
 from tests.store.making import T
 from tests.store.vector_stores import chunks, claimed, ingested
@@ -63,7 +63,7 @@ async def test_a_purge_takes_expired_files_and_vector_stores_with_their_content(
     expired = VectorStore(new_id("vs"), T, 1, days=2)
     kept = VectorStore(new_id("vs"), T, int(time.time()))
     for one, files in ((expired, [new]), (kept, [old, new])):
-        await store.create_vector_store(one, [NewStoreFile(file.id) for file in files])
+        await store.write(vector_stores.create, one, [NewStoreFile(file.id) for file in files])
         for _ in files:
             assert await ingested(store, await claimed(store, "w"))
     await put(store, gone := new_file(T, b"gone", expires_at=10))

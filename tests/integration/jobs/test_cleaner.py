@@ -15,7 +15,7 @@ from antiphon.storage.blobs.places import Places
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
 from antiphon.storage.contract import Reply, Store, StoredCompletion, StoredResponse
-from antiphon.storage.operations import chat_completions, idempotency, jobs, responses, sizes
+from antiphon.storage.operations import chat_completions, containers, idempotency, jobs, responses, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite import clock as clocks
@@ -245,7 +245,7 @@ async def test_it_drops_the_files_of_containers_that_have_expired(store_url: str
     for container in (old, young):
         (file,) = await written(store, container, "a.csv")
         await store.put_blob_part(file.blob, 0, b"bytes", is_last=True)
-        await store.put_container(container, [file], AMPLE)
+        await store.write(containers.put, container, [file], AMPLE)
     await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
     assert await store.read(sizes.stored_bytes, "t") == 10
     shown = [await store.load_container("t", one.id) for one in (old, young)]
@@ -258,7 +258,7 @@ async def test_a_purge_that_is_held_drops_expired_containers_all_the_same(store_
     store = await opened(store_url)
     await fill(store, FREE + 3, 14)
     old = expired_container("t")
-    await store.put_container(old, await written(store, old, "a.csv"), AMPLE)
+    await store.write(containers.put, old, await written(store, old, "a.csv"), AMPLE)
     await Cleaner(store, 0.3, Upkeep()).look()
     assert (await count(store), await store.read(sizes.stored_bytes, "t")) == (FREE + 17, 0)
     await store.close()

@@ -19,12 +19,13 @@ from antiphon.search.fitting import Part
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.contract import Ingestion, NewStoreFile, StoredFile, StoreFile, VectorStore
+from antiphon.storage.operations import chunks, ingestions, vector_stores
 from antiphon.storage.operations import files as stored_files
-from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.context import About, about, begin
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.permitted import is_permitted, permit
 from tests.store.files import AMPLE, new_file
+from tests.support.changed_stores import ChangedStore, replace_operation
 from tests.support.engine import engine
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
@@ -37,13 +38,14 @@ async def attached(served: Served, content: str = TEXT, model: str = "") -> tupl
     """Attach a file to a new store; return the ids of both."""
     file = (await served.sdk.files.create(file=("a.txt", content.encode()), purpose="assistants")).id
     store = VectorStore(new_id("vs"), "", int(served.engine.now()), embedding_model=model)
-    await served.engine.store.create_vector_store(store, [NewStoreFile(file, b"{}", 100, 0)])
+    await served.engine.store.write(vector_stores.create, store, [NewStoreFile(file, b"{}", 100, 0)])
     return store.id, file
 
 
 async def ended(served: Served, store: str, file: str) -> StoreFile:
     found = await eventually(
-        lambda: served.engine.store.find_store_file("", store, file), lambda one: one and one.status != "in_progress"
+        lambda: served.engine.store.read(vector_stores.file, "", store, file),
+        lambda one: one and one.status != "in_progress",
     )
     assert found is not None
     return found
@@ -67,11 +69,14 @@ async def test_a_file_beyond_a_bound_fails_and_says_so(
     found = await ended(stateful, store, file)
     assert (found.status, found.error_code) == ("failed", code)
     assert words in str(found.error_message)
-    assert await stateful.engine.store.searched_store("", store) in (None, await searched_nothing(stateful, store))
+    assert await stateful.engine.store.read(chunks.searched_store, "", store) in (
+        None,
+        await searched_nothing(stateful, store),
+    )
 
 
 async def searched_nothing(served: Served, store: str) -> Any:
-    found = await served.engine.store.searched_store("", store)
+    found = await served.engine.store.read(chunks.searched_store, "", store)
     assert found is None or found.chunks == 0
     return found
 
@@ -81,7 +86,7 @@ async def test_a_tenant_without_room_has_its_file_fail(stateful: Served) -> None
     store, file = await attached(stateful)
     await ended(stateful, store, file)
     stateful.engine.bounds = Bounds(stored_bytes=1)
-    await stateful.engine.store.reindex_vector_store("", store, "")
+    await stateful.engine.store.write(vector_stores.reindex, "", store, "")
     found = await ended(stateful, store, file)
     assert (found.status, found.error_code) == ("failed", "invalid_file")
     assert "storage quota" in str(found.error_message)
@@ -153,11 +158,11 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
             return await super().embed_parts(texts, tenant)
 
     stateful.engine.open_embeddings = Breaks
-    await stateful.engine.store.reindex_vector_store("", store, "m")
+    await stateful.engine.store.write(vector_stores.reindex, "", store, "m")
     failed = await ended(stateful, store, file)
     assert (failed.status, failed.chunks, old.chunks > 2) == ("failed", old.chunks, True)
     assert await stateful.engine.store.sweep_chunks() == 2
-    kept = await stateful.engine.store.searched_store("", store)
+    kept = await stateful.engine.store.read(chunks.searched_store, "", store)
     assert kept is not None
     assert kept.chunks == old.chunks
 
@@ -169,7 +174,7 @@ async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stat
     house = stateful.house
     await house.ingester.close()
     store, file = await attached(stateful)
-    assert await stateful.engine.store.claim_ingestion(stateful.engine.worker, 10) is not None
+    assert await stateful.engine.store.write(ingestions.claim, stateful.engine.worker, 10) is not None
     house.ingester.start()
     stateful.engine.wakes.wake("")
     assert (await ended(stateful, store, file)).status == "completed"
@@ -186,7 +191,7 @@ async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served, mon
 
     with monkeypatch.context() as expired:
         expired.setattr(stateful.engine.files, "find", find)
-        await stateful.engine.store.reindex_vector_store("", store, "")
+        await stateful.engine.store.write(vector_stores.reindex, "", store, "")
         failed = await ended(stateful, store, file)
     assert (failed.status, failed.error_code, found.is_set()) == ("failed", "invalid_file", True)
     assert (await stateful.sdk.vector_stores.search(store, query="nothing")).data, "its old content is lost"
@@ -221,8 +226,8 @@ async def test_a_server_that_ends_gives_back_what_it_reads(stateful: Served, mon
     await asyncio.wait_for(reading.wait(), 30)
     house = stateful.house
     await house.ingester.close()
-    assert await stateful.engine.store.owned_ingestions(stateful.engine.worker) == {}
-    claimed = await stateful.engine.store.claim_ingestion("other", 10)
+    assert await stateful.engine.store.read(ingestions.owned, stateful.engine.worker) == {}
+    claimed = await stateful.engine.store.write(ingestions.claim, "other", 10)
     assert claimed is not None
     assert (claimed.file.store_id, claimed.file.file_id, claimed.lost) == (store, file, 0)
 
@@ -237,8 +242,8 @@ async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(sta
             await keeper.write(stored_files.begin, tenant, file.blob, 600)
             await keeper.write(stored_files.put, file, AMPLE)
         store = VectorStore(new_id("vs"), tenant, int(stateful.engine.now()))
-        await keeper.create_vector_store(store, [NewStoreFile(file.id) for file in files])
-    while (one := await keeper.claim_ingestion("w", 4)) is not None:
+        await keeper.write(vector_stores.create, store, [NewStoreFile(file.id) for file in files])
+    while (one := await keeper.write(ingestions.claim, "w", 4)) is not None:
         order.append(one.file.tenant)
     assert order[:2] == ["crowd", "late"]
     assert order.count("crowd") == 4
@@ -272,7 +277,7 @@ async def test_the_text_of_a_file_in_two_stores_is_read_once(stateful: Served, m
     await ended(stateful, store, file)
     monkeypatch.setattr(stateful.engine.documents, "read", None)  # another file could not be read now
     second = VectorStore(new_id("vs"), "", int(stateful.engine.now()))
-    await stateful.engine.store.create_vector_store(second, [NewStoreFile(file)])
+    await stateful.engine.store.write(vector_stores.create, second, [NewStoreFile(file)])
     assert (await ended(stateful, second.id, file)).status == "completed"
     page = await stateful.sdk.vector_stores.files.content(file, vector_store_id=store)
     assert "".join(part.text or "" for part in page.data) == TEXT
@@ -296,7 +301,7 @@ async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
     monkeypatch.setattr(stateful.engine.documents, "read", stubborn)
     store, file = await attached(stateful)
     await asyncio.wait_for(first.wait(), 30)
-    await stateful.engine.store.reindex_vector_store("", store, "")
+    await stateful.engine.store.write(vector_stores.reindex, "", store, "")
     assert (await ended(stateful, store, file)).status == "completed"
     shared = stateful.engine.shared
     await until(lambda: shared.usage()["ingestion"].in_use == 1)  # the newer version has ended
@@ -325,13 +330,13 @@ async def test_a_tenant_alone_has_several_files_read_at_once(
 async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: ReplayBackend) -> None:
     """Its content passes in parts; it waits for all that its tenant may hold, and no longer."""
     async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as served:
-        complete, left = served.engine.store.complete_ingestion, list[int]()
+        left: list[int] = []
 
         async def note(*given: Any) -> bool:
             left.append(served.engine.memory.left)
-            return await complete(*given)
+            return bool(await complete(*given))
 
-        served.engine.store.complete_ingestion = note  # type: ignore[method-assign]
+        complete = replace_operation(served.engine.store, ingestions.complete, note)
         store, file = await attached(served, TEXT * 200)
         assert (await ended(served, store, file)).status == "completed"
         assert left == [served.engine.memory.size]
@@ -357,21 +362,22 @@ async def test_the_same_content_in_many_stores_is_read_once(stateful: Served, mo
     assert names == ["a.txt", "a.csv"]
 
 
-class Watched(SqliteStore):
+class Watched(ChangedStore):
     """Counts claims; with `forgets`, it does not tell a worker which files it owns, and none is known as a stray."""
 
     claims = 0
     forgets = False
 
     async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
-        claimed = await super().claim_ingestion(worker, per_tenant, paused)
+        claimed: Ingestion | None = await self.original.claim_ingestion(worker, per_tenant, paused)
         self.claims += 1
         return claimed
 
     async def owned_ingestions(self, worker: str) -> Mapping[int, int]:
         if self.forgets:
             raise StoreError("The store is unreachable.")
-        return await super().owned_ingestions(worker)
+        owned: Mapping[int, int] = await self.original.owned_ingestions(worker)
+        return owned
 
 
 async def waiting() -> tuple[Engine, Watched, NewStoreFile]:
@@ -383,12 +389,12 @@ async def waiting() -> tuple[Engine, Watched, NewStoreFile]:
     await store.write(stored_files.begin, "", file.blob, 600)
     await store.write(stored_files.put, file, AMPLE)
     new = NewStoreFile(file.id, b"{}", 100, 0)
-    await store.create_vector_store(VectorStore("vs_1", "", 1), [new])
+    await store.write(vector_stores.create, VectorStore("vs_1", "", 1), [new])
     return made, store, new
 
 
 async def claimed_by_another(store: Watched) -> Ingestion:
-    claimed = await eventually(lambda: store.claim_ingestion("other", 10))
+    claimed = await eventually(lambda: store.write(ingestions.claim, "other", 10))
     assert claimed is not None
     return claimed
 
@@ -482,13 +488,13 @@ async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(mo
     ingester = Ingester(made)
     ingester.start()
     await until(lambda: begun)
-    (owned,) = [dict(await store.owned_ingestions(made.worker))]
+    (owned,) = [dict(await store.read(ingestions.owned, made.worker))]
 
     async def as_before(worker: str) -> Mapping[int, int]:
         return owned
 
-    monkeypatch.setattr(store, "owned_ingestions", as_before)
-    await store.reindex_vector_store("", "vs_1", "")
+    replace_operation(store, ingestions.owned, as_before)
+    await store.write(vector_stores.reindex, "", "vs_1", "")
     made.wakes.wake(INGESTIONS)
     await until(lambda: len(begun) == 2)
     await until(lambda: stopped)
@@ -505,7 +511,7 @@ async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
     await served.house.ingester.close()
     engine, written = served.engine, list[Any]()
     store, file = await attached(served)
-    claimed = await engine.store.claim_ingestion(engine.worker, 10)
+    claimed = await engine.store.write(ingestions.claim, engine.worker, 10)
     assert claimed is not None
 
     async def busy(*given: Any) -> Any:
@@ -521,10 +527,10 @@ async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
         monkeypatch.setattr(engine.store, "write_chunks", refuse)
     await ingestion.ingest(engine, claimed)
 
-    found = await engine.store.find_store_file("", store, file)
+    found = await engine.store.read(vector_stores.file, "", store, file)
     assert found is not None
     assert (found.status, len(written)) == ("in_progress", 0 if is_busy else 1)
-    assert (await engine.store.claim_ingestion("other", 10) is not None) is is_busy
+    assert (await engine.store.write(ingestions.claim, "other", 10) is not None) is is_busy
 
 
 async def test_a_store_that_fails_is_reported_and_fails_no_file(
@@ -532,7 +538,7 @@ async def test_a_store_that_fails_is_reported_and_fails_no_file(
 ) -> None:
     await served.house.ingester.close()
     store, file = await attached(served)
-    claimed = await served.engine.store.claim_ingestion(served.engine.worker, 10)
+    claimed = await served.engine.store.write(ingestions.claim, served.engine.worker, 10)
     assert claimed is not None
 
     async def fail(*given: Any) -> bool:
@@ -542,6 +548,6 @@ async def test_a_store_that_fails_is_reported_and_fails_no_file(
     with pytest.raises(StoreError, match="full"):
         await ingestion.ingest(served.engine, claimed)
 
-    found = await served.engine.store.find_store_file("", store, file)
+    found = await served.engine.store.read(vector_stores.file, "", store, file)
     assert found is not None
     assert found.status == "in_progress"

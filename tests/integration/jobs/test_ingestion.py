@@ -12,6 +12,7 @@ from antiphon.ids import new_id
 from antiphon.jobs import ingestion
 from antiphon.search import embeddings
 from antiphon.storage.contract import NewStoreFile, StoreFile, VectorStore
+from antiphon.storage.operations import ingestions, vector_stores
 from antiphon.telemetry.metrics import Measures
 from antiphon.upstream.http import HttpBackend
 from tests.support.embedding_server import BUSY, MODEL, OLLAMA_LENGTH, EmbeddingServer, embedding_server
@@ -41,12 +42,12 @@ async def attached(served: Served, text: str = TEXT, model: str = MODEL, tokens:
     """Attach a file to a new store; return the ids of both."""
     file = (await served.sdk.files.create(file=("a.txt", text.encode()), purpose="assistants")).id
     store = VectorStore(new_id("vs"), "", int(served.engine.now()), embedding_model=model)
-    await served.engine.store.create_vector_store(store, [NewStoreFile(file, b"{}", tokens, 0)])
+    await served.engine.store.write(vector_stores.create, store, [NewStoreFile(file, b"{}", tokens, 0)])
     return store.id, file
 
 
 async def found(served: Served, place: tuple[str, str]) -> StoreFile:
-    one = await served.engine.store.find_store_file("", *place)
+    one = await served.engine.store.read(vector_stores.file, "", *place)
     assert one is not None
     return one
 
@@ -150,7 +151,7 @@ async def test_the_time_of_the_embedding_server_does_not_count_for_the_limit_of_
         monkeypatch.setattr(made, "embed_parts", slow)
         await served.house.ingester.close()
         place = await attached(served)
-        claimed = await served.engine.store.claim_ingestion(served.engine.worker, 10)
+        claimed = await served.engine.store.write(ingestions.claim, served.engine.worker, 10)
         assert claimed is not None
         await ingestion.ingest(served.engine, claimed)
         assert (await found(served, place)).status == "completed"

@@ -10,6 +10,7 @@ from antiphon.ids import new_id
 from antiphon.search.filters import OPERATORS, AttributeValue, Comparison, Compound, Filter, matches
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 from tests.support.chance import examples
 
@@ -53,12 +54,12 @@ async def test_the_database_finds_what_the_reference_finds(
     for one in files:
         file = IndexedFile("", store_id, new_id("file"), 1, "a.txt")
         await store.put_chunks(file, [ChunkRow(0, "word", 1)])
-        await store.publish_chunks(file)
-        await store.set_chunk_attributes("", store_id, file.file_id, one)
+        await store.write(stored_chunks.publish, file)
+        await store.write(stored_chunks.set_attributes, "", store_id, file.file_id, one)
         names[file.file_id] = one
     for one in wanted:
-        matched = await store.match_keywords("", store_id, ["word"], one, 100)
-        chunks = await store.found_chunks("", [number for number, _, _ in matched.chunks])
+        matched = await store.read(stored_chunks.match_keywords, "", store_id, ["word"], one, 100)
+        chunks = await store.read(stored_chunks.found_chunks, "", [number for number, _, _ in matched.chunks])
 
         assert {chunk.file_id for chunk in chunks} == {name for name in names if matches(one, names[name])}, one
         assert all(chunk.attributes == names[chunk.file_id] for chunk in chunks)

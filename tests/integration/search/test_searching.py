@@ -10,7 +10,7 @@ import pytest
 from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.search.contract import Hit, Ranking, SearchRequest
 from antiphon.search.embeddings import MOST_TEXTS, Embedder
-from antiphon.search.filters import Comparison, Filter
+from antiphon.search.filters import Comparison
 from antiphon.search.fitting import MOST_CHARACTERS
 from antiphon.search.nearest import Nearest
 from antiphon.search.searching import Searching
@@ -19,10 +19,12 @@ from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import chunks
 from antiphon.storage.records import VectorStore
-from antiphon.storage.records.chunks import ChunkRow, IndexedFile, KeywordMatches, Signatures, TermCounts
+from antiphon.storage.records.chunks import ChunkRow, IndexedFile, Signatures
 from antiphon.upstream.outages import Outages
 from antiphon.upstream.scripted import ScriptedBackend
+from tests.support.changed_stores import Methods, replace_operation
 from tests.support.engine import engine
 from tests.support.waiting import let_others_run
 
@@ -48,7 +50,7 @@ def embedder(script: Callable[[dict[str, Any]], Any] = embedded) -> tuple[Embedd
     return Embedder("e", made.router, made.observers, Outages(), pause=lambda _: let_others_run()), backend
 
 
-class Known:
+class Known(Methods):
     """Vector stores that are known, by their ids."""
 
     def __init__(self, **models: str) -> None:
@@ -86,7 +88,7 @@ async def put(store: Store, store_id: str, *texts: str, with_vectors: bool = Tru
     file = IndexedFile(T, store_id, f"file-{texts[0]}", 1, f"{texts[0]}.txt")
     rows = [ChunkRow(n, text, 1, unit(direction(text)) if with_vectors else None) for n, text in enumerate(texts)]
     await store.put_chunks(file, rows)
-    await store.publish_chunks(file)
+    await store.write(chunks.publish, file)
     return file
 
 
@@ -122,7 +124,7 @@ async def test_keywords_find_what_has_them_and_vectors_what_means_the_same(store
 
 async def test_a_hit_says_where_it_is_from(store: Store, offload: Offload) -> None:
     file = await put(store, "vs_1", "first", "second cat")
-    await store.set_chunk_attributes(T, "vs_1", file.file_id, {"year": 2026})
+    await store.write(chunks.set_attributes, T, "vs_1", file.file_id, {"year": 2026})
     (hit,) = (await searching(store, offload, Known(vs_1="")).search(asked("cat"))).hits
 
     assert hit == Hit(file.file_id, file.filename, "vs_1", hit.score, {"year": 2026}, "second cat", 1)
@@ -155,7 +157,7 @@ async def test_the_threshold_applies_once_to_the_score_that_is_told(store: Store
 async def test_a_filter_holds_for_keywords_and_for_vectors(store: Store, offload: Offload) -> None:
     for name in ("cat one", "cat two", "dog three"):
         file = await put(store, "vs_1", name)
-        await store.set_chunk_attributes(T, "vs_1", file.file_id, {"name": name[-3:]})
+        await store.write(chunks.set_attributes, T, "vs_1", file.file_id, {"name": name[-3:]})
     search = searching(store, offload, Known(vs_1="e"))
     for ranking in (Ranking(), Ranking(text_weight=0), Ranking(embedding_weight=0)):
         wanted = asked("cat", filters=Comparison("ne", "name", "one"), ranking=ranking)
@@ -173,9 +175,9 @@ async def test_what_is_published_or_dropped_counts_from_the_next_search_on(store
     newer = replace(first, version=2)
     await store.put_chunks(newer, [ChunkRow(0, "a newer cat", 1, unit(direction("cat")))])
     assert await texts(search, asked("cat")) == ["a cat", "a kitten"]
-    await store.publish_chunks(newer)
+    await store.write(chunks.publish, newer)
     assert await texts(search, asked("cat")) == ["a newer cat", "a kitten"]
-    await store.drop_chunks(T, "vs_1", first.file_id)
+    await store.write(chunks.drop, T, "vs_1", first.file_id)
     assert await texts(search, asked("cat")) == ["a kitten"]
 
 
@@ -191,7 +193,7 @@ async def test_what_is_found_does_not_depend_on_versions_that_are_not(
     rows = [ChunkRow(n, "a cat that nobody finds", 1) for n in range(100)]
     if is_dropped:
         other = await put(store, "vs_1", *[row.text for row in rows])
-        await store.drop_chunks(T, "vs_1", other.file_id)
+        await store.write(chunks.drop, T, "vs_1", other.file_id)
     else:
         await store.put_chunks(replace(found, version=2), rows)
     for filters in (None, Comparison("ne", "name", "other")):
@@ -213,17 +215,16 @@ async def test_a_word_that_most_chunks_have_is_ranked_in_some_of_them(
 async def test_queries_that_ask_at_once_load_the_signatures_of_a_store_once(store: Store, offload: Offload) -> None:
     await put(store, "vs_1", "cat", "dog")
     loads = 0
-    whole = store.signatures
 
     async def counted(*asked: Any) -> Signatures:
         nonlocal loads
         loads += 1
-        return await whole(*asked)
+        found: Signatures = await whole(*asked)
+        return found
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "signatures", counted)
-        nearest, wanted = Nearest(store, offload), unit(direction("cat")) or b""
-        found = await asyncio.gather(*(nearest.find(T, "vs_1", wanted, None, 10) for _ in range(5)))
+    whole = replace_operation(store, chunks.signatures, counted)
+    nearest, wanted = Nearest(store, offload), unit(direction("cat")) or b""
+    found = await asyncio.gather(*(nearest.find(T, "vs_1", wanted, None, 10) for _ in range(5)))
 
     assert [len(one) for one in found] == [2] * 5
     assert loads == 1
@@ -234,7 +235,7 @@ async def test_a_store_that_was_emptied_and_filled_again_is_loaded_anew(store: S
     for name in ("cat", "kitten"):
         file = await put(store, "vs_1", name)
         assert await texts(search, asked("cat")) == [name]
-        await store.drop_chunks(T, "vs_1", file.file_id)
+        await store.write(chunks.drop, T, "vs_1", file.file_id)
         await store.sweep_chunks()
 
 
@@ -266,18 +267,10 @@ class Broken:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def match_keywords(
-        self,
-        tenant: str,
-        store_id: str,
-        terms: Sequence[str],
-        filters: Filter | None,
-        most: int,
-        known: TermCounts | None = None,
-    ) -> KeywordMatches:
-        if store_id in self._broken:
+    async def read(self, operation: Any, *given: Any) -> Any:
+        if operation is chunks.match_keywords and given[1] in self._broken:
             raise StoreError("The store is unreachable.")
-        return await self._store.match_keywords(tenant, store_id, terms, filters, most)
+        return await self._store.read(operation, *given)
 
 
 async def test_a_store_that_fails_is_named_and_the_others_are_searched(store: Store, offload: Offload) -> None:
@@ -377,7 +370,7 @@ async def test_a_large_store_is_searched_beside_the_event_loop(store: Store, off
             for n, text in enumerate(words[start : start + 300])
         ]
         await store.put_chunks(file, rows)
-    await store.publish_chunks(file)
+    await store.write(chunks.publish, file)
     search = searching(store, offload, Known(vs_1="e"))
     found = await asyncio.gather(
         *(texts(search, asked(f"number{n}", ranking=Ranking(embedding_weight=0))) for n in (1, 2000))

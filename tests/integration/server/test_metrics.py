@@ -11,7 +11,7 @@ from antiphon.errors import StoreError
 from antiphon.jobs.queue import LEAD
 from antiphon.server.application import create_app
 from antiphon.storage.contract import NOTHING_RESERVED, Backlog, Deferral, StoredResponse
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import containers, jobs
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
 from antiphon.tools.base import CodeState
@@ -271,7 +271,7 @@ async def test_the_sandbox_and_the_containers_are_shown(measured: Served) -> Non
     calls, rejections = {"completed": 3, "timeout": 1}, {"busy": 2}
     state = CodeState("bubblewrap", kernels=2, memory=4096, calls=calls, rejections=rejections)
     measured.engine.code_state = lambda: state
-    assert await measured.engine.store.put_container(new_container("acme"), (), AMPLE)
+    assert await measured.engine.store.write(containers.put, new_container("acme"), (), AMPLE)
 
     found = await scrape(measured)
     assert found["antiphon_containers_running"] == 1

@@ -14,7 +14,7 @@ from antiphon.storage.contract import (
     StoredConversation,
     VectorStore,
 )
-from antiphon.storage.operations import conversations, idempotency, jobs
+from antiphon.storage.operations import conversations, idempotency, ingestions, jobs, vector_stores
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.store.files import new_file, put
@@ -116,19 +116,19 @@ async def test_files_that_wait_are_told(store: Store, told: Told) -> None:
     assert file is not None
     assert other is not None
     told.since()
-    await store.create_vector_store(VectorStore("vs_1", T, 1))
+    await store.write(vector_stores.create, VectorStore("vs_1", T, 1))
     assert told.since() == []
-    await store.attach_files(T, "vs_1", [NewStoreFile(file.id)])
+    await store.write(vector_stores.attach, T, "vs_1", [NewStoreFile(file.id)])
     assert told.since() == [INGESTIONS]
-    await store.attach_files(T, "vs_unknown", [NewStoreFile(file.id)])
+    await store.write(vector_stores.attach, T, "vs_unknown", [NewStoreFile(file.id)])
     assert told.since() == []
-    await store.create_vector_store(VectorStore("vs_2", T, 1), [NewStoreFile(other.id)])
+    await store.write(vector_stores.create, VectorStore("vs_2", T, 1), [NewStoreFile(other.id)])
     assert told.since() == [INGESTIONS]
-    claimed = await store.claim_ingestion("worker", 10)
+    claimed = await store.write(ingestions.claim, "worker", 10)
     assert claimed is not None
-    await store.release_ingestion("worker", claimed.seq)
+    await store.write(ingestions.release, "worker", claimed.seq)
     assert told.since() == [INGESTIONS]
-    await store.release_ingestion("worker", claimed.seq)
+    await store.write(ingestions.release, "worker", claimed.seq)
     assert told.since() == []
 
 

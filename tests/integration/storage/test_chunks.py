@@ -10,6 +10,7 @@ import pytest
 
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.operations import chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.sqlite.words import MOST_STEPS
@@ -30,8 +31,8 @@ def _rows(count: int, words: int = 300) -> Sequence[ChunkRow]:
 
 async def test_two_sweeps_at_once_delete_each_chunk_once(store: Store) -> None:
     assert await store.put_chunks(FILE, _rows(100))
-    await store.publish_chunks(FILE)
-    await store.drop_chunks("t", "vs_1", None)
+    await store.write(chunks.publish, FILE)
+    await store.write(chunks.drop, "t", "vs_1", None)
     assert sum(await asyncio.gather(store.sweep_chunks(), store.sweep_chunks())) == 100
     assert await store.sweep_chunks() == 0
     await store.inspect()  # the index is whole
@@ -43,8 +44,8 @@ async def test_parts_after_the_first_are_refused_once_the_file_has_a_newer_versi
     while not await store.put_chunks(newer, _rows(1)):
         pass
     assert not await writing
-    await store.publish_chunks(newer)
-    found = await store.searched_store("t", "vs_1")
+    await store.write(chunks.publish, newer)
+    found = await store.read(chunks.searched_store, "t", "vs_1")
     assert found is not None and found.chunks == 1
 
 
@@ -67,9 +68,9 @@ async def test_the_index_is_merged_also_where_chunks_are_only_deleted(tmp_path: 
     for number in range(40):
         file = IndexedFile("t", "vs_1", f"file_{number}", 1, "a.txt")
         await store.put_chunks(file, _rows(3, 500))
-        await store.publish_chunks(file)
+        await store.write(chunks.publish, file)
     for number in range(40):
-        await store.drop_chunks("t", "vs_1", f"file_{number}")
+        await store.write(chunks.drop, "t", "vs_1", f"file_{number}")
         assert await store.sweep_chunks() == 3
     await store.close()
     assert _parts_of_index(path) <= 2 * MOST_STEPS

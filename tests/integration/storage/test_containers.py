@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from antiphon.storage.contract import ContainerQuota, Reply, Store
+from antiphon.storage.operations import containers, idempotency, sizes
 from antiphon.storage.operations import files as stored_files
-from antiphon.storage.operations import idempotency, sizes
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.store.containers import AMPLE, new_container, written
@@ -33,7 +33,7 @@ async def test_the_quota_is_exact_over_replicas(replicas: tuple[Store, Store]) -
     made = [new_container("t") for _ in range(12)]
     quota = ContainerQuota(5, 1, 1)
     admitted = await asyncio.gather(
-        *(replicas[number % 2].put_container(one, [], quota) for number, one in enumerate(made))
+        *(replicas[number % 2].write(containers.put, one, [], quota) for number, one in enumerate(made))
     )
     assert sum(admitted) == 5
 
@@ -43,14 +43,15 @@ async def test_one_replica_holds_a_container_and_the_other_sees_whose_kernel_is_
 ) -> None:
     one, other = replicas
     container = new_container("t")
-    await one.put_container(container, [], AMPLE)
+    await one.write(containers.put, container, [], AMPLE)
     for _ in range(5):
         found = await asyncio.gather(
-            one.hold_container("t", container.id, "a", "w1", 60), other.hold_container("t", container.id, "b", "w2", 60)
+            one.write(containers.hold, "t", container.id, "a", "w1", 60),
+            other.write(containers.hold, "t", container.id, "b", "w2", 60),
         )
         assert sorted(each.is_busy for each in found if each) == [False, True]
         for store, holder in ((one, "a"), (other, "b")):
-            await store.end_hold("t", container.id, holder)
+            await store.write(containers.end_hold, "t", container.id, holder)
     last = await one.load_container("t", container.id)
     assert last is not None
     assert (last.calls, last.is_busy, last.worker in ("w1", "w2")) == (5, False, True)
@@ -59,11 +60,11 @@ async def test_one_replica_holds_a_container_and_the_other_sees_whose_kernel_is_
 async def test_files_of_one_replica_are_read_by_the_other(replicas: tuple[Store, Store]) -> None:
     one, other = replicas
     container = new_container("t")
-    await one.put_container(container, [], AMPLE)
+    await one.write(containers.put, container, [], AMPLE)
     (file,) = await written(one, container, "a.csv")
     await one.put_blob_part(file.blob, 0, b"content", is_last=True)
-    await one.put_container_files(container.id, [file], AMPLE)
-    found = await other.load_container_file("t", container.id, file.id)
+    await one.write(containers.put_files, container.tenant, container.id, [file], AMPLE)
+    found = await other.read(containers.load_file, "t", container.id, file.id)
     assert found == file
     assert await other.blob_part(file.blob, 0) == b"content"
 
@@ -71,10 +72,13 @@ async def test_files_of_one_replica_are_read_by_the_other(replicas: tuple[Store,
 async def test_files_at_one_path_that_come_at_once_are_one_file(replicas: tuple[Store, Store]) -> None:
     one, other = replicas
     container = new_container("t")
-    await one.put_container(container, [], AMPLE)
+    await one.write(containers.put, container, [], AMPLE)
     files = await written(one, container, *["a.csv"] * 8)
     stored = await asyncio.gather(
-        *(replicas[number % 2].put_container_files(container.id, [file], AMPLE) for number, file in enumerate(files))
+        *(
+            replicas[number % 2].write(containers.put_files, container.tenant, container.id, [file], AMPLE)
+            for number, file in enumerate(files)
+        )
     )
     assert len({kept[0].id for kept in stored if kept}) == 1
     assert await other.read(sizes.stored_bytes, "t") == 10
@@ -87,7 +91,7 @@ async def test_a_use_is_written_at_most_once_a_minute(store_url: str) -> None:
     container = new_container("t", last_active_at=int(now[0]))
     short = new_container("t", 1, last_active_at=int(now[0]))
     for one in (container, short):
-        await store.put_container(one, [], AMPLE)
+        await store.write(containers.put, one, [], AMPLE)
     seen = []
     for seconds in (14, 1, 44, 1):
         now[0] += seconds
@@ -101,18 +105,21 @@ async def test_a_container_that_expired_runs_for_nobody_whatever_the_sweeper_doe
     now = [time.time()]
     store = await opened(store_url, lambda: now[0])
     container = new_container("t", last_active_at=int(now[0]))
-    await store.put_container(container, [], AMPLE)
-    await store.hold_container("t", container.id, "h", "w", 30)
+    await store.write(containers.put, container, [], AMPLE)
+    await store.write(containers.hold, "t", container.id, "h", "w", 30)
     now[0] += 20 * 60
-    assert not await store.renew_hold("t", container.id, "h", 30)
-    await store.end_hold("t", container.id, "h")
+    assert not await store.write(containers.renew_hold, "t", container.id, "h", 30)
+    await store.write(containers.end_hold, "t", container.id, "h")
     now[0] -= 60  # before the sweeper marks it, the clock decides
-    assert await store.renew_hold("t", container.id, "h", 30)
+    assert await store.write(containers.renew_hold, "t", container.id, "h", 30)
     now[0] += 21 * 60
     assert await store.expire_containers(10) == 1
     now[0] -= 21 * 60  # from then on it never runs again
     found = await store.load_container("t", container.id, is_used=True)
-    assert (found and found.status, await store.hold_container("t", container.id, "h", "w", 30)) == ("expired", None)
+    assert (found and found.status, await store.write(containers.hold, "t", container.id, "h", "w", 30)) == (
+        "expired",
+        None,
+    )
     await store.close()
 
 
@@ -122,7 +129,9 @@ async def test_a_reply_is_kept_with_a_container_and_with_a_file(replicas: tuple[
     (file,) = await written(one, container, "a.csv")
     for key, made in (("k1", container.id), ("k2", file.id)):
         await one.write(idempotency.reserve, "t", key, b"print", made, "w")
-    await one.put_container(container, [], AMPLE, reply=Reply("t", "k1", False, b"container"))
-    await one.put_container_files(container.id, [file], AMPLE, reply=Reply("t", "k2", False, b"file"))
+    await one.write(containers.put, container, [], AMPLE, reply=Reply("t", "k1", False, b"container"))
+    await one.write(
+        containers.put_files, container.tenant, container.id, [file], AMPLE, reply=Reply("t", "k2", False, b"file")
+    )
     replies = [(await other.read(idempotency.find, "t", key)) for key in ("k1", "k2")]
     assert [found and found.reply and found.reply.body for found in replies] == [b"container", b"file"]

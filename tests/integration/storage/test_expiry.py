@@ -33,6 +33,8 @@ from antiphon.storage.operations import (
     vector_stores,
     webhooks,
 )
+from antiphon.storage.operations import containers as stored_containers
+from antiphon.storage.operations import vector_stores as stored_vector_stores
 from antiphon.storage.operations.idempotency import KEPT
 from antiphon.storage.operations.step import FEW_BYTES, Operation
 from antiphon.storage.postgres.store import PostgresStore
@@ -253,7 +255,7 @@ async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_sto
     file = new_file("t", expires_at=END)
     await store.write(files.begin, "t", file.blob, 3600)
     await store.write(files.put, file, AMPLE)
-    await store.create_vector_store(VectorStore("vs_1", "t", END - 1), [NewStoreFile(file.id)])
+    await store.write(stored_vector_stores.create, VectorStore("vs_1", "t", END - 1), [NewStoreFile(file.id)])
 
     def too_early(now: int, limit: int) -> Operation[int]:
         return forget_expired(now - 1, limit)
@@ -264,7 +266,7 @@ async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_sto
     assert (await store.purge())["files"] == 0
     monkeypatch.undo()
     assert (await store.purge())["files"] == 1
-    assert await store.find_store_file("t", "vs_1", file.id) is None
+    assert await store.read(stored_vector_stores.file, "t", "vs_1", file.id) is None
     assert (await store.read(files.use, "t")).files == 0
 
 
@@ -274,15 +276,15 @@ async def test_a_container_runs_until_the_second_before_and_its_row_ends_with_th
     clock.times = [END - 20 * 60]
     container = new_container("t", last_active_at=END - 20 * 60)
     (file,) = await written(store, container, "a.csv")
-    await store.put_container(container, [file], containers.AMPLE)
+    await store.write(stored_containers.put, container, [file], containers.AMPLE)
     for now, is_there in ((END - 1, True), (END, False)):
         clock.times = [now]
         found = await store.load_container("t", container.id)
         assert (found and found.status) == ("running" if is_there else "expired")
-        assert (await store.load_container_file("t", container.id, file.id) == file) is is_there
-        page = await store.container_file_page("t", container.id, ContainerQuery(1))
+        assert (await store.read(stored_containers.load_file, "t", container.id, file.id) == file) is is_there
+        page = await store.read(stored_containers.file_page, "t", container.id, ContainerQuery(1))
         assert page.files == ((file,) if is_there else ())
-        assert (await store.delete_container_files("t", container.id, ["cfile_none"])) == 0
+        assert (await store.write(stored_containers.delete_files, "t", container.id, ["cfile_none"])) == 0
         assert await store.expire_containers(1) == (not is_there)
     for now, count in ((END + 99, 0), (END + 100, 1)):
         clock.times = [now]

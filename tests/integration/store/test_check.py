@@ -74,11 +74,13 @@ from antiphon.storage.operations import (
     chat_completions,
     file_texts,
     idempotency,
+    ingestions,
     jobs,
     lessons,
     profiles,
     responses,
     sessions,
+    vector_stores,
 )
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import files as stored_files
@@ -100,44 +102,44 @@ from tests.store.making import T
 from tests.support.changed_stores import ChangedStore
 
 
-class FindsUnpublished(SqliteStore):
+class FindsUnpublished(ChangedStore):
     async def put_chunks(self, file: IndexedFile, rows: Sequence[ChunkRow]) -> bool:
         is_put = await super().put_chunks(file, rows)
-        await super().publish_chunks(file)
+        await self.original.publish_chunks(file)
         return is_put
 
 
-class ShowsStoresToAll(SqliteStore):
+class ShowsStoresToAll(ChangedStore):
     async def find_vector_store(self, tenant: str, store_id: str) -> VectorStore | None:
-        return await super().find_vector_store(T, store_id)
+        return await self.original.find_vector_store(T, store_id)
 
 
-class ListsStoresForwards(SqliteStore):
+class ListsStoresForwards(ChangedStore):
     async def vector_store_page(self, tenant: str | None, query: StorePageQuery) -> VectorStorePage:
-        return await super().vector_store_page(tenant, replace(query, descending=False))
+        return await self.original.vector_store_page(tenant, replace(query, descending=False))
 
 
-class AttachesWhatItFinds(SqliteStore):
+class AttachesWhatItFinds(ChangedStore):
     async def attach_files(
         self, tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
     ) -> Attached:
         for file in files:
-            found = await super().attach_files(tenant, store_id, [file], batch_id)
+            found = await self.original.attach_files(tenant, store_id, [file], batch_id)
         return found
 
 
-class CountsNoFailures(SqliteStore):
+class CountsNoFailures(ChangedStore):
     async def fail_ingestion(self, ingestion: Ingestion, code: str, message: str) -> bool:
         return True
 
 
-class IngestsAllAgain(SqliteStore):
+class IngestsAllAgain(ChangedStore):
     async def attach_files(
         self, tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
     ) -> Attached:
         for file in files:
-            await self.detach_file(tenant, store_id, file.file_id)
-        return await super().attach_files(tenant, store_id, files, batch_id)
+            await self.write(vector_stores.detach, tenant, store_id, file.file_id)
+        return await self.original.attach_files(tenant, store_id, files, batch_id)
 
 
 class TakesLateChunksOfFiles(SqliteStore):
@@ -148,42 +150,42 @@ class TakesLateChunksOfFiles(SqliteStore):
 
 class LeavesFilesToTheDead(ChangedStore):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
-        for seq in await self.owned_ingestions(worker):
-            await self.release_ingestion(worker, seq)
+        for seq in await self.read(ingestions.owned, worker):
+            await self.write(ingestions.release, worker, seq)
         return await self.original.expire_worker(worker, beat)
 
 
-class ServesTheLoudest(SqliteStore):
+class ServesTheLoudest(ChangedStore):
     async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
-        return await super().claim_ingestion(worker, 1000, paused)
+        return await self.original.claim_ingestion(worker, 1000, paused)
 
 
-class StartsWhatIsPaused(SqliteStore):
+class StartsWhatIsPaused(ChangedStore):
     async def claim_ingestion(self, worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Ingestion | None:
-        return await super().claim_ingestion(worker, per_tenant)
+        return await self.original.claim_ingestion(worker, per_tenant)
 
 
-class TakesAnyNumberOfChunks(SqliteStore):
+class TakesAnyNumberOfChunks(ChangedStore):
     async def complete_ingestion(self, ingestion: Ingestion, chunks: int, most: int) -> bool:
-        return await super().complete_ingestion(ingestion, chunks, 10**9)
+        return await self.original.complete_ingestion(ingestion, chunks, 10**9)
 
 
-class KeepsExpiredStores(SqliteStore):
+class KeepsExpiredStores(ChangedStore):
     async def create_vector_store(self, store: VectorStore, files: Sequence[NewStoreFile] = ()) -> Attached:
-        return await super().create_vector_store(replace(store, days=None), files)
+        return await self.original.create_vector_store(replace(store, days=None), files)
 
 
-class NeverMovesTheExpiry(SqliteStore):
+class NeverMovesTheExpiry(ChangedStore):
     async def use_vector_stores(self, tenant: str, store_ids: Sequence[str]) -> None:
         """Move nothing."""
 
 
-class ReindexesNothing(SqliteStore):
+class ReindexesNothing(ChangedStore):
     async def reindex_vector_store(self, tenant: str, store_id: str, embedding_model: str) -> int | None:
         return None
 
 
-class ForgetsAttributes(SqliteStore):
+class ForgetsAttributes(ChangedStore):
     async def set_chunk_attributes(
         self, tenant: str, store_id: str, file_id: str, attributes: Mapping[str, AttributeValue]
     ) -> None:
@@ -196,23 +198,23 @@ class TakesOldChunks(SqliteStore):
         return True
 
 
-class CountsChunksTwice(SqliteStore):
+class CountsChunksTwice(ChangedStore):
     async def searched_store(self, tenant: str, store_id: str) -> SearchedStore | None:
-        found = await super().searched_store(tenant, store_id)
+        found = await self.original.searched_store(tenant, store_id)
         return found and replace(found, chunks=2 * found.chunks)
 
 
-class DropsNoChunks(SqliteStore):
+class DropsNoChunks(ChangedStore):
     async def drop_chunks(self, tenant: str, store_id: str, file_id: str | None) -> None:
         """Drop nothing."""
 
 
-class ShowsChunksToAll(SqliteStore):
+class ShowsChunksToAll(ChangedStore):
     async def found_chunks(self, tenant: str, numbers: Sequence[int]) -> Sequence[FoundChunk]:
-        return await super().found_chunks(T, numbers)
+        return await self.original.found_chunks(T, numbers)
 
 
-class MindsCase(SqliteStore):
+class MindsCase(ChangedStore):
     async def match_keywords(
         self,
         tenant: str,
@@ -223,10 +225,10 @@ class MindsCase(SqliteStore):
         known: TermCounts | None = None,
     ) -> KeywordMatches:
         exact = [term for term in terms if term.isascii()]
-        return await super().match_keywords(tenant, store_id, exact, filters, most)
+        return await self.original.match_keywords(tenant, store_id, exact, filters, most)
 
 
-class FiltersTheBest(SqliteStore):
+class FiltersTheBest(ChangedStore):
     async def match_keywords(
         self,
         tenant: str,
@@ -236,10 +238,10 @@ class FiltersTheBest(SqliteStore):
         most: int,
         known: TermCounts | None = None,
     ) -> KeywordMatches:
-        return await super().match_keywords(tenant, store_id, terms, None, most)
+        return await self.original.match_keywords(tenant, store_id, terms, None, most)
 
 
-class LosesVectors(SqliteStore):
+class LosesVectors(ChangedStore):
     async def vectors(self, tenant: str, numbers: Sequence[int]) -> Mapping[int, bytes]:
         return {number: bytes(6) for number in numbers}
 

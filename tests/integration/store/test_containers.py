@@ -18,43 +18,46 @@ from antiphon.storage.contract import (
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.integration.store.test_check import CountsNot, verdict
 from tests.store import check
+from tests.support.changed_stores import ChangedStore
 
 NO_QUOTA = ContainerQuota(10**9, 10**9, 10**12)
 
 Files = Sequence[StoredContainerFile]
 
 
-class ForgetsWhatIsAuto(SqliteStore):
+class ForgetsWhatIsAuto(ChangedStore):
     async def put_container(self, container: StoredContainer, *how: Any, **more: Any) -> bool:
-        return await super().put_container(replace(container, is_auto=False), *how, **more)
+        return await self.original.put_container(replace(container, is_auto=False), *how, **more)
 
 
-class IgnoresNames(SqliteStore):
+class IgnoresNames(ChangedStore):
     async def container_page(self, tenant: str | None, query: ContainerQuery) -> ContainerPage:
-        return await super().container_page(tenant, replace(query, name=None))
+        return await self.original.container_page(tenant, replace(query, name=None))
 
 
-class AdmitsEveryContainer(SqliteStore):
+class AdmitsEveryContainer(ChangedStore):
     async def put_container(self, container: StoredContainer, files: Files, quota: ContainerQuota, **more: Any) -> bool:
-        return await super().put_container(container, files, replace(quota, containers=10**9), **more)
+        return await self.original.put_container(container, files, replace(quota, containers=10**9), **more)
 
 
-class ListsFilesForwards(SqliteStore):
+class ListsFilesForwards(ChangedStore):
     async def container_file_page(self, tenant: str, container_id: str, query: ContainerQuery) -> ContainerFilePage:
-        return await super().container_file_page(tenant, container_id, replace(query, descending=False))
+        return await self.original.container_file_page(tenant, container_id, replace(query, descending=False))
 
 
-class ReturnsWhatItReceived(SqliteStore):
-    async def put_container_files(self, container_id: str, files: Files, *how: Any, **more: Any) -> Files | None:
-        kept = await super().put_container_files(container_id, files, *how, **more)
+class ReturnsWhatItReceived(ChangedStore):
+    async def put_container_files(
+        self, tenant: str, container_id: str, files: Files, *how: Any, **more: Any
+    ) -> Files | None:
+        kept = await self.original.put_container_files(tenant, container_id, files, *how, **more)
         return kept and files
 
 
-class HoldsAnyNumberOfFiles(SqliteStore):
+class HoldsAnyNumberOfFiles(ChangedStore):
     async def put_container_files(
-        self, container_id: str, files: Files, quota: ContainerQuota, *how: Any, **more: Any
+        self, tenant: str, container_id: str, files: Files, quota: ContainerQuota, *how: Any, **more: Any
     ) -> Files | None:
-        return await super().put_container_files(container_id, files, NO_QUOTA, *how, **more)
+        return await self.original.put_container_files(tenant, container_id, files, NO_QUOTA, *how, **more)
 
 
 class ReleasesNoBlobs(CountsNot):
@@ -65,41 +68,41 @@ class CountsNoReplacedFiles(CountsNot):
     lacks = ("container_files_replaced",)
 
 
-class LetsEverybodyHold(SqliteStore):
+class LetsEverybodyHold(ChangedStore):
     async def hold_container(self, tenant: str, container_id: str, *how: Any) -> StoredContainer | None:
-        found = await super().hold_container(tenant, container_id, *how)
+        found = await self.original.hold_container(tenant, container_id, *how)
         return found and replace(found, is_busy=False)
 
 
-class ForgetsTheHolder(SqliteStore):
+class ForgetsTheHolder(ChangedStore):
     async def put_container_files(
-        self, container_id: str, files: Files, quota: ContainerQuota, holder: str = "", **more: Any
+        self, tenant: str, container_id: str, files: Files, quota: ContainerQuota, holder: str = "", **more: Any
     ) -> Files | None:
-        return await super().put_container_files(container_id, files, quota, "", **more)
+        return await self.original.put_container_files(tenant, container_id, files, quota, "", **more)
 
 
-class RenewsWhatIsGone(SqliteStore):
+class RenewsWhatIsGone(ChangedStore):
     async def renew_hold(self, tenant: str, container_id: str, *how: Any) -> bool:
-        await super().renew_hold(tenant, container_id, *how)
+        await self.original.renew_hold(tenant, container_id, *how)
         return True
 
 
-class ExpiresNothing(SqliteStore):
+class ExpiresNothing(ChangedStore):
     async def expire_containers(self, limit: int) -> int:
         return 0
 
 
-class PurgesNoContainers(SqliteStore):
+class PurgesNoContainers(ChangedStore):
     async def purge(self, retention: int = 0, *, dry_run: bool = False) -> Mapping[str, int]:
         return {**await super().purge(retention or 10**10, dry_run=dry_run), "containers": 1}
 
 
-class NotesNoUse(SqliteStore):
+class NotesNoUse(ChangedStore):
     async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
         return await super().load_container(tenant, container_id)
 
 
-class NotesEveryLook(SqliteStore):
+class NotesEveryLook(ChangedStore):
     async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
         return await super().load_container(tenant, container_id, is_used=True)
 

@@ -11,7 +11,7 @@ import pytest
 
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import chunks, jobs
 from tests.support.ports import free_port
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import thinking
@@ -94,7 +94,7 @@ async def judge(http: aiohttp.ClientSession, node: Node, store: Store, vector_st
     whole = (await asked(http, node, "POST", "/vector_stores", json={"file_ids": [again]}))["id"]
     undisturbed = await finished(http, node, whole, again)
     assert done["usage_bytes"] == undisturbed["usage_bytes"]
-    counts = [(await store.searched_store("", one)) for one in (vector_store, whole)]
+    counts = [(await store.read(chunks.searched_store, "", one)) for one in (vector_store, whole)]
     assert counts[0] is not None
     assert counts[1] is not None
     assert (counts[0].chunks, counts[0].terms) == (counts[1].chunks, counts[1].terms)

@@ -29,9 +29,8 @@ def test_without_the_conformance_checker_the_error_says_how_to_install_it(
         getattr(antiphon.testing, name)
 
 
-def test_the_checks_of_stores_and_sandboxes_need_nothing_further(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_of_sandboxes_needs_nothing_further(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "antiphon_verify", None)
-    assert callable(antiphon.testing.check_store)
     assert callable(antiphon.testing.check_sandbox)
 
 

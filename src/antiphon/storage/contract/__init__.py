@@ -1,4 +1,4 @@
-"""The interface that the engine requires of a store. `antiphon.testing.check_store` verifies an implementation."""
+"""The interface of a store: it performs operations, and has methods for what takes several transactions."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol

@@ -26,6 +26,8 @@ from antiphon.storage.operations.step import (
     ask_many,
     ask_where,
     first,
+    reads,
+    writes,
 )
 from antiphon.storage.records.chunks import (
     MOST_CHUNKS,
@@ -80,8 +82,9 @@ def put(file: IndexedFile, chunks: Sequence[Termed[ChunkRow]]) -> Operation[bool
     return True
 
 
+@writes("publish_chunks")
 def publish(file: IndexedFile) -> Operation[int | None]:
-    """Publish this version to searches, and drop the others; return the bytes of its texts and vectors.
+    """Publish this version to searches, in place of older versions; return the bytes of its texts and vectors.
 
     Return None, and change nothing, if a newer version exists.
     """
@@ -100,8 +103,9 @@ def publish(file: IndexedFile) -> Operation[int | None]:
     return int(size)
 
 
+@writes("drop_chunks", frees=True)
 def drop(tenant: str, store_id: str, file_id: str | None) -> Operation[None]:
-    """Hide a file of a store, or all its files, from searches: all versions, and their attributes."""
+    """Hide a file of a store, or all its files, from searches immediately. Also drops the attributes."""
     row = yield from first("searched_store", store_id, tenant)
     if row is None:
         return
@@ -121,10 +125,11 @@ def drop_unfinished(tenant: str, store_id: str, file_id: str) -> Operation[None]
         yield from ask("drop_unfinished_files", row[0], file_id)
 
 
+@writes("set_chunk_attributes")
 def set_attributes(
     tenant: str, store_id: str, file_id: str, attributes: Mapping[str, AttributeValue]
 ) -> Operation[None]:
-    """Replace the attributes of a file in a store, in all its versions."""
+    """Replace the attributes of a file in a store."""
     store = yield from _store_of(tenant, store_id)
     yield from ask("delete_attributes", store, file_id)
     yield from ask_many("put_attribute", [(store, file_id, key, *_columns(one)) for key, one in attributes.items()])
@@ -160,23 +165,20 @@ def forget(file: DroppedChunks) -> Operation[None]:
     yield from ask("delete_searched_store", file.store)
 
 
+@reads("searched_store")
 def searched_store(tenant: str, store_id: str) -> Operation[SearchedStore | None]:
-    """Return the size of a store as searches see it, or None if no chunk was ever stored for it."""
+    """Return the size of the store as searches see it, or None if no chunk was ever stored for it."""
     row = yield from first("searched_store", store_id, tenant)
     return SearchedStore(*row) if row else None
 
 
+@reads("match_keywords")
 def match_keywords(
-    tenant: str,
-    store_id: str,
-    terms: Sequence[str],
-    filters: Filter | None,
-    most: int,
-    known: TermCounts | None = None,
+    tenant: str, store_id: str, terms: Sequence[str], filters: Filter | None, most: int, known: TermCounts | None = None
 ) -> Operation[KeywordMatches]:
-    """Return the chunks of a store that match the terms best, from the files that pass the filter.
+    """Return at most `most` chunks that match the terms best, from the files that pass the filter.
 
-    The counts in `known` are valid while the store has the same revision.
+    The counts in `known` are used if the store still has their revision; all other counts are computed.
     """
     row = yield from first("searched_store", store_id, tenant)
     if row is None or not row[1]:
@@ -202,8 +204,9 @@ def match_keywords(
     return KeywordMatches(corpus, revision, [(number, text, length) for number, length, text in rows])
 
 
+@reads("found_files")
 def found_files(tenant: str, store_id: str, filters: Filter | None) -> Operation[frozenset[int]]:
-    """Return the numbers of a store's published files that pass the filter."""
+    """Return the numbers of the published files that pass the filter."""
     row = yield from first("searched_store", store_id, tenant)
     if row is None:
         return frozenset()
@@ -214,8 +217,9 @@ def found_files(tenant: str, store_id: str, filters: Filter | None) -> Operation
     return frozenset(found[0] for found in (yield from ask_where("found_files", where, row[0], *conditions.values)))
 
 
+@reads("signatures")
 def signatures(tenant: str, store_id: str, known: frozenset[int]) -> Operation[Signatures]:
-    """Return the signatures of the published files, except those in `known`."""
+    """Return the published files, and the signatures of the files that are not in `known`."""
     row = yield from first("searched_store", store_id, tenant)
     if row is None:
         return Signatures(0, frozenset(), ())
@@ -232,16 +236,18 @@ def signatures(tenant: str, store_id: str, known: frozenset[int]) -> Operation[S
     return Signatures(revision, files, tuple((number, count, bytes(body)) for number, count, body in parts))
 
 
+@reads("vectors")
 def vectors(tenant: str, numbers: Sequence[int]) -> Operation[dict[int, bytes]]:
-    """Return the vectors of chunks that a search of the tenant has returned."""
+    """Return the vectors of chunks by numbers that another method has returned to this tenant."""
     if len(numbers) > FEW_VECTORS:
         yield from announce_read(UNKNOWN_ITEMS)
     rows = yield from _ask_numbered("SELECT seq, vector FROM chunks WHERE seq IN ({})", numbers)
     return {number: bytes(vector) for number, vector in rows if vector is not None}
 
 
+@reads("found_chunks")
 def found_chunks(tenant: str, numbers: Sequence[int]) -> Operation[list[FoundChunk]]:
-    """Return chunks with their files and attributes, in this order, without those that are no longer published."""
+    """Return the tenant's chunks with these numbers, in this order, without those that are no longer published."""
     text = (
         "SELECT chunks.seq, file_id, filename, body, store FROM chunks"
         " JOIN indexed_files ON indexed_files.seq = chunks.seq >> 20 WHERE chunks.seq IN ({})"

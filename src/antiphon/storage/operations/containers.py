@@ -7,7 +7,7 @@ from math import ceil
 from antiphon.errors import StoreError
 from antiphon.storage.operations.lists import part
 from antiphon.storage.operations.responses import answer
-from antiphon.storage.operations.step import Operation, Row, announce_read, ask, first
+from antiphon.storage.operations.step import NOW, SHIFT, Operation, Row, announce_read, ask, first, reads, writes
 from antiphon.storage.records.containers import (
     ContainerFilePage,
     ContainerPage,
@@ -21,14 +21,23 @@ from antiphon.storage.records.tenants import Reply
 MINUTE = 60
 
 
+@writes("put_container")
 def put(
     container: StoredContainer,
     files: Sequence[StoredContainerFile],
     quota: ContainerQuota,
-    reply: Reply | None,
-    now: int,
+    *,
+    reply: Reply | None = None,
 ) -> Operation[bool]:
-    """Insert a new container with its files, if the quota allows it."""
+    """Store a new container with files. Each blob must be written already, or belong to a file of the tenant.
+
+    Return False if the container exceeds the tenant's quota. If a container with this id exists, it is unchanged
+    and the result is True. `reply` is stored for the `Idempotency-Key` that was reserved under the container's id.
+    """
+    now: int = yield NOW
+    shift: int = yield SHIFT
+    created_at, last_active_at = container.created_at + shift, container.last_active_at + shift
+    container = replace(container, created_at=created_at, last_active_at=last_active_at)
     yield from ask("lock_containers_of", container.tenant)
     if (yield from first("container_place", container.id, container.tenant)):
         return True
@@ -62,13 +71,16 @@ def use(tenant: str, container_id: str, now: int) -> Operation[StoredContainer |
     return container
 
 
+@writes("delete_container", frees=True)
 def delete(tenant: str, container_id: str) -> Operation[bool]:
-    """Delete a container. Triggers release the blobs of its files."""
+    """Delete the container and its files; return False if it is unknown."""
     return bool((yield from ask("delete_container", container_id, tenant)))
 
 
-def page(tenant: str | None, query: ContainerQuery, now: int) -> Operation[ContainerPage]:
-    """Return one page of a tenant's containers, or of all tenants' containers."""
+@reads("container_page")
+def page(tenant: str | None, query: ContainerQuery) -> Operation[ContainerPage]:
+    """Return one page of the tenant's containers, or of all tenants' containers if `tenant` is None."""
+    now: int = yield NOW
     name = None if query.name is None else query.name.encode()
     place, whose = ("container_place_of_all", ()) if tenant is None else ("container_place", (tenant,))
     places: dict[str, int] = {}
@@ -87,10 +99,14 @@ def page(tenant: str | None, query: ContainerQuery, now: int) -> Operation[Conta
     return ContainerPage(tuple(_container(row, now) for row in rows), has_more)
 
 
-def hold(
-    tenant: str, container_id: str, holder: str, worker: str, seconds: float, now: int
-) -> Operation[StoredContainer | None]:
-    """Hold an unexpired container, unless another holder has it; return its previous state."""
+@writes("hold_container")
+def hold(tenant: str, container_id: str, holder: str, worker: str, seconds: float) -> Operation[StoredContainer | None]:
+    """Hold an unexpired container for `seconds`; return its previous state, or None if it is unknown or expired.
+
+    If another call holds it, the returned container `is_busy` and nothing changes: try again later. Otherwise,
+    `worker` is stored as the worker of its kernel, and `calls` is incremented.
+    """
+    now: int = yield NOW
     row = yield from _running(tenant, container_id, now)
     if row is None:
         return None
@@ -101,8 +117,10 @@ def hold(
     return replace(container, is_busy=False)
 
 
-def renew_hold(tenant: str, container_id: str, holder: str, seconds: float, now: int) -> Operation[bool]:
-    """Extend a hold, unless another holder has acquired the container since."""
+@writes("renew_hold")
+def renew_hold(tenant: str, container_id: str, holder: str, seconds: float) -> Operation[bool]:
+    """Extend the hold to `seconds` from now. False means that the hold or the container is lost: stop the call."""
+    now: int = yield NOW
     row = yield from _running(tenant, container_id, now)
     if row is None or _holder(row) != holder:
         return False
@@ -110,23 +128,36 @@ def renew_hold(tenant: str, container_id: str, holder: str, seconds: float, now:
     return True
 
 
-def end_hold(tenant: str, container_id: str, holder: str, now: int) -> Operation[None]:
-    """Release a hold, and record the use of the container."""
+@writes("end_hold")
+def end_hold(tenant: str, container_id: str, holder: str) -> Operation[None]:
+    """Release the hold, so that the next call can start."""
+    now: int = yield NOW
     row = yield from _running(tenant, container_id, now)
     if row is not None and _holder(row) == holder:
         yield from _use("end_container_hold", row, now)
 
 
+@writes("put_container_files")
 def put_files(
+    tenant: str,
     container_id: str,
     files: Sequence[StoredContainerFile],
     quota: ContainerQuota,
-    holder: str,
-    reply: Reply | None,
-    now: int,
+    holder: str = "",
+    *,
+    reply: Reply | None = None,
 ) -> Operation[Sequence[StoredContainerFile] | None]:
-    """Insert files or replace those at their paths, if the quota allows all of them."""
-    files, tenant = list({file.path: file for file in files}.values()), files[0].tenant
+    """Store files, after their blobs are written. A file replaces the one at its path and keeps its id.
+
+    Return the files as they are stored. Return None if the container is unknown or expired, if the files exceed the
+    quota, or if `holder` is set and does not hold the container. A hold that timed out stays valid until another
+    holder acquires the container. `reply` is stored for the `Idempotency-Key` that was reserved under the id of the
+    first file.
+    """
+    if not files:
+        return []
+    now: int = yield NOW
+    files = list({file.path: file for file in files}.values())
     row = yield from _running(tenant, container_id, now)
     if row is None or (holder and _holder(row) != holder):
         return None
@@ -140,14 +171,18 @@ def put_files(
     return kept
 
 
-def load_file(tenant: str, container_id: str, file_id: str, now: int) -> Operation[StoredContainerFile | None]:
-    """Return a file of an unexpired container."""
+@reads("load_container_file")
+def load_file(tenant: str, container_id: str, file_id: str) -> Operation[StoredContainerFile | None]:
+    """Return a file of an unexpired container, or None."""
+    now: int = yield NOW
     row = yield from first("load_container_file", file_id, container_id, tenant, now)
     return _file(row) if row else None
 
 
-def delete_files(tenant: str, container_id: str, file_ids: Sequence[str], now: int) -> Operation[int]:
-    """Delete files; return the number of deleted files. Triggers release their blobs."""
+@writes("delete_container_files", frees=True)
+def delete_files(tenant: str, container_id: str, file_ids: Sequence[str]) -> Operation[int]:
+    """Delete these files and make their blobs stale; return the number of deleted files."""
+    now: int = yield NOW
     row = yield from _running(tenant, container_id, now)
     gone = 0
     for file_id in file_ids if row else ():
@@ -155,8 +190,10 @@ def delete_files(tenant: str, container_id: str, file_ids: Sequence[str], now: i
     return gone
 
 
-def file_page(tenant: str, container_id: str, query: ContainerQuery, now: int) -> Operation[ContainerFilePage]:
-    """Return one page of the files of an unexpired container."""
+@reads("container_file_page")
+def file_page(tenant: str, container_id: str, query: ContainerQuery) -> Operation[ContainerFilePage]:
+    """Return one page of the container's files."""
+    now: int = yield NOW
     row = yield from first("load_container", container_id, tenant)
     if row is None or _container(row, now).status == "expired":
         return ContainerFilePage(is_unknown=query.after is not None)

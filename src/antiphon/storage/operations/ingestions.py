@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.operations.jobs import QUEUE
-from antiphon.storage.operations.step import Operation, Query, ask, first
+from antiphon.storage.operations.step import Changed, Operation, Query, ask, first, reads, writes
 from antiphon.storage.operations.vector_stores import chunks_of_files, drop_unfinished, file_of
 from antiphon.storage.records import Ingestion, StoreFile
 
@@ -20,13 +21,20 @@ CHUNKS = 11
 TOO_MANY = "The vector store would have more than {most:,} chunks. Put the file into another vector store."
 
 
+@reads("has_ingestions", is_of_all=True)
 def is_waiting() -> Operation[bool]:
-    """Return whether a file waits for ingestion."""
+    """Return whether a file of any tenant waits for ingestion: it has no owner, or its owner has expired."""
     return bool((yield Query("waiting_ingestion", ())))
 
 
-def claim(worker: str, per_tenant: int, paused: Sequence[str]) -> Operation[Ingestion | None]:
-    """Claim the next file; see `VectorStores.claim_ingestion`."""
+@writes("claim_ingestion", is_of_all=True)
+def claim(worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Operation[Ingestion | None]:
+    """Assign the next waiting file to the worker; return None if no file waits.
+
+    A file waits if it has no owner or its owner has expired. The next file is the oldest one of the tenant with the
+    fewest files in progress. Tenants with `per_tenant` files in progress at this worker are skipped,
+    and so are released files of stores with an embedding model in `paused`.
+    """
     yield Query("lock_worker", (QUEUE,))
     row = yield from first("next_ingestion", worker, per_tenant, "\n".join(["", *paused, ""]) if paused else "")
     if row is None:
@@ -51,8 +59,12 @@ def write_chunks(ingestion: Ingestion, chunks: "Sequence[Termed[ChunkRow]]") -> 
     return bool((yield from chunks_of_files().put(_indexed(ingestion), chunks)))
 
 
+@writes("complete_ingestion")
 def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
-    """Publish the new chunks; see `VectorStores.complete_ingestion`."""
+    """Publish the `count` new chunks in place of the old ones; return False if the version is outdated.
+
+    If the store would then have more than `most` chunks, the ingestion fails instead, in the same transaction.
+    """
     file = ingestion.file
     row = yield from first("lock_vector_store", file.store_id, file.tenant)
     known = (yield from first("store_file", row[-1], file.file_id)) if row else None
@@ -69,8 +81,9 @@ def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
     return True
 
 
+@writes("fail_ingestion")
 def fail(ingestion: Ingestion, code: str, message: str) -> Operation[bool]:
-    """Mark an ingestion as failed; published chunks are kept."""
+    """Mark an ingestion as failed; return False if the version is outdated. Older chunks are kept."""
     file = ingestion.file
     yield from ask("lock_vector_store", file.store_id, file.tenant)
     if not (yield from ask("fail_ingestion", ingestion.seq, file.version, code, message)):
@@ -90,9 +103,11 @@ def _indexed(ingestion: Ingestion) -> "IndexedFile":
     return IndexedFile(file.tenant, file.store_id, file.file_id, file.version, file.filename)
 
 
-def release(worker: str, seq: int) -> Operation[bool]:
-    """Return a worker's file to the queue; the chunks that were written for it are never published."""
-    return bool((yield from ask("release_ingestion", seq, worker)))
+@writes("release_ingestion", is_of_all=True)
+def release(worker: str, seq: int) -> Operation[None]:
+    """Return one of the worker's files to the queue. The chunks that were written for it are never published."""
+    if (yield from ask("release_ingestion", seq, worker)):
+        yield Changed([INGESTIONS])
 
 
 def release_all(worker: str) -> Operation[bool]:
@@ -100,6 +115,7 @@ def release_all(worker: str) -> Operation[bool]:
     return bool((yield from ask("release_ingestions", worker)))
 
 
+@reads("owned_ingestions", is_of_all=True)
 def owned(worker: str) -> Operation[Mapping[int, int]]:
-    """Return the versions of a worker's files by file number."""
+    """Return the worker's files as a mapping from file number to version."""
     return {row[0]: row[1] for row in (yield from ask("owned_ingestions", worker))}

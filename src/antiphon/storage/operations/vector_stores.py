@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.operations.lists import part
-from antiphon.storage.operations.step import Operation, Row, ask, ask_many, first
+from antiphon.storage.operations.step import NOW, SHIFT, Changed, Operation, Row, ask, ask_many, first, reads, writes
 from antiphon.storage.records import (
     Attached,
     AttachResult,
@@ -28,8 +29,11 @@ UNKNOWN_STORE = Attached(AttachResult.UNKNOWN_STORE)
 DONE = Attached(AttachResult.DONE)
 
 
-def create(store: VectorStore, files: Sequence[NewStoreFile], now: int) -> Operation[Attached]:
-    """Insert a new store with its first files; see `VectorStores.create_vector_store`."""
+@writes("create_vector_store")
+def create(store: VectorStore, files: Sequence[NewStoreFile] = ()) -> Operation[Attached]:
+    """Store a new vector store with its first files, which wait for ingestion."""
+    now: int = yield NOW
+    store = replace(store, created_at=store.created_at + (yield SHIFT))
     names, unknown = yield from _names(store.tenant, files, now)
     if unknown:
         return Attached(AttachResult.UNKNOWN_FILE, unknown)
@@ -37,17 +41,26 @@ def create(store: VectorStore, files: Sequence[NewStoreFile], now: int) -> Opera
     texts = _bytes(store.name), _bytes(store.description), store.metadata, store.embedding_model
     ((seq,),) = yield from ask("put_vector_store", *values, *texts)
     yield from ask_many("put_store_file", [_new(seq, store.tenant, one, names, store.created_at) for one in files])
+    if files:
+        yield Changed([INGESTIONS])
     return DONE
 
 
-def find(tenant: str, store_id: str, now: int) -> Operation[VectorStore | None]:
-    """Return a store."""
+@reads("find_vector_store")
+def find(tenant: str, store_id: str) -> Operation[VectorStore | None]:
+    """Return a vector store, or None."""
+    now: int = yield NOW
     row = yield from first("find_vector_store", store_id, tenant)
     return store_of(row, now) if row else None
 
 
-def page(tenant: str | None, query: StorePageQuery, now: int) -> Operation[VectorStorePage]:
-    """Return one page of a tenant's stores, or of all tenants' stores."""
+@reads("vector_store_page")
+def page(tenant: str | None, query: StorePageQuery) -> Operation[VectorStorePage]:
+    """Return one page of the tenant's vector stores, or of all tenants' if `tenant` is None.
+
+    `status` of the query is ignored.
+    """
+    now: int = yield NOW
     name, own = ("vector_stores_of_all", ()) if tenant is None else ("vector_stores", (tenant,))
     place = "vector_store_place" if tenant is None else "find_vector_store"
     places: dict[str, int] = {}
@@ -61,8 +74,10 @@ def page(tenant: str | None, query: StorePageQuery, now: int) -> Operation[Vecto
     return VectorStorePage([store_of(row, now) for row in rows], has_more)
 
 
-def update(tenant: str, store_id: str, changes: Mapping[str, Any], now: int) -> Operation[VectorStore | None]:
-    """Change some fields of a store."""
+@writes("update_vector_store")
+def update(tenant: str, store_id: str, changes: Mapping[str, Any]) -> Operation[VectorStore | None]:
+    """Change `name`, `metadata` or `days`; return the store, or None. New `days` count from the last activity."""
+    now: int = yield NOW
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None:
         return None
@@ -77,14 +92,17 @@ def update(tenant: str, store_id: str, changes: Mapping[str, Any], now: int) -> 
     return store
 
 
-def use(tenant: str, store_ids: Sequence[str], now: int) -> Operation[None]:
-    """Postpone the expiry of stores."""
+@writes("use_vector_stores")
+def use(tenant: str, store_ids: Sequence[str]) -> Operation[None]:
+    """Record activity of stores, which postpones their expiry. Written once a minute at most."""
+    now: int = yield NOW
     for store_id in sorted(store_ids):
         yield from ask("use_vector_store", store_id, tenant, now)
 
 
+@writes("delete_vector_store", frees=True)
 def delete(tenant: str, store_id: str) -> Operation[bool]:
-    """Delete a store with its files, batches and chunks."""
+    """Delete a vector store with its chunks; return False if it is unknown. The files themselves are kept."""
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None:
         return False
@@ -93,10 +111,16 @@ def delete(tenant: str, store_id: str) -> Operation[bool]:
     return True
 
 
+@writes("attach_files")
 def attach(
-    tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None, now: int
+    tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
 ) -> Operation[Attached]:
-    """Attach files to a store; see `VectorStores.attach_files`."""
+    """Attach all of these files or none of them, as a batch if `batch` has an id.
+
+    A file that is already in the store keeps its row and receives the new attributes. It is ingested again if its
+    chunking differs, or if it failed or was cancelled.
+    """
+    now: int = yield NOW
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None:
         return UNKNOWN_STORE
@@ -117,6 +141,8 @@ def attach(
         ((batch,),) = yield from ask("put_store_batch", batch_id, seq, tenant, now, len(files))
         yield from ask_many("put_batch_file", [(batch, one.file_id) for one in files])
     yield from ask("use_vector_store", store_id, tenant, now)
+    if files:
+        yield Changed([INGESTIONS])
     return DONE
 
 
@@ -127,15 +153,17 @@ def _attach_again(seq: int, known: StoreFile, new: NewStoreFile) -> Operation[No
         yield from ask("ingest_again", seq, known.file_id, *cut)
 
 
+@reads("find_store_file")
 def file(tenant: str, store_id: str, file_id: str) -> Operation[StoreFile | None]:
-    """Return a file in a store."""
+    """Return a file in a vector store, or None."""
     row = yield from first("find_vector_store", store_id, tenant)
     found = (yield from first("store_file", row[-1], file_id)) if row else None
     return file_of(found) if found else None
 
 
-def files(tenant: str, store_id: str, query: StorePageQuery, batch_id: str | None) -> Operation[StoreFilePage]:
-    """Return one page of the files of a store, or of a batch."""
+@reads("store_file_page")
+def files(tenant: str, store_id: str, query: StorePageQuery, batch_id: str | None = None) -> Operation[StoreFilePage]:
+    """Return one page of the files of a vector store, or of a batch."""
     row = yield from first("find_vector_store", store_id, tenant)
     if row is None:
         return StoreFilePage()
@@ -157,8 +185,9 @@ def files(tenant: str, store_id: str, query: StorePageQuery, batch_id: str | Non
     return StoreFilePage([file_of(row) for row in rows], has_more)
 
 
+@writes("update_store_file")
 def set_attributes(tenant: str, store_id: str, file_id: str, attributes: bytes) -> Operation[StoreFile | None]:
-    """Replace the attributes of a file in a store."""
+    """Replace the attributes of a file in a store, even during its ingestion; return it, or None."""
     row = yield from first("lock_vector_store", store_id, tenant)
     found = (yield from first("store_file", row[-1], file_id)) if row else None
     if row is None or found is None:
@@ -176,8 +205,9 @@ def _set_attributes(seq: int, file: StoreFile, attributes: bytes) -> Operation[N
         yield from chunks_of_files().set_attributes(file.tenant, file.store_id, file.file_id, decoded)
 
 
+@writes("detach_file", frees=True)
 def detach(tenant: str, store_id: str, file_id: str) -> Operation[bool]:
-    """Remove a file from a store, with its chunks."""
+    """Remove a file from a store with its chunks; return False if it is unknown. The file itself is kept."""
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None or not (yield from first("store_file", row[-1], file_id)):
         return False
@@ -201,14 +231,16 @@ def forget_expired(now: int, limit: int) -> Operation[int]:
     return len(expired)
 
 
+@reads("find_store_batch")
 def batch(tenant: str, store_id: str, batch_id: str) -> Operation[StoreBatch | None]:
-    """Return a batch of a store, with the status of its files."""
+    """Return a batch of a vector store, or None."""
     row = yield from first("find_vector_store", store_id, tenant)
     return (yield from _batch(store_id, row[-1], batch_id)) if row else None
 
 
+@writes("cancel_store_batch", frees=True)
 def cancel_batch(tenant: str, store_id: str, batch_id: str) -> Operation[StoreBatch | None]:
-    """Cancel the unfinished files of a batch; see `VectorStores.cancel_store_batch`."""
+    """Cancel the unfinished files of a batch; return the batch, or None. Finished files are unchanged."""
     row = yield from first("lock_vector_store", store_id, tenant)
     found = (yield from first("store_batch", batch_id, row[-1])) if row else None
     if row is None or found is None:
@@ -232,13 +264,20 @@ def _batch(store_id: str, store: int, batch_id: str) -> Operation[StoreBatch | N
     return StoreBatch(batch_id, store_id, created_at, bool(is_cancelled), FileCounts(**counted, total=total))
 
 
-def reindex(tenant: str, store_id: str, embedding_model: str, now: int) -> Operation[int | None]:
-    """Return all files of a store to the ingestion queue; see `VectorStores.reindex_vector_store`."""
+@writes("reindex_vector_store")
+def reindex(tenant: str, store_id: str, embedding_model: str) -> Operation[int | None]:
+    """Ingest all files of a store again, with vectors of this model; return their number, or None if it is unknown.
+
+    Searches see the old chunks of each file until the new ones are complete.
+    """
+    now: int = yield NOW
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None or store_of(row, now).is_expired:
         return None
     yield from ask("set_embedding_model", row[-1], embedding_model)
-    return len((yield from ask("ingest_all_again", row[-1])))
+    if count := len((yield from ask("ingest_all_again", row[-1]))):
+        yield Changed([INGESTIONS])
+    return count
 
 
 def empty_expired(now: int) -> Operation[int]:

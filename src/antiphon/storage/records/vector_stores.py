@@ -106,6 +106,11 @@ class Ingestion:
     key_id: str = ""
     """The API key that pays for its embeddings, or empty."""
 
+    @property
+    def tenant(self) -> str:
+        """The tenant of its file."""
+        return self.file.tenant
+
 
 class AttachResult(Enum):
     """The result of attaching files. Nothing is attached unless the result is `DONE`."""

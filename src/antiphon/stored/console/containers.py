@@ -5,6 +5,7 @@ from typing import Any
 from antiphon.protocol.console import ListContainersQuery
 from antiphon.protocol.validation import refusals
 from antiphon.storage.contract import ContainerQuery, Store, StoredContainer, StoredContainerFile
+from antiphon.storage.operations import containers
 from antiphon.stored.container_objects import container_not_found
 from antiphon.stored.vector_store_files import page_of
 
@@ -20,7 +21,7 @@ class ContainerReader:
 
     async def page(self, tenant: str | None, query: ListContainersQuery) -> dict[str, Any]:
         """Return a page of containers; without a `tenant`, of all tenants. Raises `ClientError` (400)."""
-        page = await self._store.container_page(tenant, ContainerQuery(query.limit, query.after or None))
+        page = await self._store.read(containers.page, tenant, ContainerQuery(query.limit, query.after or None))
         if page.is_unknown:
             raise refusals.invalid("after", f"no container has the id '{refusals.shown(query.after)}'.")
         shown = [_counted(one, await self._files(one)) for one in page.containers]
@@ -40,7 +41,7 @@ class ContainerReader:
         has_more = container.status == "running"
         while has_more:
             query = ContainerQuery(AT_ONCE, files[-1].id if files else None, descending=False)
-            page = await self._store.container_file_page(container.tenant, container.id, query)
+            page = await self._store.read(containers.file_page, container.tenant, container.id, query)
             files += page.files
             has_more = page.has_more
         return files

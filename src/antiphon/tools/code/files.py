@@ -11,7 +11,8 @@ from antiphon.protocol.containers import LONGEST_COMPONENT, path_in_container
 from antiphon.protocol.sources import MadeFile
 from antiphon.protocol.untrusted import visible
 from antiphon.sandbox.contract import DATA, FoundFile, SandboxError
-from antiphon.storage.contract.containers import Containers
+from antiphon.storage.contract import Store
+from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainerFile
 from antiphon.tools.code.content import Content, TooLargeError, WrittenBlob
 from antiphon.tools.code.holds import HOLD_SECONDS, LostHoldError
@@ -45,9 +46,7 @@ class _Room:
 class ContainerFiles:
     """Copies files between the store and machines."""
 
-    def __init__(
-        self, containers: Containers, content: Content, quota: ContainerQuota, new_id: NewId, clock: Clock
-    ) -> None:
+    def __init__(self, containers: Store, content: Content, quota: ContainerQuota, new_id: NewId, clock: Clock) -> None:
         self._containers, self._content, self._quota = containers, content, quota
         self._new_id, self._now = new_id, clock
 
@@ -57,7 +56,7 @@ class ContainerFiles:
         after: str | None = None
         while True:
             query = ContainerQuery(self._quota.files, after, descending=False)
-            page = await self._containers.container_file_page(tenant, container_id, query)
+            page = await self._containers.read(stored_containers.file_page, tenant, container_id, query)
             found += page.files
             if not (page.has_more and page.files):
                 return found
@@ -125,7 +124,7 @@ class ContainerFiles:
         gone = [name for name in kernel.copies if name not in found]
         if gone:
             file_ids = [kernel.copies.pop(name).file_id for name in gone]
-            await self._containers.delete_container_files(kernel.tenant, kernel.container_id, file_ids)
+            await self._containers.write(stored_containers.delete_files, kernel.tenant, kernel.container_id, file_ids)
 
     async def write(self, kernel: Kernel, path: str, content: AsyncIterable[bytes], most: int) -> StoredContainerFile:
         """Write the content of a file; return its row. Raises `TooLargeError`, and the errors of the content."""
@@ -146,9 +145,13 @@ class ContainerFiles:
         """Store the rows of the written files, and record the files of the machine as they are stored now."""
         if not writing.rows:
             return
-        kept = await self._containers.put_container_files(kernel.container_id, writing.rows, self._quota, holder)
+        kept = await self._containers.write(
+            stored_containers.put_files, kernel.tenant, kernel.container_id, writing.rows, self._quota, holder
+        )
         if kept is None:
-            if not await self._containers.renew_hold(kernel.tenant, kernel.container_id, holder, HOLD_SECONDS):
+            if not await self._containers.write(
+                stored_containers.renew_hold, kernel.tenant, kernel.container_id, holder, HOLD_SECONDS
+            ):
                 raise LostHoldError
             await self._drop(writing)
             writing.outcome.left_out.append(NO_ROOM)

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from antiphon.errors import StoreError, log
 from antiphon.ids import new_id
 from antiphon.sharing.offload import ended
-from antiphon.storage.contract.containers import Containers
+from antiphon.storage.contract import Store
+from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import StoredContainer
 
 HOLD_SECONDS = 20.0
@@ -70,7 +71,7 @@ class Queues:
 class Hold:
     """The lease of one call on a container, between all processes."""
 
-    def __init__(self, containers: Containers, tenant: str, container_id: str, worker: str) -> None:
+    def __init__(self, containers: Store, tenant: str, container_id: str, worker: str) -> None:
         self._containers, self._tenant, self._container_id, self._worker = containers, tenant, container_id, worker
         self.holder = new_id("hold")
 
@@ -82,8 +83,8 @@ class Hold:
         loop = asyncio.get_running_loop()
         until, pause = loop.time() + WAIT_SECONDS, FIRST_PAUSE
         while True:
-            found = await self._containers.hold_container(
-                self._tenant, self._container_id, self.holder, self._worker, HOLD_SECONDS
+            found = await self._containers.write(
+                stored_containers.hold, self._tenant, self._container_id, self.holder, self._worker, HOLD_SECONDS
             )
             if found is None or not found.is_busy:
                 return found
@@ -116,7 +117,9 @@ class Hold:
         while True:
             await asyncio.sleep(RENEW_EVERY)
             try:
-                if not await self._containers.renew_hold(self._tenant, self._container_id, self.holder, HOLD_SECONDS):
+                if not await self._containers.write(
+                    stored_containers.renew_hold, self._tenant, self._container_id, self.holder, HOLD_SECONDS
+                ):
                     return
             except StoreError as error:
                 log.warning("Cannot renew the lease on the container '%s' for a call: %s", self._container_id, error)
@@ -127,7 +130,9 @@ class Hold:
 
     async def end(self) -> None:
         """Let the next call begin, also if this one does not hold the lease."""
-        ending = asyncio.ensure_future(self._containers.end_hold(self._tenant, self._container_id, self.holder))
+        ending = asyncio.ensure_future(
+            self._containers.write(stored_containers.end_hold, self._tenant, self._container_id, self.holder)
+        )
         await ended(ending)
         if not ending.cancelled() and (error := ending.exception()) is not None:
             log.warning("The container '%s' stays locked for up to %.0f s: %s", self._container_id, HOLD_SECONDS, error)

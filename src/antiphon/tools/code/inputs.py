@@ -15,7 +15,8 @@ from antiphon.protocol.items.content import InputFile, InputImage
 from antiphon.protocol.items.hosted import CodeInterpreterCall
 from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.validation.media import base64_of, data_of
-from antiphon.storage.contract.containers import Containers
+from antiphon.storage.contract import Store
+from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records import StoredFile
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.tools.code.content import Content, TooLargeError, UnfetchedError, WrittenBlob
@@ -83,7 +84,7 @@ def _is_file(part: Any) -> TypeGuard[Part]:
 class InputCopies:
     """Copies the files in messages into containers."""
 
-    def __init__(self, containers: Containers, files: ContainerFiles, content: Content, quota: ContainerQuota) -> None:
+    def __init__(self, containers: Store, files: ContainerFiles, content: Content, quota: ContainerQuota) -> None:
         self._containers, self._files, self._content, self._quota = containers, files, content, quota
 
     async def copy(
@@ -108,11 +109,15 @@ class InputCopies:
     async def _store(self, container: StoredContainer, inputs: Inputs, holder: str) -> None:
         if not inputs.rows:
             return
-        rows = await self._containers.put_container_files(container.id, inputs.rows, self._quota, holder)
+        rows = await self._containers.write(
+            stored_containers.put_files, container.tenant, container.id, inputs.rows, self._quota, holder
+        )
         if rows is not None:
             inputs.rows, inputs.written = [*rows], []
             return
-        if not await self._containers.renew_hold(container.tenant, container.id, holder, HOLD_SECONDS):
+        if not await self._containers.write(
+            stored_containers.renew_hold, container.tenant, container.id, holder, HOLD_SECONDS
+        ):
             raise LostHoldError
         await self._drop(container, inputs)
         left_out = {row.path for row in inputs.rows}

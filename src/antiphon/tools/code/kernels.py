@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from antiphon.periodic import Periodic
 from antiphon.protocol.containers import MEMORY, MemoryLimit
 from antiphon.sandbox.contract import Machine, MachineLimits, Sandbox, SandboxError
-from antiphon.storage.contract.containers import Containers
+from antiphon.storage.contract import Store
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer
 from antiphon.tools.code.options import SMALLEST
 
@@ -77,7 +77,7 @@ class Kernels:
     def __init__(
         self,
         sandbox: Sandbox,
-        containers: Containers,
+        containers: Store,
         per_tenant: int,
         memory_max: MemoryLimit,
         quota: ContainerQuota,

@@ -16,7 +16,8 @@ from antiphon.sharing.cores import whole_cores
 from antiphon.sharing.offload import ended
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract.containers import Containers
+from antiphon.storage.contract import Store
+from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.tools.base import CodeState, ToolResult, Use
 from antiphon.tools.code.content import Content
@@ -118,7 +119,7 @@ class CodeTools:
     def __init__(
         self,
         sandbox: Sandbox,
-        containers: Containers,
+        containers: Store,
         content: Content,
         worker: str,
         limits: CodeLimits | None = None,
@@ -241,7 +242,7 @@ class CodeTools:
             options.network_policy,
             is_auto=True,
         )
-        if not await self._containers.put_container(container, files, self._quota):
+        if not await self._containers.write(stored_containers.put, container, files, self._quota):
             raise CallError("containers", NO_CONTAINERS, is_rejection=True)
 
     async def _in_turn(self, container: StoredContainer, holder: str, call: _Call) -> ToolResult:
@@ -294,7 +295,9 @@ class CodeTools:
         missing = [one for one in options.file_ids if not any(f"/{one}-" in path for path in paths)]
         files = await self._files.of_tool(tenant, container_id, missing)
         if files:
-            stored += await self._containers.put_container_files(container_id, files, self._quota, holder) or ()
+            put = stored_containers.put_files
+            kept = await self._containers.write(put, tenant, container_id, files, self._quota, holder)
+            stored += kept or ()
         return stored
 
     async def _kept(self, kernel: Kernel, holder: str, done: Done) -> Outcome:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from antiphon.storage.contract import Role
+from antiphon.storage.operations import containers
 from tests.integration.server.admin.test_audit import lines
 from tests.store.containers import AMPLE, expired_container
 from tests.support.keys import issued
@@ -75,7 +76,7 @@ async def test_containers_are_listed_a_page_at_a_time_with_what_is_in_them(state
 async def test_a_container_shows_its_files_and_the_call_that_runs(stateful: Served) -> None:
     reader, acme = await signed_in(stateful), await program(stateful)
     container = await acme.make("a.csv")
-    assert await stateful.engine.store.hold_container("acme", container, "call", "worker_1", 60) is not None
+    assert await stateful.engine.store.write(containers.hold, "acme", container, "call", "worker_1", 60) is not None
     shown = (await reader.ask("GET", f"{PATH}/{container}")).json
 
     assert (shown["calls"], shown["is_busy"], shown["worker"], shown["bytes"]) == (1, True, "worker_1", len(CSV))
@@ -88,7 +89,7 @@ async def test_a_container_shows_its_files_and_the_call_that_runs(stateful: Serv
 async def test_looking_at_a_container_is_no_use_of_it(stateful: Served) -> None:
     reader = await signed_in(stateful)
     container = expired_container("acme")
-    assert await stateful.engine.store.put_container(container, (), AMPLE)
+    assert await stateful.engine.store.write(containers.put, container, (), AMPLE)
     before = await stateful.engine.store.load_container("acme", container.id)
     (shown,) = (await reader.ask("GET", PATH)).json["data"]
     assert (shown["status"], shown["files"], shown["bytes"]) == ("expired", 0, 0)
@@ -100,11 +101,11 @@ async def test_killing_a_container_deletes_it_and_ends_the_call_that_holds_it(st
     reader, acme = await signed_in(stateful), await program(stateful)
     container, other = await acme.make("a.csv"), await acme.make()
     store = stateful.engine.store
-    await store.hold_container("acme", container, "call", "worker_1", 60)
+    await store.write(containers.hold, "acme", container, "call", "worker_1", 60)
     reply = await reader.ask("DELETE", f"{PATH}/{container}")
 
     assert (reply.status, reply.json) == (200, {"id": container, "object": "container.deleted", "deleted": True})
-    assert not await store.renew_hold("acme", container, "call", 60)
+    assert not await store.write(containers.renew_hold, "acme", container, "call", 60)
     assert await ids(reader) == [other]
     assert (await reader.ask("DELETE", f"{PATH}/{container}")).status == 404
     assert (await reader.ask("GET", f"{PATH}/{container}")).status == 404

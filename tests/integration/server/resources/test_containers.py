@@ -17,8 +17,8 @@ from openai.types import ContainerCreateResponse, ContainerListResponse, Contain
 from openai.types.containers import FileCreateResponse, FileListResponse, FileRetrieveResponse
 
 from antiphon.storage.contract import BLOB_PART
+from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
-from antiphon.storage.operations import sizes
 from tests.store.containers import AMPLE, expired_container
 from tests.support.server import Served
 
@@ -53,7 +53,7 @@ def form(content: bytes = CSV, filename: str | None = "data.csv", name: str = "f
 async def expired(served: Served, tenant: str = "") -> str:
     """Store a container that has expired."""
     container = expired_container(tenant)
-    assert await served.engine.store.put_container(container, [], AMPLE)
+    assert await served.engine.store.write(containers.put, container, [], AMPLE)
     return container.id
 
 
@@ -244,7 +244,7 @@ async def test_an_expired_container_stays_readable_and_takes_nothing(stateful: S
 async def test_every_call_on_a_container_is_a_use(served: Served, path: str) -> None:
     before = int(time.time()) - 600
     container = replace(expired_container(""), created_at=before, last_active_at=before, name="idle")
-    await served.engine.store.put_container(container, [], AMPLE)
+    await served.engine.store.write(containers.put, container, [], AMPLE)
     await served.get(f"/containers/{container.id}{path}")
     found = await served.engine.store.load_container("", container.id)
     assert found is not None

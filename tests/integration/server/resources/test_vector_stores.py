@@ -11,6 +11,7 @@ import pytest
 
 from antiphon.ids import new_id
 from antiphon.storage.contract import VectorStore
+from antiphon.storage.operations import vector_stores
 from tests.support.server import Served
 from tests.support.waiting import eventually
 
@@ -234,7 +235,7 @@ async def test_a_search_finds_chunks_by_words_and_filters(stateful: Served) -> N
 
 async def test_an_expired_store_is_readable_and_neither_searched_nor_filled(stateful: Served) -> None:
     old = VectorStore(new_id("vs"), "", int(time.time()) - 2 * 86_400, days=1)
-    await stateful.engine.store.create_vector_store(old)
+    await stateful.engine.store.write(vector_stores.create, old)
     assert (await stateful.sdk.vector_stores.retrieve(old.id)).status == "expired"
     file = await store_file(stateful, PARIS)
     with pytest.raises(openai.BadRequestError, match=f"Vector store '{old.id}' has expired"):

@@ -33,8 +33,10 @@ from antiphon.storage.operations import (
     responses,
     sessions,
     uploads,
+    vector_stores,
     webhooks,
 )
+from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.postgres.store import PostgresStore
 from tests.store import containers
 from tests.store.containers import new_container
@@ -118,15 +120,15 @@ async def a_session(wrong: Store, right: Store, now: int) -> list[int | None]:
 
 async def a_container(wrong: Store, right: Store, now: int) -> list[int | None]:
     one = new_container(created_at=now, last_active_at=now)
-    assert await wrong.put_container(one, [], containers.AMPLE)
+    assert await wrong.write(stored_containers.put, one, [], containers.AMPLE)
     found = await right.load_container(T, one.id)
     assert found is not None
     return [found.created_at, found.last_active_at]
 
 
 async def a_vector_store(wrong: Store, right: Store, now: int) -> list[int | None]:
-    await wrong.create_vector_store(VectorStore("vs_1", T, now))
-    found = await right.find_vector_store(T, "vs_1")
+    await wrong.write(vector_stores.create, VectorStore("vs_1", T, now))
+    found = await right.read(vector_stores.find, T, "vs_1")
     return [found and found.created_at]
 
 

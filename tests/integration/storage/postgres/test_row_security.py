@@ -37,6 +37,7 @@ from antiphon.storage.operations import (
     api_keys,
     budgets,
     chat_completions,
+    containers,
     conversations,
     facts,
     file_texts,
@@ -49,8 +50,10 @@ from antiphon.storage.operations import (
     responses,
     sessions,
     uploads,
+    vector_stores,
     webhooks,
 )
+from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.postgres.link import migrate
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
@@ -126,8 +129,8 @@ async def fill(store: PostgresStore, tenant: str) -> None:
         file_texts.keep, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
     )
     vector_store = VectorStore(new_id("vs"), tenant, now)
-    await store.create_vector_store(vector_store)
-    await store.attach_files(tenant, vector_store.id, [NewStoreFile(file.id)], new_id("vsfb"))
+    await store.write(vector_stores.create, vector_store)
+    await store.write(vector_stores.attach, tenant, vector_store.id, [NewStoreFile(file.id)], new_id("vsfb"))
     await store.write(
         file_texts.keep, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
     )
@@ -136,13 +139,15 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.write(files.begin, tenant, blob, 600)
     await store.write(uploads.put_part, StoredPart(new_id("part"), tenant, upload, 1, blob, now))
     container = new_container(tenant)
-    await store.put_container(container, [new_container_file(container, blob=file.blob)], ContainerQuota(1, 1, 100))
+    await store.write(
+        containers.put, container, [new_container_file(container, blob=file.blob)], ContainerQuota(1, 1, 100)
+    )
     key = ApiKey(new_id("key"), tenant, "n", tenant.encode() * 8, "sk", now)
     await store.write(api_keys.put, key)
     await store.write(api_keys.charge, [UsageRecord(tenant, key.id, now, 1, 1, 1)])
     chunks = IndexedFile(tenant, new_id("vs"), new_id("file"), 1, "a.txt")
     await store.put_chunks(chunks, [ChunkRow(0, "words", 1, b"\0\0")])
-    await store.set_chunk_attributes(tenant, chunks.store_id, chunks.file_id, {"a": 1})
+    await store.write(stored_chunks.set_attributes, tenant, chunks.store_id, chunks.file_id, {"a": 1})
     await store.write(prompts.create, tenant, new_id("pmpt"), b"{}", now, 10)
     await store.write(budgets.put_tenant, TenantBudget(tenant, Budget(1)))
     await store.write(lessons.put, [StoredLesson("http://b", "m", tenant, "top_p", "", now)], 0)
