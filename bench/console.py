@@ -15,12 +15,13 @@ from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import Response
 from antiphon.protocol.response_filters import Filters, parse_filters
 from antiphon.runs.facts import Origin, facts_of
-from antiphon.storage.contract import Facts, FactsQuery, FiguresQuery, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_page, figures
 from antiphon.storage.postgres.store import PostgresStore
-from antiphon.storage.records.facts import STORED
+from antiphon.storage.records.facts import STORED, Facts, FactsQuery
+from antiphon.storage.records.figures import FiguresQuery
 from antiphon.storage.sqlite.file import path_of
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.stored.console.changes import Changes

@@ -14,8 +14,8 @@ from antiphon.server.admission import Authentication
 from antiphon.server.limits import Limits as Bounds
 from antiphon.server.request import HttpRequest
 from antiphon.sharing.memory import Memory
-from antiphon.storage.contract import ApiKey, Limits
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.tenants import ApiKey, Limits
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry
 from bench.trace.counter import CallCounter

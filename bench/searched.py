@@ -8,7 +8,7 @@ from antiphon.search.searching import Searching, search_turns
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records import VectorStore
+from antiphon.storage.records.vector_stores import VectorStore
 
 TENANT, STORE = "t0", "vs_bench"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from antiphon.access.api_keys import Mint
 from antiphon.ids import new_id
-from antiphon.storage.contract import Limits
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.tenants import Limits
 from bench.attacks.resolver import write_resolver
 from bench.process import free_port, running
 from bench.server import Served, wait_for_answer

@@ -19,9 +19,10 @@ from antiphon.config.models import PriceConfig
 from antiphon.errors import ClientError, ConfigError
 from antiphon.outbound.ssrf import Reach
 from antiphon.protocol.tools import WebSearchTool
-from antiphon.storage.contract import Budget, StoredProfile, TenantBudget
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import budgets, profiles
+from antiphon.storage.records.money import Budget, TenantBudget
+from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.tools.base import Use
 from antiphon.translation.dialects.profile import ModelProfile

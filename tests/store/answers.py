@@ -4,8 +4,9 @@ import time
 
 from antiphon.ids import new_id
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import Store, StoredAnswer
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import answers
+from antiphon.storage.records.tenants import StoredAnswer
 from tests.store.making import Promise, T, hold
 
 SOON = 60

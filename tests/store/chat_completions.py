@@ -4,9 +4,11 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import CompletionQuery, PageQuery, Store, StoredCompletion, StoredItem
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import chat_completions, pages
 from antiphon.storage.operations import sizes as stored_sizes
+from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
+from antiphon.storage.records.responses import PageQuery, StoredItem
 from tests.store.making import Promise, T, hold
 
 OTHER = T + "2"

@@ -12,9 +12,10 @@ from contextlib import suppress
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store, StoredResponse
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import chat_completions as stored_chat_completions
 from antiphon.storage.operations import responses as stored_responses
+from antiphon.storage.records.responses import StoredResponse
 from tests.store import (
     answers,
     api_keys,

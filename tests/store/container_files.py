@@ -5,16 +5,11 @@ from dataclasses import replace
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
-from antiphon.storage.contract import (
-    ContainerQuery,
-    ContainerQuota,
-    FileQuery,
-    Store,
-    StoredContainer,
-    StoredContainerFile,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
+from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainer, StoredContainerFile
+from antiphon.storage.records.files import FileQuery
 from tests.store.containers import (
     ALL,
     AMPLE,

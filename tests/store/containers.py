@@ -5,15 +5,10 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import (
-    ContainerQuery,
-    ContainerQuota,
-    Store,
-    StoredContainer,
-    StoredContainerFile,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
+from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainer, StoredContainerFile
 from tests.store.files import HOLD, stale
 from tests.store.making import Promise, T, hold
 

@@ -4,10 +4,12 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import ItemPage, LockResult, PageQuery, Store, StoredConversation, StoredItem
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, jobs, pages
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.operations import responses as stored_responses
+from antiphon.storage.records.jobs import LockResult
+from antiphon.storage.records.responses import ItemPage, PageQuery, StoredConversation, StoredItem
 from tests.store.making import Promise, T, hold, names, new_items, new_response
 
 

@@ -4,8 +4,10 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import ApiKey, Deferral, Limits, LockResult, Reservation, Slots, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys, jobs, responses
+from antiphon.storage.records.jobs import Deferral, LockResult, Reservation, Slots
+from antiphon.storage.records.tenants import ApiKey, Limits
 from tests.store.making import Promise, T, hold, new_response
 
 EVERYBODY = 1_000_000

@@ -7,9 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Facts, FactsQuery, Job, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_page, jobs, responses
+from antiphon.storage.records.facts import Facts, FactsQuery
+from antiphon.storage.records.jobs import Job
 from tests.store.making import Promise, T, hold, new_items, new_response
 
 NOW = int(time.time() * 1000)

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from antiphon.ids import new_id, now
-from antiphon.storage.contract import FileQuota, FileText, Store, StoredFile
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import file_texts
 from antiphon.storage.operations import files as stored_files
+from antiphon.storage.records.files import FileQuota, FileText, StoredFile
 from tests.store.making import Promise, T, hold
 
 HOUR = 3600

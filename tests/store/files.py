@@ -7,9 +7,10 @@ from hashlib import sha256
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_file_id, new_id
-from antiphon.storage.contract import BLOB_PART, FileQuery, FileQuota, FileUse, Store, StoredFile
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import sizes
+from antiphon.storage.records.files import BLOB_PART, FileQuery, FileQuota, FileUse, StoredFile
 from tests.store.making import Promise, T, hold
 
 OTHER = T + "2"

@@ -4,9 +4,12 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import LockResult, Reply, Store, StoredConversation
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, idempotency, jobs, responses
 from antiphon.storage.operations import jobs as stored_jobs
+from antiphon.storage.records.jobs import LockResult
+from antiphon.storage.records.responses import StoredConversation
+from antiphon.storage.records.tenants import Reply
 from tests.store.making import Promise, T, hold, new_response
 
 

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store, StoredConversation, StoredItem
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, files, item_blobs, jobs, responses, sizes
+from antiphon.storage.records.responses import StoredConversation, StoredItem
 from tests.store.files import HOLD, stale
 from tests.store.making import Promise, T, hold, new_response
 

@@ -5,23 +5,13 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import (
-    Announcement,
-    ApiKey,
-    Frames,
-    Job,
-    Limits,
-    LockResult,
-    Progress,
-    Reservation,
-    Store,
-    StoredItem,
-    StoredResponse,
-    WebhookEndpoint,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys, webhooks
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.operations import responses as stored_responses
+from antiphon.storage.records.jobs import Frames, Job, LockResult, Progress, Reservation
+from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.storage.records.tenants import Announcement, ApiKey, Limits, WebhookEndpoint
 from tests.store.making import Promise, T, hold, new_items, new_response, same
 
 EVERYBODY = 1_000_000

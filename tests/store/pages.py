@@ -5,16 +5,10 @@ from dataclasses import replace
 from itertools import product
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import (
-    ChainExtent,
-    ItemPage,
-    LockResult,
-    PageQuery,
-    Store,
-    StoredConversation,
-    StoredItem,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, jobs, pages, responses
+from antiphon.storage.records.jobs import LockResult
+from antiphon.storage.records.responses import ChainExtent, ItemPage, PageQuery, StoredConversation, StoredItem
 from tests.store.making import Promise, T, chain_of, hold, names, new_items, new_response, size_of
 
 MANY = 2500

@@ -3,8 +3,9 @@
 import time
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store, StoredProfile
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import profiles
+from antiphon.storage.records.profiles import StoredProfile
 from tests.store.making import Promise, hold
 
 

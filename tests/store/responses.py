@@ -6,16 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import (
-    LargeItem,
-    LockResult,
-    Store,
-    StoredConversation,
-    StoredItem,
-    StoredResponse,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, idempotency, jobs, responses
 from antiphon.storage.operations import jobs as stored_jobs
+from antiphon.storage.records.jobs import LockResult
+from antiphon.storage.records.responses import LargeItem, StoredConversation, StoredItem, StoredResponse
 from tests.store.making import (
     Promise,
     T,

@@ -5,8 +5,9 @@ import os
 import time
 from dataclasses import replace
 
-from antiphon.storage.contract import ConsoleSession, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import sessions
+from antiphon.storage.records.sessions import ConsoleSession
 from tests.store.making import Promise, hold
 
 

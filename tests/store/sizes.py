@@ -4,19 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import (
-    Frames,
-    Job,
-    LockResult,
-    Progress,
-    Reply,
-    Store,
-    StoredConversation,
-    StoredItem,
-    StoredResponse,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, idempotency, jobs, responses
 from antiphon.storage.operations import sizes as stored_sizes
+from antiphon.storage.records.jobs import Frames, Job, LockResult, Progress
+from antiphon.storage.records.responses import StoredConversation, StoredItem, StoredResponse
+from antiphon.storage.records.tenants import Reply
 from tests.store.making import Promise, hold, new_items, new_response, size_of
 
 

@@ -5,9 +5,10 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import FileQuota, FileUse, Store, StoredFile, StoredPart, StoredUpload
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import sizes, uploads
+from antiphon.storage.records.files import FileQuota, FileUse, StoredFile, StoredPart, StoredUpload
 from tests.store.files import AMPLE, HOLD, OTHER, new_file, stale
 from tests.store.making import Promise, hold
 

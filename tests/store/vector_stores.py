@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import (
-    Attached,
-    AttachResult,
-    Ingestion,
-    NewStoreFile,
-    Store,
-    StoreFile,
-    StorePageQuery,
-    VectorStore,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.operations import files as file_rows
 from antiphon.storage.operations import ingestions, jobs, sizes, vector_stores
 from antiphon.storage.records.chunks import ChunkRow
+from antiphon.storage.records.vector_stores import (
+    Attached,
+    AttachResult,
+    Ingestion,
+    NewStoreFile,
+    StoreFile,
+    StorePageQuery,
+    VectorStore,
+)
 from tests.store.files import new_file, put
 from tests.store.making import Promise, T, hold
 

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from antiphon.storage.records import StoredFile
 from antiphon.storage.records.containers import (
     ContainerFilePage,
     ContainerPage,
@@ -14,6 +13,7 @@ from antiphon.storage.records.containers import (
     StoredContainer,
     StoredContainerFile,
 )
+from antiphon.storage.records.files import StoredFile
 from antiphon.tools.code.content import Fetched, TooLargeError, UnfetchedError, WrittenBlob
 from tests.support.changed_stores import Methods
 

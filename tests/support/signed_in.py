@@ -10,7 +10,7 @@ from antiphon.http_server.asgi import AsgiApp, Message
 from antiphon.ids import now
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from tests.support.asgi import once
 from tests.support.keys import issued
 from tests.support.server import Served

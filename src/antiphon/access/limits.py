@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from antiphon.access.spending import Weight
 from antiphon.errors import ClientError
-from antiphon.storage.contract import ApiKey, BucketState, ExhaustedBudget, Limits
-from antiphon.storage.records.money import next_month
+from antiphon.storage.records.money import ExhaustedBudget, next_month
+from antiphon.storage.records.tenants import ApiKey, BucketState, Limits
 from antiphon.upstream.permitted import is_among
 from antiphon.upstream.prices import decimal
 from antiphon.upstream.registry import model_not_found

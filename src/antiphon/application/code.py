@@ -18,7 +18,7 @@ from antiphon.tools.later import ContainerToolsLater
 
 if TYPE_CHECKING:
     from antiphon.sandbox.contract import Sandbox
-    from antiphon.storage.records import StoredFile
+    from antiphon.storage.records.files import StoredFile
     from antiphon.stored.files import Files
     from antiphon.tools.code.content import Fetched, WrittenBlob
     from antiphon.tools.code.tool import CodeLimits, CodeTools

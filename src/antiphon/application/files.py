@@ -8,7 +8,8 @@ from antiphon.errors import ConfigError
 from antiphon.extras import require
 from antiphon.runs.engine import Engine
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import BlobStorage, FileQuota, FileReader, Store
+from antiphon.storage.contract import BlobStorage, FileReader, Store
+from antiphon.storage.records.files import FileQuota
 
 if TYPE_CHECKING:
     from antiphon.stored.file_limits import FileLimits

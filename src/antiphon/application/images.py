@@ -14,7 +14,7 @@ from antiphon.errors import BackendError, ConfigError
 from antiphon.extras import missing
 from antiphon.protocol.response import Usage
 from antiphon.runs.engine import Engine
-from antiphon.storage.contract import Reservation
+from antiphon.storage.records.jobs import Reservation
 from antiphon.telemetry.context import about
 from antiphon.telemetry.observers import Call
 from antiphon.tools.base import HostedTool

@@ -7,7 +7,7 @@ from antiphon.access.spending import Spent, cost_of, name_of
 from antiphon.protocol.response import Usage
 from antiphon.runs.engine import Engine
 from antiphon.sharing.loading import load
-from antiphon.storage.contract import Reservation
+from antiphon.storage.records.jobs import Reservation
 from antiphon.telemetry.context import about
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.permitted import check_permitted

@@ -28,8 +28,9 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CacheParam, CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import Store, StoredAnswer
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import answers, secrets
+from antiphon.storage.records.tenants import StoredAnswer
 from antiphon.telemetry.observers import CacheStatus
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.router import Router

@@ -40,9 +40,10 @@ from antiphon.http_server.host import WEBSOCKET
 from antiphon.jobs.cleaner import MOST_SKEW, differs
 from antiphon.packages import described, problem_with
 from antiphon.sharing.compression import ZSTD
-from antiphon.storage.contract import Store, StoredLesson
+from antiphon.storage.contract import Store
 from antiphon.storage.open import creates_file, open_store, schema_of
 from antiphon.storage.operations import lessons
+from antiphon.storage.records.lessons import StoredLesson
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.lessons import LIFE

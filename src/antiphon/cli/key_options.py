@@ -9,7 +9,8 @@ import typer
 
 from antiphon.cli.usage import BadValue
 from antiphon.errors import ConfigError
-from antiphon.storage.contract import ApiKey, Budget, Limits, Role
+from antiphon.storage.records.money import Budget
+from antiphon.storage.records.tenants import ApiKey, Limits, Role
 from antiphon.upstream.prices import NANO, nano
 
 DAY = 86_400

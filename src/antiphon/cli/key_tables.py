@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from antiphon.storage.contract import ApiKey, Budget
+from antiphon.storage.records.money import Budget
+from antiphon.storage.records.tenants import ApiKey
 from antiphon.upstream.prices import decimal
 
 WIDEST = 10_000

@@ -17,9 +17,9 @@ from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.errors import ConfigError
 from antiphon.protocol.response_filters import FilterError, Filters, parse_filters
-from antiphon.storage.contract import Facts, FactsQuery
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts_page
+from antiphon.storage.records.facts import Facts, FactsQuery
 from antiphon.stored.response_list import shown
 
 WIDEST = 240

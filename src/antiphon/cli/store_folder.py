@@ -13,9 +13,9 @@ from antiphon.gateway.files import Files
 from antiphon.protocol.files import FileForm
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import vector_stores
+from antiphon.storage.records.vector_stores import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
 from antiphon.stored.vector_store_files import usual_sizes
 
 PART = 1024 * 1024

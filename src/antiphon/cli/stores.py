@@ -22,8 +22,8 @@ from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.runs.engine import Engine
 from antiphon.search.contract import SearchRequest
-from antiphon.storage.contract import StorePageQuery, VectorStore
 from antiphon.storage.operations import vector_stores
+from antiphon.storage.records.vector_stores import StorePageQuery, VectorStore
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -25,7 +25,10 @@ from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.runs.turn import output_text
-from antiphon.storage.contract import ApiKey, ConsoleSession, Facts, Reply, Role, StoredItem, UsageField
+from antiphon.storage.records.facts import Facts
+from antiphon.storage.records.responses import StoredItem
+from antiphon.storage.records.sessions import ConsoleSession
+from antiphon.storage.records.tenants import ApiKey, Reply, Role, UsageField
 from antiphon.telemetry.context import within_request
 from antiphon.translation.to_chat_completions.adjustments import ADJUSTED
 from antiphon.translation.wire import COMMENT, encode

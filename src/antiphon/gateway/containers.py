@@ -13,7 +13,7 @@ from antiphon.protocol.containers import (
 )
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import ContainerQuota, StoredContainer, StoredContainerFile
+from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.stored.container_objects import ContainerLimits, shown_container, shown_container_file
 from antiphon.stored.containers import Containers as StoredContainers
 from antiphon.stored.file_limits import Room

@@ -41,11 +41,12 @@ from antiphon.runs.storage_status import running_containers, storage_status
 from antiphon.sharing.memory import Account, Memory
 from antiphon.sharing.recent import Recent
 from antiphon.sharing.resources import SharedResources
-from antiphon.storage.contract import ApiKey, Reply, StoredItem, UsageField
 from antiphon.storage.notifications import Subscription
 from antiphon.storage.operations import container_counts, idempotency, sizes, webhooks
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.probe import StoreProbe
+from antiphon.storage.records.responses import StoredItem
+from antiphon.storage.records.tenants import ApiKey, Reply, UsageField
 from antiphon.stored import response_list, responses
 from antiphon.telemetry.code import code_metrics
 from antiphon.telemetry.kinds import Family, Gauge, Known, families

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from antiphon.errors import log
 from antiphon.periodic import Periodic
 from antiphon.runs.engine import Upkeep
-from antiphon.storage.contract import PurgeSize, Store
-from antiphon.storage.contract.responses import RETENTION
+from antiphon.storage.contract import RETENTION, Store
 from antiphon.storage.operations import files, responses
+from antiphon.storage.records.responses import PurgeSize
 
 LOOK_EVERY = 2.0
 """Seconds between two checks of the clock; other servers wait for this one to write its time."""

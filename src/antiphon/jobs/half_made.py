@@ -15,8 +15,9 @@ from antiphon.protocol.tool_bindings import Offer
 from antiphon.runs.checkpoints import ToolCallRecord, from_bytes
 from antiphon.runs.engine import Engine
 from antiphon.runs.tool_calls import LEFT, restore_done
-from antiphon.storage.contract import Job, StoredItem
 from antiphon.storage.operations import jobs
+from antiphon.storage.records.jobs import Job
+from antiphon.storage.records.responses import StoredItem
 from antiphon.translation.hosted_items import begin
 from antiphon.translation.writer import ResponseWriter
 

@@ -15,8 +15,8 @@ from antiphon.sharing.cores import whole_cores
 from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import SHARE, FairScheduler
 from antiphon.storage.changes import INGESTIONS
-from antiphon.storage.contract import Ingestion
 from antiphon.storage.operations import ingestions
+from antiphon.storage.records.vector_stores import Ingestion
 from antiphon.telemetry.context import About, begin
 from antiphon.upstream.permitted import permit
 

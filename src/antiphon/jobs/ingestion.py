@@ -12,9 +12,10 @@ from antiphon.runs.engine import Engine
 from antiphon.search.chunking import Chunk, chunks_of, estimate_tokens
 from antiphon.search.contract import UnavailableError
 from antiphon.sharing.memory import Account
-from antiphon.storage.contract import Ingestion, StoredFile
 from antiphon.storage.operations import ingestions
 from antiphon.storage.records.chunks import ChunkRow
+from antiphon.storage.records.files import StoredFile
+from antiphon.storage.records.vector_stores import Ingestion
 from antiphon.stored.file_text import file_text, weight_of_file
 
 if TYPE_CHECKING:

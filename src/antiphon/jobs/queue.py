@@ -36,9 +36,10 @@ from antiphon.runs.prepare import (
 )
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
-from antiphon.storage.contract import SOONEST, Deferral, Job, LockResult, Reply
 from antiphon.storage.operations import jobs, responses
 from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
+from antiphon.storage.records.jobs import SOONEST, Deferral, Job, LockResult
+from antiphon.storage.records.tenants import Reply
 from antiphon.stored.responses import not_found, show_response
 from antiphon.telemetry.context import note
 from antiphon.translation.to_chat_completions.prefix import MANY

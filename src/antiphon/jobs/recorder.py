@@ -14,8 +14,10 @@ from antiphon.runs.context import CHAINABLE, store_item
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import Retention, ended
 from antiphon.runs.run import Run
-from antiphon.storage.contract import Facts, Frames, Job, Progress, Reservation, StoredItem
 from antiphon.storage.operations import jobs
+from antiphon.storage.records.facts import Facts
+from antiphon.storage.records.jobs import Frames, Job, Progress, Reservation
+from antiphon.storage.records.responses import StoredItem
 from antiphon.translation.wire import encode
 from antiphon.webhooks.announcement import announcement
 

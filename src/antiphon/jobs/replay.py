@@ -8,8 +8,9 @@ import msgspec
 from antiphon.errors import ClientError
 from antiphon.protocol.json_pieces import encode_large
 from antiphon.runs.engine import Engine
-from antiphon.storage.contract import Frames, StoredResponse
 from antiphon.storage.operations import jobs, responses
+from antiphon.storage.records.jobs import Frames
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.stored.large import LARGE, decoded
 from antiphon.stored.responses import KEPT, not_found
 

@@ -16,8 +16,8 @@ from antiphon.jobs.queue import end, work
 from antiphon.runs.engine import Engine
 from antiphon.sharing.scheduler import KEPT_FREE, SHARE, FairScheduler
 from antiphon.storage.changes import JOBS
-from antiphon.storage.contract import Job, Slots
 from antiphon.storage.operations import jobs
+from antiphon.storage.records.jobs import Job, Slots
 from antiphon.telemetry.context import About, begin
 
 BEAT_EVERY = 1.5

@@ -11,7 +11,7 @@ from typing import Literal
 
 from antiphon.errors import ClientError
 from antiphon.protocol.validation.refusals import too_long
-from antiphon.storage.contract import ChainExtent, StoredConversation
+from antiphon.storage.records.responses import ChainExtent, StoredConversation
 
 MEBIBYTE = 1024 * 1024
 

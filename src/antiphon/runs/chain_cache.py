@@ -15,8 +15,9 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.runs.decoding import FEW, FEW_BYTES, UNSHARED, in_slices, load_few
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import ChainExtent, Store, StoredItem, StoredResponse
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import responses
+from antiphon.storage.records.responses import ChainExtent, StoredItem, StoredResponse
 from antiphon.translation.to_chat_completions.prefix import Log, Prefix
 
 MOST_STEPS = 8

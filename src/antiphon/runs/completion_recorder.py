@@ -16,8 +16,8 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.passthrough import Sink
 from antiphon.runs.quota import StorageReservation
 from antiphon.sharing.memory import LARGE, Account
-from antiphon.storage.contract import StoredCompletion
 from antiphon.storage.operations import chat_completions
+from antiphon.storage.records.chat_completions import StoredCompletion
 from antiphon.telemetry.context import about
 from antiphon.translation.from_chat.completion import CompletionFold, read_completion, read_object
 from antiphon.translation.wire import COMMENT, DONE, EventDecoder

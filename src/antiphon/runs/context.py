@@ -26,8 +26,9 @@ from antiphon.runs.sent_histories import normalised, read_sent
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import LargeItem, Store, StoredItem
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, responses
+from antiphon.storage.records.responses import LargeItem, StoredItem
 from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
 from antiphon.translation.to_chat_completions.prefix import MANY, Conversation, Prefix
 from antiphon.translation.to_chat_completions.reasoning import shown_text, with_text

@@ -19,7 +19,7 @@ from antiphon.protocol.items.messages import InputItem, Reasoning
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.storage.contract import StoredItem
+from antiphon.storage.records.responses import StoredItem
 from antiphon.translation.signed_calls import sign
 
 WITH_STATE = (

@@ -28,7 +28,6 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response, Usage
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.compression import zstd_library
-from antiphon.storage.contract import Facts
 from antiphon.storage.records.facts import (
     BACKGROUND,
     CACHED,
@@ -40,6 +39,7 @@ from antiphon.storage.records.facts import (
     WEBSOCKET,
     WINDOWS,
     WORDS,
+    Facts,
     pair_of,
 )
 from antiphon.telemetry.context import current

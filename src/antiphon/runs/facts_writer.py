@@ -4,8 +4,9 @@ import asyncio
 from contextlib import suppress
 
 from antiphon.errors import StoreError, log
-from antiphon.storage.contract import Facts, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts as stored_facts
+from antiphon.storage.records.facts import Facts
 
 SOON = 0.25
 """Seconds for which facts of responses that are not stored are collected before they are written."""

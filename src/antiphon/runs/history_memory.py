@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from antiphon.runs.bounds import Bounds
 from antiphon.sharing.memory import LARGE, Account, weight
-from antiphon.storage.contract import ChainExtent, StoredConversation, StoredItem
+from antiphon.storage.records.responses import ChainExtent, StoredConversation, StoredItem
 
 
 @dataclass(slots=True)

@@ -11,8 +11,8 @@ from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.protocol.validation.validate import LARGE
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import Reply
 from antiphon.storage.operations import idempotency
+from antiphon.storage.records.tenants import Reply
 
 LONGEST = 255
 """Characters of a key."""

@@ -16,16 +16,12 @@ from antiphon.runs.context import CHAINABLE, Context, store_item
 from antiphon.runs.quota import StorageReservation
 from antiphon.runs.turn import output_text
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import (
-    NOTHING_RESERVED,
-    Facts,
-    Reply,
-    Reservation,
-    Store,
-    StoredItem,
-    StoredResponse,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, idempotency
+from antiphon.storage.records.facts import Facts
+from antiphon.storage.records.jobs import NOTHING_RESERVED, Reservation
+from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.storage.records.tenants import Reply
 from antiphon.translation.wire import encode
 
 UNSTORED = 600

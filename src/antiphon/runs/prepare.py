@@ -41,8 +41,9 @@ from antiphon.runs.persistence import ForegroundRecorder, Recorder, RequestIdent
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.sharing.memory import Account
-from antiphon.storage.contract import LockResult, StoredItem
 from antiphon.storage.operations import jobs
+from antiphon.storage.records.jobs import LockResult
+from antiphon.storage.records.responses import StoredItem
 from antiphon.tools.registry import Toolset, is_of
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat_completions.prefix import MANY, Conversation

@@ -27,7 +27,8 @@ from antiphon.runs.server_steps import made_items
 from antiphon.runs.step_loop import StepLoop
 from antiphon.runs.steps import FinishRun
 from antiphon.runs.turn import Turn
-from antiphon.storage.contract import Facts, StoredItem
+from antiphon.storage.records.facts import Facts
+from antiphon.storage.records.responses import StoredItem
 from antiphon.telemetry.observers import CacheStatus, ResponseRecord
 from antiphon.translation.tool_mapping.offering import NOTHING
 from antiphon.translation.wire import Finish, conclude

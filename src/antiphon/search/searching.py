@@ -29,8 +29,8 @@ from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import chunks, vector_stores
-from antiphon.storage.records import VectorStore
 from antiphon.storage.records.chunks import KeywordMatches
+from antiphon.storage.records.vector_stores import VectorStore
 
 SEARCHES = 5
 """Stores that a process searches at once; four for one tenant alone."""

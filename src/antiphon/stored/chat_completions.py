@@ -8,8 +8,9 @@ import msgspec
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
 from antiphon.runs.engine import Engine
-from antiphon.storage.contract import CompletionQuery, PageQuery, StoredCompletion, StoredItem
 from antiphon.storage.operations import chat_completions, pages
+from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
+from antiphon.storage.records.responses import PageQuery, StoredItem
 from antiphon.stored.large import decoded, shown, size_of
 
 

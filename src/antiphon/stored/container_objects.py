@@ -7,7 +7,7 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.protocol.containers import GIB
-from antiphon.storage.contract import ContainerQuota, StoredContainer, StoredContainerFile
+from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,18 +23,18 @@ from antiphon.protocol.containers import (
 )
 from antiphon.protocol.validation import refusals
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import (
+from antiphon.storage.contract import Store
+from antiphon.storage.operations import containers
+from antiphon.storage.operations import sizes as stored_sizes
+from antiphon.storage.records.containers import (
     ContainerFilePage,
     ContainerPage,
     ContainerQuery,
-    Reply,
-    Store,
     StoredContainer,
     StoredContainerFile,
-    StoredFile,
 )
-from antiphon.storage.operations import containers
-from antiphon.storage.operations import sizes as stored_sizes
+from antiphon.storage.records.files import StoredFile
+from antiphon.storage.records.tenants import Reply
 from antiphon.stored.container_objects import (
     ContainerLimits,
     container_expired,

@@ -11,8 +11,10 @@ from antiphon.protocol.resources import AddItems, CreateConversation, InputItems
 from antiphon.runs.context import conversation_locked, duplicate_item, store_item
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import LockResult, Reply, StoredConversation, StoredItem
 from antiphon.storage.operations import conversations, pages
+from antiphon.storage.records.jobs import LockResult
+from antiphon.storage.records.responses import StoredConversation, StoredItem
+from antiphon.storage.records.tenants import Reply
 from antiphon.stored.large import size_of
 from antiphon.stored.responses import invalid_bound, page_query, show_item, show_page
 from antiphon.translation.to_chat_completions.request import normalise_input

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from antiphon.errors import ClientError
-from antiphon.storage.contract import FileQuota, FileUse
+from antiphon.storage.records.files import FileQuota, FileUse
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from unicodedata import category
 
-from antiphon.storage.contract import StoredFile, StoredPart, StoredUpload
+from antiphon.storage.records.files import StoredFile, StoredPart, StoredUpload
 
 LONGEST_NAME = 255
 """Maximum bytes of a filename, as in file systems."""

@@ -4,7 +4,7 @@ from antiphon.documents.limits import INGESTION
 from antiphon.documents.reader import Document, DocumentError
 from antiphon.runs.engine import Engine
 from antiphon.runs.kept_texts import keep_text, kept_text
-from antiphon.storage.contract import StoredFile
+from antiphon.storage.records.files import StoredFile
 
 PER_BYTE = 5
 """Bytes of memory per byte of text: the received bytes, and the decoded string."""

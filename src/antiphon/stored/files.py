@@ -14,8 +14,10 @@ from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, new_file_id, now
 from antiphon.protocol.files import FileForm, FilesQuery, lifetime_of
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import BlobStorage, FilePage, FileQuery, Reply, Store, StoredFile
+from antiphon.storage.contract import BlobStorage, Store
 from antiphon.storage.operations import files, sizes
+from antiphon.storage.records.files import FilePage, FileQuery, StoredFile
+from antiphon.storage.records.tenants import Reply
 from antiphon.stored.file_limits import FileLimits, Room, over_quota, room_of
 from antiphon.stored.file_objects import shown_file
 

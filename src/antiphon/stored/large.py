@@ -10,7 +10,8 @@ from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import FileReader, Store, StoredItem
+from antiphon.storage.contract import FileReader, Store
+from antiphon.storage.records.responses import StoredItem
 
 P = ParamSpec("P")
 

@@ -6,9 +6,20 @@ from typing import Any
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import ResponsesQuery
 from antiphon.protocol.response_filters import FilterError, Filters, parse_filters
-from antiphon.storage.contract import Facts, FactsPage, FactsQuery, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts_page
-from antiphon.storage.records.facts import BACKGROUND, CACHED, HAS_MESSAGE, STORED, STREAM, WEBSOCKET, WINDOWS
+from antiphon.storage.records.facts import (
+    BACKGROUND,
+    CACHED,
+    HAS_MESSAGE,
+    STORED,
+    STREAM,
+    WEBSOCKET,
+    WINDOWS,
+    Facts,
+    FactsPage,
+    FactsQuery,
+)
 from antiphon.stored.responses import invalid_bound
 
 

@@ -9,8 +9,9 @@ import msgspec
 from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import InputItemsQuery, ResponsesQuery
-from antiphon.storage.contract import PageQuery, Store, StoredItem, StoredResponse
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import jobs, responses
+from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
 from antiphon.stored.large import LARGE, Shared, decoded, shown, size_of
 from antiphon.translation.hosted_call import APART
 

@@ -20,7 +20,8 @@ from antiphon.runs.engine import Engine
 from antiphon.search.contract import expired_store, unknown_store
 from antiphon.search.filters import read_attributes
 from antiphon.sharing.memory import Account
-from antiphon.storage.contract import (
+from antiphon.storage.operations import vector_stores
+from antiphon.storage.records.vector_stores import (
     Attached,
     AttachResult,
     FileCounts,
@@ -31,7 +32,6 @@ from antiphon.storage.contract import (
     StorePageQuery,
     VectorStore,
 )
-from antiphon.storage.operations import vector_stores
 from antiphon.stored.file_text import file_text, weight_of_file
 from antiphon.stored.large import shown
 from antiphon.telemetry.context import about

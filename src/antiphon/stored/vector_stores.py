@@ -14,8 +14,8 @@ from antiphon.protocol.vector_stores import (
 from antiphon.runs.engine import Engine
 from antiphon.search.contract import Hit, Ranking, SearchRequest, SearchResults, expired_store, unknown_store
 from antiphon.search.filters import read_filter
-from antiphon.storage.contract import StorePageQuery, VectorStore, VectorStorePage
 from antiphon.storage.operations import vector_stores
+from antiphon.storage.records.vector_stores import StorePageQuery, VectorStore, VectorStorePage
 from antiphon.stored.large import shown
 from antiphon.stored.vector_store_files import (
     check_attached,

@@ -3,7 +3,7 @@
 import msgspec
 
 from antiphon.ids import Clock, NewId
-from antiphon.storage.contract import Announcement
+from antiphon.storage.records.tenants import Announcement
 
 
 def announcement(new_id: NewId, now: Clock, response_id: str, status: str) -> Announcement:

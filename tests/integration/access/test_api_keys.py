@@ -11,9 +11,9 @@ import pytest
 from antiphon.access import api_keys as module
 from antiphon.access.api_keys import KnownKeys, Mint
 from antiphon.errors import StoreError
-from antiphon.storage.contract import ApiKey
 from antiphon.storage.operations import api_keys
 from antiphon.storage.operations import api_keys as stored_keys
+from antiphon.storage.records.tenants import ApiKey
 from tests.support.changed_stores import ChangedStore, replace_operation
 from tests.support.keys import issued
 from tests.support.waiting import let_others_run, until

@@ -11,8 +11,9 @@ from bench.figures import SLOT_CALLS
 from antiphon.access.metering import DAY, Meter
 from antiphon.access.spending import Spent, Tariff, Weight
 from antiphon.errors import ClientError, StoreError
-from antiphon.storage.contract import ApiKey, BucketState, Budget, Limits, MoneyClaim, UsageRecord
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.money import Budget, MoneyClaim
+from antiphon.storage.records.tenants import ApiKey, BucketState, Limits, UsageRecord
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.options import BackendOptions, ModelOptions

@@ -20,11 +20,13 @@ import pytest
 
 from antiphon.ids import new_id
 from antiphon.search.vectors import unit
-from antiphon.storage.contract import NewStoreFile, Store, StoredItem, StoredResponse, VectorStore
+from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys, chunks, ingestions, vector_stores
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.chunks import ChunkRow
+from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
 from antiphon.storage.schema import EARLIER
 from antiphon.storage.sql import migrations
 from tests.store.files import new_file, put

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.storage.contract import Budget, Limits, UsageRecord
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
-from antiphon.storage.records.money import day_of
+from antiphon.storage.records.money import Budget, day_of
+from antiphon.storage.records.tenants import Limits, UsageRecord
 from tests.integration.cli.test_keys import found, made
 from tests.support.cli import antiphon
 

@@ -7,9 +7,9 @@ import pytest
 
 from antiphon.access.api_keys import Mint
 from antiphon.errors import StoreError
-from antiphon.storage.contract import ApiKey, Limits
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.tenants import ApiKey, Limits
 from antiphon.storage.sql_store import SqlStore
 from tests.support.cli import antiphon
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from antiphon.config import load_settings
-from antiphon.storage.contract import StoredLesson
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import lessons
+from antiphon.storage.records.lessons import StoredLesson
 from tests.support.cli import antiphon
 from tests.support.fake_ollama import FakeOllama
 from tests.support.probed_model import ProbedModel

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from antiphon.cli.status import FOLDED, WHOLE, view_of
-from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import open_store
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.upstream.backend_state import PromptCounts
 from antiphon.upstream.code_status import CodeStatus
 from antiphon.upstream.status import Status, status_of, together

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Announcement, NewStoreFile, StoredResponse, VectorStore, WebhookEndpoint
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import jobs, vector_stores, webhooks
+from antiphon.storage.records.responses import StoredResponse
+from antiphon.storage.records.tenants import Announcement, WebhookEndpoint
+from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
 from tests.store.files import new_file, put
 from tests.store.making import T
 from tests.store.vector_stores import chunks, claimed, ingested

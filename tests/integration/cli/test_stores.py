@@ -6,8 +6,8 @@ import pytest
 
 from antiphon.cli.store_folder import add
 from antiphon.ids import new_id, now
-from antiphon.storage.contract import VectorStore
 from antiphon.storage.operations import vector_stores
+from antiphon.storage.records.vector_stores import VectorStore
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.cli import antiphon
 from tests.support.command import Done

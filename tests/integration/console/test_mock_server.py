@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import FormData
 
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from antiphon.upstream.http import HttpBackend
 from tests.support.console import admin, one
 from tests.support.console import files as mock

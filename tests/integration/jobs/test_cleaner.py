@@ -14,10 +14,13 @@ from antiphon.runs.engine import Upkeep
 from antiphon.storage.blobs.places import Places
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
-from antiphon.storage.contract import Reply, Store, StoredCompletion, StoredResponse
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import chat_completions, containers, idempotency, jobs, responses, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.chat_completions import StoredCompletion
+from antiphon.storage.records.responses import StoredResponse
+from antiphon.storage.records.tenants import Reply
 from antiphon.storage.sqlite import clock as clocks
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.stored.files import Files

@@ -18,9 +18,10 @@ from antiphon.runs.engine import Engine
 from antiphon.search.fitting import Part
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.changes import INGESTIONS
-from antiphon.storage.contract import Ingestion, NewStoreFile, StoredFile, StoreFile, VectorStore
 from antiphon.storage.operations import chunks, ingestions, vector_stores
 from antiphon.storage.operations import files as stored_files
+from antiphon.storage.records.files import StoredFile
+from antiphon.storage.records.vector_stores import Ingestion, NewStoreFile, StoreFile, VectorStore
 from antiphon.telemetry.context import About, about, begin
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.permitted import is_permitted, permit

@@ -11,8 +11,8 @@ from antiphon.config import Settings
 from antiphon.ids import new_id
 from antiphon.jobs import ingestion
 from antiphon.search import embeddings
-from antiphon.storage.contract import NewStoreFile, StoreFile, VectorStore
 from antiphon.storage.operations import ingestions, vector_stores
+from antiphon.storage.records.vector_stores import NewStoreFile, StoreFile, VectorStore
 from antiphon.telemetry.metrics import Measures
 from antiphon.upstream.http import HttpBackend
 from tests.support.embedding_server import BUSY, MODEL, OLLAMA_LENGTH, EmbeddingServer, embedding_server

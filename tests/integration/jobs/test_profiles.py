@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from antiphon.jobs.profiles import CHECK_EVERY, LONGEST_PROBE, TRY_AGAIN, ProfileKeeper, store_measurement
-from antiphon.storage.contract import StoredProfile
 from antiphon.storage.operations import lessons, profiles
+from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend_state import Target

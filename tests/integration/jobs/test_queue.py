@@ -12,8 +12,8 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.bounds import Bounds
 from antiphon.runs.facts_writer import FactsWriter
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import LockResult, Reservation
 from antiphon.storage.operations import facts_detail, jobs
+from antiphon.storage.records.jobs import LockResult, Reservation
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.upstream.permitted import is_permitted

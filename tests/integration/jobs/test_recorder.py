@@ -8,8 +8,10 @@ import pytest
 
 from antiphon.jobs import recorder
 from antiphon.jobs.queue import cancel, work
-from antiphon.storage.contract import Budget, Limits, MoneyClaim, Reservation
 from antiphon.storage.operations import api_keys, jobs
+from antiphon.storage.records.jobs import Reservation
+from antiphon.storage.records.money import Budget, MoneyClaim
+from antiphon.storage.records.tenants import Limits
 from antiphon.upstream.backend import Reply
 from tests.integration.jobs.test_worker import TURNS, queue, status
 from tests.support.changed_stores import replace_operation

@@ -8,8 +8,8 @@ import pytest
 from antiphon.jobs import replay as module
 from antiphon.jobs.queue import work
 from antiphon.jobs.replay import CutOff, replay
-from antiphon.storage.contract import Tail
 from antiphon.storage.operations import jobs
+from antiphon.storage.records.jobs import Tail
 from tests.integration.jobs.test_worker import queue
 from tests.support.changed_stores import replace_operation
 from tests.support.engine import Engine, engine, said

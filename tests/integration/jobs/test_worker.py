@@ -20,9 +20,10 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.memory import LARGE
-from antiphon.storage.contract import NOTHING_RESERVED, Job, Reservation, StoredConversation
 from antiphon.storage.operations import conversations, idempotency, jobs, responses
 from antiphon.storage.operations import jobs as stored_jobs
+from antiphon.storage.records.jobs import NOTHING_RESERVED, Job, Reservation
+from antiphon.storage.records.responses import StoredConversation
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics

@@ -21,9 +21,9 @@ from antiphon.runs.prepare import prepare
 from antiphon.runs.quota import OUTPUT
 from antiphon.runs.run import Run
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import ChainExtent
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import idempotency, responses, sizes
+from antiphon.storage.records.responses import ChainExtent
 from antiphon.stored import conversations
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import replace_operation

@@ -25,10 +25,11 @@ from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.chain_cache import ChainCache
 from antiphon.runs.engine import Engine
-from antiphon.storage.contract import Store, StoredConversation, StoredItem, StoredResponse
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.responses import StoredConversation, StoredItem, StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat_completions.messages import to_messages

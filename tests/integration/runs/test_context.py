@@ -9,8 +9,8 @@ from antiphon.errors import ClientError
 from antiphon.protocol.resources import CreateConversation
 from antiphon.runs.context import MANY
 from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import PageQuery
 from antiphon.storage.operations import responses
+from antiphon.storage.records.responses import PageQuery
 from antiphon.stored import conversations
 from tests.support.cases import each
 from tests.support.engine import Chunks, ask, called, engine, said, stream

@@ -14,10 +14,19 @@ from antiphon.protocol.response import Response, ResponseError
 from antiphon.runs import facts_writer
 from antiphon.runs.facts import MOST_TOKENS, Origin
 from antiphon.runs.facts import facts_of as facts_of_response
-from antiphon.storage.contract import Facts, FactsQuery
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_page
-from antiphon.storage.records.facts import BACKGROUND, HAS_MESSAGE, STORED, STREAM, WEBSOCKET, WORDS, pair_of
+from antiphon.storage.records.facts import (
+    BACKGROUND,
+    HAS_MESSAGE,
+    STORED,
+    STREAM,
+    WEBSOCKET,
+    WORDS,
+    Facts,
+    FactsQuery,
+    pair_of,
+)
 from antiphon.upstream.http import HttpBackend
 from tests.store.facts import new_facts
 from tests.support.changed_stores import replace_operation

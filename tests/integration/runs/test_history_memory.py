@@ -21,9 +21,9 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.memory import Memory, weight
-from antiphon.storage.contract import LargeItem, StoredItem
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, responses
+from antiphon.storage.records.responses import LargeItem, StoredItem
 from antiphon.stored import conversations
 from tests.support.changed_stores import replace_operation
 from tests.support.engine import ask, begin, engine, said

@@ -15,8 +15,8 @@ from antiphon.errors import AntiphonError, BackendError
 from antiphon.runs.phases import TRANSITIONS, Phase, StopReason
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.run import Run
-from antiphon.storage.contract import StoredResponse
 from antiphon.storage.operations import responses
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.backend import Reply

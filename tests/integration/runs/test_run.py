@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from antiphon.errors import BackendError, StoreError
 from antiphon.runs.run import Run
-from antiphon.storage.contract import StoredResponse
 from antiphon.storage.operations import responses
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.stored.responses import retrieve
 from antiphon.testing import assert_event_stream, fold

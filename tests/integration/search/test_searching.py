@@ -20,8 +20,8 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import chunks
-from antiphon.storage.records import VectorStore
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile, Signatures
+from antiphon.storage.records.vector_stores import VectorStore
 from antiphon.upstream.outages import Outages
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import Methods, replace_operation

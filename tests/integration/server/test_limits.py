@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from openai import BadRequestError, RateLimitError
 
-from antiphon.storage.contract import ApiKey
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.tenants import ApiKey
 from antiphon.upstream.http import HttpBackend
 from tests.support.keys import bearing, issued
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse

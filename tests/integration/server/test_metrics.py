@@ -10,8 +10,9 @@ from antiphon import ids
 from antiphon.errors import StoreError
 from antiphon.jobs.queue import LEAD
 from antiphon.server.application import create_app
-from antiphon.storage.contract import NOTHING_RESERVED, Backlog, Deferral, StoredResponse
 from antiphon.storage.operations import containers, jobs
+from antiphon.storage.records.jobs import NOTHING_RESERVED, Backlog, Deferral
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures
 from antiphon.tools.base import CodeState

@@ -19,8 +19,8 @@ from antiphon.config import PromptConfig, Settings
 from antiphon.errors import BackendError
 from antiphon.runs.respond import respond
 from antiphon.runs.vision import Vision
-from antiphon.storage.contract import Limits
 from antiphon.storage.operations import api_keys as stored_api_keys
+from antiphon.storage.records.tenants import Limits
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.profile import ModelProfile

@@ -16,8 +16,8 @@ import aiohttp
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Role
 from antiphon.storage.open import open_store
+from antiphon.storage.records.tenants import Role
 from antiphon.upstream.http import HttpBackend
 from tests.integration.server.test_keys import routes_of
 from tests.support.keys import bearing, issue, issued

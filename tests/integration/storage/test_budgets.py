@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, Store, TenantBudget, UsageRecord
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys, budgets
+from antiphon.storage.records.money import Budget, MoneyClaim, TenantBudget
+from antiphon.storage.records.tenants import ApiKey, Limits, UsageRecord
 from tests.store.making import new_key
 from tests.support.stores import opened
 

@@ -8,10 +8,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from antiphon.storage.contract import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.operations import chains, jobs, responses
 from antiphon.storage.operations.step import ask
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.postgres import Postgres
 

@@ -6,16 +6,13 @@ from dataclasses import replace
 import pytest
 
 from antiphon.storage.changes import INGESTIONS, JOBS
-from antiphon.storage.contract import (
-    NewStoreFile,
-    Progress,
-    Reply,
-    Store,
-    StoredConversation,
-    VectorStore,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, idempotency, ingestions, jobs, vector_stores
 from antiphon.storage.operations import jobs as stored_jobs
+from antiphon.storage.records.jobs import Progress
+from antiphon.storage.records.responses import StoredConversation
+from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.store.files import new_file, put
 from tests.store.making import T, new_response

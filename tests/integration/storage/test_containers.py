@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from antiphon.storage.contract import ContainerQuota, Reply, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import containers, idempotency, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.containers import ContainerQuota
+from antiphon.storage.records.tenants import Reply
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.store.containers import AMPLE, new_container, written
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.storage.contract import Backlog, Deferral, Job, LockResult, Slots, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs
 from antiphon.storage.operations.step import ask
+from antiphon.storage.records.jobs import Backlog, Deferral, Job, LockResult, Slots
 from antiphon.storage.sqlite.file import open_reader
 from antiphon.storage.sqlite.rows import perform_alone
 from antiphon.storage.sqlite.store import SqliteStore

@@ -7,21 +7,7 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import (
-    Announcement,
-    CompletionQuery,
-    ContainerQuery,
-    ItemPage,
-    NewStoreFile,
-    PageQuery,
-    Store,
-    StoredAnswer,
-    StoredCompletion,
-    StoredItem,
-    StoredResponse,
-    VectorStore,
-    WebhookEndpoint,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import (
     answers,
     chat_completions,
@@ -38,6 +24,11 @@ from antiphon.storage.operations import vector_stores as stored_vector_stores
 from antiphon.storage.operations.idempotency import KEPT
 from antiphon.storage.operations.step import FEW_BYTES, Operation
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
+from antiphon.storage.records.containers import ContainerQuery
+from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem, StoredResponse
+from antiphon.storage.records.tenants import Announcement, StoredAnswer, WebhookEndpoint
+from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
 from antiphon.storage.sql_store.responses import KEPT_FAILURES
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.store import containers

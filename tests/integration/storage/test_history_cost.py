@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from antiphon.storage.act import Act
-from antiphon.storage.contract import ChainExtent, PageQuery
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import responses
 from antiphon.storage.operations.pages import BLOCK
 from antiphon.storage.operations.step import Operation, Query, QueryInSlices, Rows
+from antiphon.storage.records.responses import ChainExtent, PageQuery
 from antiphon.storage.sql_store import SqlStore
 from tests.store.making import T, chain_of, new_items, new_response
 

@@ -6,10 +6,12 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Frames, Store, StoredItem
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import jobs
 from antiphon.storage.operations.jobs import FRAME_BYTES, FRAMES_AT_ONCE
 from antiphon.storage.operations.step import FEW_BYTES
+from antiphon.storage.records.jobs import Frames
+from antiphon.storage.records.responses import StoredItem
 from tests.store.making import T, new_response
 from tests.support.stores import opened
 

@@ -5,10 +5,10 @@ from itertools import product
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import ItemPage, PageQuery, StoredConversation, StoredItem
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import conversations, pages
 from antiphon.storage.operations import pages as stored_pages
+from antiphon.storage.records.responses import ItemPage, PageQuery, StoredConversation, StoredItem
 from tests.store.making import T, new_response
 
 ITEMS = [StoredItem(f"msg_{size}", b"x" * size, "y") for size in (1, 2, 3, 4, 5)]

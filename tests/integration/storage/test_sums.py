@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Facts, FiguresQuery, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts, figures
 from antiphon.storage.operations import figures as stored_figures
-from antiphon.storage.records.facts import LATE, SUMMED
-from antiphon.storage.records.figures import BOUNDS, LONGEST, Figures, bucket_of, quantile, total_of
+from antiphon.storage.records.facts import LATE, SUMMED, Facts
+from antiphon.storage.records.figures import BOUNDS, LONGEST, Figures, FiguresQuery, bucket_of, quantile, total_of
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.store.facts import new_facts
 from tests.support.chance import examples

@@ -10,18 +10,13 @@ from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import (
-    NOTHING_RESERVED,
-    LockResult,
-    PageQuery,
-    Store,
-    StoredAnswer,
-    StoredConversation,
-    StoredItem,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import answers, conversations, jobs, responses
 from antiphon.storage.operations.step import FEW_BYTES
+from antiphon.storage.records.jobs import NOTHING_RESERVED, LockResult
+from antiphon.storage.records.responses import PageQuery, StoredConversation, StoredItem
+from antiphon.storage.records.tenants import StoredAnswer
 from tests.store.making import T, new_response
 
 OTHER = T + "2"

@@ -16,59 +16,7 @@ from msgspec import structs
 
 from antiphon.errors import StoreError
 from antiphon.search.filters import AttributeValue, Filter
-from antiphon.storage.contract import (
-    NOTHING_RESERVED,
-    ApiKey,
-    Attached,
-    Backlog,
-    BucketState,
-    ChainExtent,
-    CompletionPage,
-    CompletionQuery,
-    ConsoleSession,
-    Delivery,
-    Facts,
-    FactsFamily,
-    FactsPage,
-    FactsQuery,
-    FiguresFound,
-    FiguresQuery,
-    FilePage,
-    FileQuery,
-    FileQuota,
-    FileText,
-    Ingestion,
-    ItemPage,
-    Job,
-    KeyReservation,
-    LargeItem,
-    Limits,
-    LockResult,
-    MoneyClaim,
-    NewStoreFile,
-    PageQuery,
-    Progress,
-    Reply,
-    StorageUse,
-    StoredCompletion,
-    StoredConversation,
-    StoredFile,
-    StoredItem,
-    StoredLesson,
-    StoredPart,
-    StoredProfile,
-    StoredReport,
-    StoredResponse,
-    StoredUpload,
-    StorePageQuery,
-    UsageField,
-    UsageRecord,
-    UsageRow,
-    VectorStore,
-    VectorStorePage,
-    WebhookEndpoint,
-)
-from antiphon.storage.contract.responses import RETENTION
+from antiphon.storage.contract import RETENTION
 from antiphon.storage.operations import (
     api_keys,
     chat_completions,
@@ -86,6 +34,7 @@ from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.step import ask
+from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
 from antiphon.storage.records.chunks import (
     ChunkRow,
     FoundChunk,
@@ -94,7 +43,53 @@ from antiphon.storage.records.chunks import (
     SearchedStore,
     TermCounts,
 )
-from antiphon.storage.records.figures import Figures
+from antiphon.storage.records.facts import Facts, FactsFamily, FactsPage, FactsQuery
+from antiphon.storage.records.figures import Figures, FiguresFound, FiguresQuery
+from antiphon.storage.records.files import (
+    FilePage,
+    FileQuery,
+    FileQuota,
+    FileText,
+    StoredFile,
+    StoredPart,
+    StoredUpload,
+)
+from antiphon.storage.records.jobs import NOTHING_RESERVED, Backlog, Job, LockResult, Progress
+from antiphon.storage.records.lessons import StoredLesson
+from antiphon.storage.records.money import MoneyClaim
+from antiphon.storage.records.profiles import StoredProfile
+from antiphon.storage.records.reports import StoredReport
+from antiphon.storage.records.responses import (
+    ChainExtent,
+    ItemPage,
+    LargeItem,
+    PageQuery,
+    StoredConversation,
+    StoredItem,
+    StoredResponse,
+)
+from antiphon.storage.records.sessions import ConsoleSession
+from antiphon.storage.records.tenants import (
+    ApiKey,
+    BucketState,
+    Delivery,
+    KeyReservation,
+    Limits,
+    Reply,
+    StorageUse,
+    UsageField,
+    UsageRecord,
+    UsageRow,
+    WebhookEndpoint,
+)
+from antiphon.storage.records.vector_stores import (
+    Attached,
+    Ingestion,
+    NewStoreFile,
+    StorePageQuery,
+    VectorStore,
+    VectorStorePage,
+)
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.store import check
 from tests.store.check import check_store

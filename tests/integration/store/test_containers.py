@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.storage.contract import (
+from antiphon.storage.records.containers import (
     ContainerFilePage,
     ContainerPage,
     ContainerQuery,

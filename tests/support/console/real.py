@@ -5,8 +5,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from antiphon.storage.contract import ApiKey, Role
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.tenants import ApiKey, Role
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.later import FileSearchLater
 from antiphon.tools.registry import Toolset

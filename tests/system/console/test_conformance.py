@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from antiphon.stored.console.reports import Reports
 from antiphon_verify.report import encode_report
 from tests.support.browser import needs_browser

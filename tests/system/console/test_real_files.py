@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from tests.support.browser import needs_browser
 from tests.support.console.real import RealConsole
 from tests.support.replay import Answer, delta, sse, text

@@ -10,7 +10,7 @@ from aiohttp import FormData
 
 from antiphon.application.images import images_router, open_images
 from antiphon.config import Settings
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from antiphon.tools.registry import Toolset
 from tests.support import code, notebooks
 from tests.support.browser import needs_browser

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from aiohttp import FormData
 
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from tests.support.browser import needs_browser
 from tests.support.console.real import RealConsole
 from tests.support.replay import JSON, Answer, completion, delta, sse, text

@@ -12,7 +12,7 @@ from aiohttp import ClientSession
 from antiphon.access.sessions import Sessions
 from antiphon.ids import now
 from antiphon.server.admin import responses
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from antiphon.stored.console import changes
 from tests.support.browser import a_page, needs_browser
 from tests.support.command import antiphon, serving

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import StoredItem, StoredResponse
 from antiphon.storage.open import open_store
+from antiphon.storage.records.responses import StoredItem, StoredResponse
 from tests.support.replay import ReplayBackend
 from tests.support.rivals import Tenant, hang_for_a, rivals
 

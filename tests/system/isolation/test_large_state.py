@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import StoredConversation, StoredItem, StoredResponse
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import conversations
 from antiphon.storage.postgres import link
+from antiphon.storage.records.responses import StoredConversation, StoredItem, StoredResponse
 from tests.support.replay import ReplayBackend, echo
 from tests.support.rivals import Rivals, rivals
 

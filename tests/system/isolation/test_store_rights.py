@@ -7,12 +7,12 @@ import aiohttp
 import asyncpg
 import pytest
 
-from antiphon.storage.contract import FiguresQuery
 from antiphon.storage.operations import facts
 from antiphon.storage.operations import figures as stored_figures
 from antiphon.storage.postgres.rights import needed
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.facts import LATE
+from antiphon.storage.records.figures import FiguresQuery
 from tests.store.facts import new_facts
 from tests.support.command import antiphon, serving
 from tests.support.postgres import Postgres, owned_by_a_role

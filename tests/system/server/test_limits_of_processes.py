@@ -4,9 +4,9 @@ import asyncio
 import multiprocessing
 from typing import Any
 
-from antiphon.storage.contract import ApiKey
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.tenants import ApiKey
 from tests.support.keys import issued
 
 

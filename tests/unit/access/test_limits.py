@@ -14,7 +14,8 @@ from antiphon.access.limits import (
     too_many_responses,
 )
 from antiphon.errors import ClientError
-from antiphon.storage.contract import BucketState, Budget, ExhaustedBudget, Limits
+from antiphon.storage.records.money import Budget, ExhaustedBudget
+from antiphon.storage.records.tenants import BucketState, Limits
 from tests.store.making import new_key
 
 NOON = 1_700_049_600

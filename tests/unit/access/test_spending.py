@@ -7,8 +7,9 @@ import pytest
 
 from antiphon.access.spending import Tariff, Weight, highest_cost, warn_of_unpriced
 from antiphon.protocol.response import InputTokensDetails, Usage
-from antiphon.storage.contract import Budget, Limits, MoneyClaim
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.money import Budget, MoneyClaim
+from antiphon.storage.records.tenants import Limits
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry

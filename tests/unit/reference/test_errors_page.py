@@ -15,7 +15,7 @@ from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.validation import refusals
 from antiphon.server.websocket.steering import MESSAGES
-from antiphon.storage.contract import BucketState, Limits
+from antiphon.storage.records.tenants import BucketState, Limits
 from tests.support.pages import table
 
 Made = tuple[int, str, str]

@@ -11,8 +11,7 @@ from antiphon.protocol.items.hosted import McpCall
 from antiphon.protocol.items.messages import FunctionCall, Message
 from antiphon.protocol.response import Response, ResponseError
 from antiphon.runs.facts import Origin, facts_of
-from antiphon.storage.contract import Facts
-from antiphon.storage.records.facts import CACHED, STORED
+from antiphon.storage.records.facts import CACHED, STORED, Facts
 from antiphon.telemetry.observers import ResponseRecord, Span
 from tests.support.engine import NOW, target
 

@@ -11,7 +11,7 @@ from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.blobs.turns import turn_of
-from antiphon.storage.contract import BLOB_PART
+from antiphon.storage.records.files import BLOB_PART
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore

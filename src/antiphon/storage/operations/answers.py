@@ -1,7 +1,7 @@
 """Cached answers of models."""
 
 from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
-from antiphon.storage.records import FoundAnswer, StoredAnswer
+from antiphon.storage.records.tenants import FoundAnswer, StoredAnswer
 
 USED_EVERY = 60
 """Seconds after a recorded use of an answer during which further uses are not recorded."""

@@ -23,18 +23,8 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
-from antiphon.storage.records import (
-    ApiKey,
-    BucketState,
-    Budget,
-    Limits,
-    MoneyClaim,
-    Role,
-    UsageField,
-    UsageRecord,
-    UsageRow,
-)
-from antiphon.storage.records.money import day_of
+from antiphon.storage.records.money import Budget, MoneyClaim, day_of
+from antiphon.storage.records.tenants import ApiKey, BucketState, Limits, Role, UsageField, UsageRecord, UsageRow
 
 MINUTE = 60_000_000
 """One minute in microseconds."""

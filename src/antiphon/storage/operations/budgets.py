@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from antiphon.storage.operations.step import Operation, ask, ask_many, reads, writes
-from antiphon.storage.records import Budget, ExhaustedBudget, MoneyClaim, TenantBudget, UsageRecord
-from antiphon.storage.records.money import Period, day_of, month_of
+from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim, Period, TenantBudget, day_of, month_of
+from antiphon.storage.records.tenants import UsageRecord
 
 Levels = Mapping[str, Mapping[Period, int]]
 """The spent and reserved amounts of the day and the month, by budget."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from antiphon.storage.operations.step import FEW_ITEMS, NOW, Operation, announce_read, ask, first, reads
-from antiphon.storage.records import ChainExtent
+from antiphon.storage.records.responses import ChainExtent
 
 STEPS = (2, 32)
 """Responses to read at the end of the chain, first and second try: other servers may have run some of the turns."""

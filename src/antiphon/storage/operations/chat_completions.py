@@ -18,7 +18,7 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
-from antiphon.storage.records import CompletionPage, CompletionQuery, StoredCompletion
+from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
 
 BEFORE_ALL = 0
 BEHIND_ALL = 2**63 - 1

@@ -1,4 +1,11 @@
-"""Operations on containers of code and the files in them."""
+"""Containers of code and the files in them: names for files that outlive kernels, restarts and replicas.
+
+Only one call at a time can hold a container. It acquires the hold with `hold`, renews it while it runs, and releases it
+with `end_hold`. The hold of a lost worker expires. The worker that runs a kernel learns from the hold whether its
+kernel is up to date.
+
+Rows of an expired container stay readable for the retention time. Its files are deleted, and their blobs are stale.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

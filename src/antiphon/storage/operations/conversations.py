@@ -15,7 +15,9 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
-from antiphon.storage.records import LockResult, Reply, StoredConversation, StoredItem
+from antiphon.storage.records.jobs import LockResult
+from antiphon.storage.records.responses import StoredConversation, StoredItem
+from antiphon.storage.records.tenants import Reply
 
 
 @writes("create_conversation")

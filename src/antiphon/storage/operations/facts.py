@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from antiphon.storage.operations.figures import add_late
 from antiphon.storage.operations.step import NOW, Operation, ask, ask_many, first, reads, writes
-from antiphon.storage.records import Facts, StoredResponse
-from antiphon.storage.records.facts import LATE, SUMMED
+from antiphon.storage.records.facts import LATE, SUMMED, Facts
+from antiphon.storage.records.responses import StoredResponse
 
 COLUMNS = Facts.__struct_fields__
 """The columns of `facts` in the order of `put_facts`."""

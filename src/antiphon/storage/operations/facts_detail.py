@@ -3,7 +3,7 @@
 from antiphon.storage.operations.facts import LISTED
 from antiphon.storage.operations.facts_where import CHAIN, Statement
 from antiphon.storage.operations.step import Composed, Operation, first, reads
-from antiphon.storage.records import Facts, FactsFamily
+from antiphon.storage.records.facts import Facts, FactsFamily
 
 COLUMNS = ", ".join(f"facts.{name}" for name in LISTED)
 

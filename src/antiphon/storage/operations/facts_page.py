@@ -10,7 +10,7 @@ from antiphon.protocol.response_filters import AnyOf, Condition, Filters
 from antiphon.storage.operations.facts import LISTED
 from antiphon.storage.operations.facts_where import Statement, add_filters, any_of, most_read, with_key_ids
 from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, Rows, announce_read, first, reads
-from antiphon.storage.records import Facts, FactsPage, FactsQuery
+from antiphon.storage.records.facts import Facts, FactsPage, FactsQuery
 
 INDEXED = {"model", "key", "status"}
 """Filters that can use an index if they have one value."""

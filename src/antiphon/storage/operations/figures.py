@@ -25,8 +25,7 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
-from antiphon.storage.records import Facts
-from antiphon.storage.records.facts import SUMMED
+from antiphon.storage.records.facts import SUMMED, Facts
 from antiphon.storage.records.figures import (
     BOUNDS,
     BUCKETS,

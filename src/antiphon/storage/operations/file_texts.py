@@ -1,7 +1,7 @@
 """Operations on texts that were extracted from files."""
 
 from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
-from antiphon.storage.records import FileText
+from antiphon.storage.records.files import FileText
 
 
 @writes("keep_file_text")

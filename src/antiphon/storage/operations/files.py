@@ -1,4 +1,9 @@
-"""Operations on files and their blobs."""
+"""Files and their blobs. Every operation treats an expired file as unknown.
+
+The order of the steps makes a crash harmless. `begin` records the name of a blob, then the bytes are written, then
+`put` makes a file use the blob. A recorded blob without a user becomes stale after a time. The process that claims a
+stale blob deletes its bytes, then its record. So no bytes exist without a record, and no file exists without bytes.
+"""
 
 from collections.abc import Sequence
 
@@ -18,7 +23,8 @@ from antiphon.storage.operations.step import (
     writes,
 )
 from antiphon.storage.operations.vector_stores import forget_file
-from antiphon.storage.records import FilePage, FileQuery, FileQuota, FileUse, Reply, StoredFile
+from antiphon.storage.records.files import FilePage, FileQuery, FileQuota, FileUse, StoredFile
+from antiphon.storage.records.tenants import Reply
 
 
 @writes("put_file")

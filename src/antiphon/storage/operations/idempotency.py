@@ -1,7 +1,7 @@
 """`Idempotency-Key`s."""
 
 from antiphon.storage.operations.step import NOW, Changed, Operation, Row, ask, first, reads, writes
-from antiphon.storage.records import KeyReservation, Reply
+from antiphon.storage.records.tenants import KeyReservation, Reply
 
 KEPT = 86_400
 """Seconds for which a key is valid."""

@@ -9,7 +9,7 @@ from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.operations.jobs import QUEUE
 from antiphon.storage.operations.step import Changed, Operation, Query, ask, first, reads, writes
 from antiphon.storage.operations.vector_stores import chunks_of_files, drop_unfinished, file_of
-from antiphon.storage.records import Ingestion, StoreFile
+from antiphon.storage.records.vector_stores import Ingestion, StoreFile
 
 if TYPE_CHECKING:
     from antiphon.storage.operations.chunk_parts import Termed

@@ -1,7 +1,7 @@
 """Blobs that items refer to. A blob is kept as long as a response or a conversation has an item that refers to it."""
 
 from antiphon.storage.operations.step import Operation, ask, reads
-from antiphon.storage.records import StoredItem
+from antiphon.storage.records.responses import StoredItem
 
 
 def use_by_response(seq: int, tenant: str, item: StoredItem) -> Operation[None]:

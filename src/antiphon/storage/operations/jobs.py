@@ -1,4 +1,10 @@
-"""Background work: the queue, the fence, the event log, and the recovery of a dead worker's jobs."""
+"""Background work: the queue, the fence, the event log, and the recovery of a dead worker's jobs.
+
+The row of a response is its job: it waits in the queue, has one owner, and is fenced by a version. A worker is
+identified by a name. Its heartbeat shows that it is alive. If the heartbeat stops, other workers can call
+`expire_worker`. An expired worker keeps its jobs until other workers claim them, and its next heartbeat makes it alive
+again.
+"""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -37,23 +43,22 @@ from antiphon.storage.operations.step import (
     writes,
 )
 from antiphon.storage.operations.webhooks import announce
-from antiphon.storage.records import (
+from antiphon.storage.records.jobs import (
     NOTHING_RESERVED,
     ONE_SLOT,
     SOONEST,
-    Announcement,
     Backlog,
     Deferral,
     Frames,
     Job,
     LockResult,
     Progress,
-    Reply,
     Reservation,
     Slots,
-    StoredResponse,
     Tail,
 )
+from antiphon.storage.records.responses import StoredResponse
+from antiphon.storage.records.tenants import Announcement, Reply
 
 QUEUE = ""
 """The worker without a name. Every worker that claims a job locks its row."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from antiphon.storage.operations.step import SHIFT, Operation, ask, reads, writes
-from antiphon.storage.records import StoredLesson
+from antiphon.storage.records.lessons import StoredLesson
 
 MOST_LESSONS = 1_000
 """Lessons about the models of one backend; the oldest are deleted."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from antiphon.storage.operations.responses import item_of
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, NOW, Operation, Row, announce_read, ask, first, reads
-from antiphon.storage.records import ItemPage, PageQuery, StoredItem
+from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem
 
 BEFORE_ALL = -1
 BEHIND_ALL = 2**31 - 1

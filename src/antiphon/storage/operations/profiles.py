@@ -1,7 +1,7 @@
 """Findings of probes about models. Profiles belong to the server, not to a tenant."""
 
 from antiphon.storage.operations.step import SHIFT, Operation, ask, reads, writes
-from antiphon.storage.records import StoredProfile
+from antiphon.storage.records.profiles import StoredProfile
 
 
 @writes("put_profile", is_of_all=True)

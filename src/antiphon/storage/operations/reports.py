@@ -1,7 +1,7 @@
 """Reports of `antiphon verify`, ordered by the start of their runs. They belong to the server, not to a tenant."""
 
 from antiphon.storage.operations.step import Operation, ask, first, reads, writes
-from antiphon.storage.records import StoredReport
+from antiphon.storage.records.reports import StoredReport
 
 MOST_OF_ONE, MOST_REPORTS = 20, 200
 """Maximum number of stored reports of one model of a server, and of all reports. The oldest runs are deleted first."""

@@ -23,7 +23,8 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
-from antiphon.storage.records import ChainExtent, LargeItem, PurgeSize, Reply, StoredItem, StoredResponse
+from antiphon.storage.records.responses import ChainExtent, LargeItem, PurgeSize, StoredItem, StoredResponse
+from antiphon.storage.records.tenants import Reply
 
 
 @writes("save")

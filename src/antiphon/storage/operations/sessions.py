@@ -5,7 +5,7 @@ store's clock.
 """
 
 from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
-from antiphon.storage.records import ConsoleSession
+from antiphon.storage.records.sessions import ConsoleSession
 
 MOST_OF_A_KEY = 100
 """Maximum number of sessions of one key. Anyone with the key can sign in any number of times; the most recently used

@@ -1,7 +1,7 @@
 """The storage that tenants use: sums that triggers in the database keep up to date."""
 
 from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, announce_read, ask, reads
-from antiphon.storage.records import StorageUse, TenantSize
+from antiphon.storage.records.tenants import StorageUse, TenantSize
 
 
 @reads("stored_bytes")

@@ -6,7 +6,8 @@ from antiphon.errors import StoreError
 from antiphon.storage.operations import files
 from antiphon.storage.operations.responses import answer
 from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
-from antiphon.storage.records import FileQuota, Reply, StoredFile, StoredPart, StoredUpload
+from antiphon.storage.records.files import FileQuota, StoredFile, StoredPart, StoredUpload
+from antiphon.storage.records.tenants import Reply
 
 
 @writes("create_upload")

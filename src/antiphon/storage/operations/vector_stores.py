@@ -10,7 +10,7 @@ import msgspec
 from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.operations.lists import part
 from antiphon.storage.operations.step import NOW, SHIFT, Changed, Operation, Row, ask, ask_many, first, reads, writes
-from antiphon.storage.records import (
+from antiphon.storage.records.vector_stores import (
     Attached,
     AttachResult,
     FileCounts,

@@ -17,7 +17,7 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
-from antiphon.storage.records import Announcement, Delivery, DueDelivery, WebhookEndpoint
+from antiphon.storage.records.tenants import Announcement, Delivery, DueDelivery, WebhookEndpoint
 
 
 @writes("put_endpoint")

@@ -7,7 +7,7 @@ from typing import Any
 from antiphon.storage.operations.facts import COLUMNS, TEXTS, facts_of, facts_row
 from antiphon.storage.operations.figures import late_sums
 from antiphon.storage.operations.responses import item_rows, response_row
-from antiphon.storage.records import StoredResponse
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sql import QUERIES
 
 _SAVE = """

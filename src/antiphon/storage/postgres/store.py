@@ -34,7 +34,7 @@ from antiphon.storage.postgres.link import (
 from antiphon.storage.postgres.performing import Attempt, performing, use
 from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.postgres.saving import save_together
-from antiphon.storage.records import StoredResponse
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sql_store import OVERLOADED, SqlStore, shared_reads
 
 TRIES = 4

@@ -4,15 +4,10 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 from antiphon.ids import Clock
-from antiphon.storage.contract.responses import RETENTION
+from antiphon.storage.contract import RETENTION
 from antiphon.storage.operations import chains, idempotency, pages, responses
-from antiphon.storage.records import (
-    ChainExtent,
-    ItemPage,
-    PageQuery,
-    Reply,
-    StoredResponse,
-)
+from antiphon.storage.records.responses import ChainExtent, ItemPage, PageQuery, StoredResponse
+from antiphon.storage.records.tenants import Reply
 from antiphon.storage.sql_store.performer import Performer
 
 KEPT_FAILURES = 30 * 86_400

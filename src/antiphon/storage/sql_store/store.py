@@ -5,8 +5,7 @@ from functools import partial
 from secrets import token_bytes
 
 from antiphon.errors import StoreError
-from antiphon.storage.contract import Pulse
-from antiphon.storage.contract.responses import RETENTION
+from antiphon.storage.contract import RETENTION, Pulse
 from antiphon.storage.operations import responses, secrets
 from antiphon.storage.sql_store.containers import SqlContainers
 from antiphon.storage.sql_store.files import SqlBlobs

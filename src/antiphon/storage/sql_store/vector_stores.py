@@ -5,9 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from antiphon.storage.operations import ingestions, responses, vector_stores
-from antiphon.storage.records import (
-    Ingestion,
-)
+from antiphon.storage.records.vector_stores import Ingestion
 from antiphon.storage.sql_store.chunks import SqlChunks
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from antiphon.storage.operations.step import (
     ReadSize,
     Shift,
 )
-from antiphon.storage.records import Facts, StoredResponse
-from antiphon.storage.records.facts import SUMMED
+from antiphon.storage.records.facts import SUMMED, Facts
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sql import queries_of
 from antiphon.storage.sqlite.marks import bound, marked
 

@@ -22,7 +22,7 @@ from antiphon.storage.act import Act
 from antiphon.storage.contract import Pulse
 from antiphon.storage.operations import clock
 from antiphon.storage.operations.step import LargeReadError, R
-from antiphon.storage.records import StoredResponse
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sql_store import SqlStore, shared_reads
 from antiphon.storage.sql_store.files import PARTS_AT_ONCE
 from antiphon.storage.sqlite import rows

@@ -14,8 +14,9 @@ from msgspec import Struct
 
 from antiphon.errors import StoreError
 from antiphon.protocol.response_filters import Filters
-from antiphon.storage.contract import Facts, Store
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts_detail
+from antiphon.storage.records.facts import Facts
 from antiphon.stored.console.matching import matches
 
 EVERY = 0.5

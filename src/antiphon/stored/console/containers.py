@@ -4,8 +4,9 @@ from typing import Any
 
 from antiphon.protocol.console import ListContainersQuery
 from antiphon.protocol.validation import refusals
-from antiphon.storage.contract import ContainerQuery, Store, StoredContainer, StoredContainerFile
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import containers
+from antiphon.storage.records.containers import ContainerQuery, StoredContainer, StoredContainerFile
 from antiphon.stored.container_objects import container_not_found
 from antiphon.stored.vector_store_files import page_of
 

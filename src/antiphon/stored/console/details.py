@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from antiphon.storage.contract import Delivery, Facts, FactsFamily
-from antiphon.storage.records.facts import BACKGROUND, CACHED, HAS_MESSAGE, STORED, STREAM
+from antiphon.storage.records.facts import BACKGROUND, CACHED, HAS_MESSAGE, STORED, STREAM, Facts, FactsFamily
+from antiphon.storage.records.tenants import Delivery
 from antiphon.stored.console.summaries import summary
 
 Span = dict[str, Any]

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from antiphon.storage.contract import FiguresFound, FiguresQuery
-from antiphon.storage.records.figures import Figures, quantile, total_of
+from antiphon.storage.records.figures import Figures, FiguresFound, FiguresQuery, quantile, total_of
 from antiphon.stored.console.summaries import in_units
 
 

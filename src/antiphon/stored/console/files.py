@@ -6,7 +6,8 @@ from typing import Any
 from antiphon.protocol.files import FilesQuery
 from antiphon.protocol.vector_stores import StoreFilesQuery, VectorStoresQuery
 from antiphon.runs.engine import Engine
-from antiphon.storage.contract import StoredFile, StoreFile, VectorStore
+from antiphon.storage.records.files import StoredFile
+from antiphon.storage.records.vector_stores import StoreFile, VectorStore
 from antiphon.stored import vector_store_files as store_files
 from antiphon.stored import vector_stores
 from antiphon.stored.file_objects import shown_file

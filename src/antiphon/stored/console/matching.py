@@ -6,8 +6,7 @@ from operator import eq, ge, gt, le, lt
 from msgspec.structs import replace
 
 from antiphon.protocol.response_filters import AnyOf, Chain, Compare, Condition, Filters, Flag, Tag
-from antiphon.storage.contract import Facts
-from antiphon.storage.records.facts import FLAGS, TEXT_FIELDS, pair_of
+from antiphon.storage.records.facts import FLAGS, TEXT_FIELDS, Facts, pair_of
 
 OPERATORS = {">": gt, ">=": ge, "<": lt, "<=": le, "=": eq}
 

@@ -13,21 +13,14 @@ from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.resources import ResponsesQuery
 from antiphon.runs.engine import Engine
 from antiphon.runs.run import Run
-from antiphon.storage.contract import (
-    Delivery,
-    Facts,
-    FactsFamily,
-    FactsQuery,
-    FiguresQuery,
-    StoredItem,
-    StoredResponse,
-    Tail,
-)
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_detail, facts_page, jobs, responses, webhooks
 from antiphon.storage.operations import figures as stored_figures
-from antiphon.storage.records.facts import BACKGROUND
-from antiphon.storage.records.figures import HOUR, MINUTE
+from antiphon.storage.records.facts import BACKGROUND, Facts, FactsFamily, FactsQuery
+from antiphon.storage.records.figures import HOUR, MINUTE, FiguresQuery
+from antiphon.storage.records.jobs import Tail
+from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.storage.records.tenants import Delivery
 from antiphon.stored.console.changes import Batch, Changes, Names, newest
 from antiphon.stored.console.details import details
 from antiphon.stored.console.figures import shown_figures

@@ -19,9 +19,9 @@ from antiphon.runs.prepare import IMAGE_DEFAULTS, open_response
 from antiphon.runs.prompted import restore
 from antiphon.runs.translated import Translated, translated
 from antiphon.sharing.memory import Account, weight
-from antiphon.storage.contract import Facts, StoredItem, StoredResponse
 from antiphon.storage.operations import conversations
-from antiphon.storage.records.facts import STREAM
+from antiphon.storage.records.facts import STREAM, Facts
+from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.stored.console.redaction import redacted
 from antiphon.stored.large import LARGE, decoded, size_of
 from antiphon.upstream.backend_state import Target

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from antiphon.storage.records import StoredFile
+from antiphon.storage.records.files import StoredFile
 
 
 @dataclass(frozen=True, slots=True)

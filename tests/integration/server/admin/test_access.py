@@ -8,8 +8,8 @@ from antiphon.access.api_keys import KnownKeys
 from antiphon.access.sessions import Sessions
 from antiphon.ids import now
 from antiphon.server.limits import ANY, Limits
-from antiphon.storage.contract import Role
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.tenants import Role
 from tests.support.changed_stores import replace_operation
 from tests.support.keys import bearing, issued
 from tests.support.server import Served

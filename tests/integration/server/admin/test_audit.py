@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.access.sessions import Sessions
 from antiphon.ids import now
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from antiphon.telemetry.formatters import FIELDS
 from tests.support.keys import issued
 from tests.support.server import Served

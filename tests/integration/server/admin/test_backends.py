@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from antiphon.translation.dialects.profile import ModelProfile
 from tests.support.server import Served
 from tests.support.signed_in import signed_in

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.storage.contract import Role
 from antiphon.storage.operations import containers
+from antiphon.storage.records.tenants import Role
 from tests.integration.server.admin.test_audit import lines
 from tests.store.containers import AMPLE, expired_container
 from tests.support.keys import issued

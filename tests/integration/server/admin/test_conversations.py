@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from tests.integration.server.admin.test_audit import lines
 from tests.support.server import Served
 from tests.support.signed_in import Browser, signed_in

@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from tests.integration.server.admin.test_audit import lines
 from tests.support.keys import bearing, issued
 from tests.support.server import Served

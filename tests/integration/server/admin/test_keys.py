@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.storage.contract import Role
 from antiphon.storage.operations import api_keys
+from antiphon.storage.records.tenants import Role
 from tests.store.making import new_key
 from tests.support.keys import bearing, issued
 from tests.support.server import Served

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from antiphon.storage.contract import Role
+from antiphon.storage.records.tenants import Role
 from antiphon_verify.report import encode_report
 from tests.integration.stored.console.test_reports import report, result
 from tests.support.server import Served

@@ -11,9 +11,10 @@ import pytest
 
 from antiphon.access import api_keys
 from antiphon.server.admin import responses
-from antiphon.storage.contract import FactsFamily, Role
 from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.storage.operations import facts_detail
+from antiphon.storage.records.facts import FactsFamily
+from antiphon.storage.records.tenants import Role
 from antiphon.stored.console import changes
 from tests.support.changed_stores import replace_operation
 from tests.support.keys import bearing, issued

@@ -11,8 +11,8 @@ from antiphon.access import api_keys, sessions
 from antiphon.access.api_keys import Mint
 from antiphon.access.sessions import Sessions
 from antiphon.ids import now
-from antiphon.storage.contract import ApiKey, Role
 from antiphon.storage.operations import api_keys as stored_api_keys
+from antiphon.storage.records.tenants import ApiKey, Role
 from antiphon.upstream.options import ModelOptions
 from antiphon.upstream.prices import Prices
 from tests.support.keys import bearing, issued

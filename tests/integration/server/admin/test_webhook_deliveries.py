@@ -8,9 +8,11 @@ import pytest
 
 from antiphon.ids import new_id
 from antiphon.server.application import create_app
-from antiphon.storage.contract import Announcement, Role, Store, StoredResponse, WebhookEndpoint
+from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, webhooks
+from antiphon.storage.records.responses import StoredResponse
+from antiphon.storage.records.tenants import Announcement, Role, WebhookEndpoint
 from tests.support.engine import engine
 from tests.support.keys import bearing, issued
 from tests.support.signed_in import Answered, Browser

@@ -16,9 +16,9 @@ from openai import OpenAI
 from openai.types import ContainerCreateResponse, ContainerListResponse, ContainerRetrieveResponse
 from openai.types.containers import FileCreateResponse, FileListResponse, FileRetrieveResponse
 
-from antiphon.storage.contract import BLOB_PART
 from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
+from antiphon.storage.records.files import BLOB_PART
 from tests.store.containers import AMPLE, expired_container
 from tests.support.server import Served
 

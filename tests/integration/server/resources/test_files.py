@@ -16,8 +16,8 @@ from openai.types import FileObject
 
 from antiphon.config import Settings
 from antiphon.sharing.memory import Memory
-from antiphon.storage.contract import BLOB_PART
 from antiphon.storage.operations import files as stored_files
+from antiphon.storage.records.files import BLOB_PART
 from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend

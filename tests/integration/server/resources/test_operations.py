@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.runs import storage_status
-from antiphon.storage.contract import StorageUse
+from antiphon.storage.records.tenants import StorageUse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.http import HttpBackend
 from tests.support.changed_stores import ChangedStore

@@ -5,9 +5,9 @@ from urllib.parse import quote
 
 import pytest
 
-from antiphon.storage.contract import FactsQuery
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_page
+from antiphon.storage.records.facts import FactsQuery
 from antiphon.upstream.http import HttpBackend
 from tests.store.facts import new_facts
 from tests.support.changed_stores import replace_operation

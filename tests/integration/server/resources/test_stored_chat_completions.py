@@ -12,8 +12,8 @@ from openai.types.chat import ChatCompletion
 
 from antiphon.errors import StoreError
 from antiphon.runs.bounds import Bounds
-from antiphon.storage.contract import StoredCompletion
 from antiphon.storage.operations import chat_completions
+from antiphon.storage.records.chat_completions import StoredCompletion
 from tests.support.changed_stores import replace_operation
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, echo, sse, text
 from tests.support.server import Served

@@ -16,8 +16,8 @@ from openai.types import Upload
 from openai.types.uploads import UploadPart
 
 from antiphon.config import Settings
-from antiphon.storage.contract import FileQuota, FileUse
 from antiphon.storage.operations import files, uploads
+from antiphon.storage.records.files import FileQuota, FileUse
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve

@@ -10,8 +10,8 @@ import openai
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import VectorStore
 from antiphon.storage.operations import vector_stores
+from antiphon.storage.records.vector_stores import VectorStore
 from tests.support.server import Served
 from tests.support.waiting import eventually
 

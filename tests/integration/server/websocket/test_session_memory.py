@@ -9,7 +9,7 @@ import pytest
 from antiphon.runs import run
 from antiphon.server.websocket.session_memory import Recall
 from antiphon.sharing.memory import Account, Memory
-from antiphon.storage.contract import StoredItem
+from antiphon.storage.records.responses import StoredItem
 from antiphon.translation.to_chat_completions import prefix
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served

@@ -15,7 +15,7 @@ from openai.types.responses import (
 from antiphon.protocol.websocket import Steer
 from antiphon.runs.run import Run
 from antiphon.server.websocket import connection, steering
-from antiphon.storage.contract import StoredItem
+from antiphon.storage.records.responses import StoredItem
 from antiphon.testing import check_event_stream
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse
 from tests.support.server import Served

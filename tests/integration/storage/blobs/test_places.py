@@ -15,8 +15,9 @@ from antiphon.errors import StoreError
 from antiphon.storage.blobs import directory
 from antiphon.storage.blobs.bucket import CHUNK
 from antiphon.storage.blobs.turns import part_turns
-from antiphon.storage.contract import BLOB_PART, BlobStorage
+from antiphon.storage.contract import BlobStorage
 from antiphon.storage.open import open_store
+from antiphon.storage.records.files import BLOB_PART
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.support.small_bucket import SmallBucket, small_bucket
 

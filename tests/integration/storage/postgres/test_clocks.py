@@ -8,19 +8,7 @@ import pytest
 
 from antiphon.ids import new_id
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import (
-    Announcement,
-    ConsoleSession,
-    FileText,
-    Store,
-    StoredAnswer,
-    StoredCompletion,
-    StoredLesson,
-    StoredProfile,
-    StoredUpload,
-    VectorStore,
-    WebhookEndpoint,
-)
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import (
     answers,
     chat_completions,
@@ -38,6 +26,13 @@ from antiphon.storage.operations import (
 )
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.chat_completions import StoredCompletion
+from antiphon.storage.records.files import FileText, StoredUpload
+from antiphon.storage.records.lessons import StoredLesson
+from antiphon.storage.records.profiles import StoredProfile
+from antiphon.storage.records.sessions import ConsoleSession
+from antiphon.storage.records.tenants import Announcement, StoredAnswer, WebhookEndpoint
+from antiphon.storage.records.vector_stores import VectorStore
 from tests.store import containers
 from tests.store.containers import new_container
 from tests.store.files import AMPLE, new_file, put

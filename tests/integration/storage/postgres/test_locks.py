@@ -10,9 +10,10 @@ import asyncpg
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import ApiKey, Budget, Limits, MoneyClaim, WebhookEndpoint
 from antiphon.storage.operations import api_keys, jobs, webhooks
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.money import Budget, MoneyClaim
+from antiphon.storage.records.tenants import ApiKey, Limits, WebhookEndpoint
 from tests.store.making import new_key, new_response
 from tests.support.postgres import Postgres
 from tests.support.waiting import PATIENCE, eventually

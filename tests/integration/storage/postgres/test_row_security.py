@@ -10,28 +10,6 @@ import asyncpg
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import (
-    ApiKey,
-    Budget,
-    ConsoleSession,
-    ContainerQuota,
-    FileText,
-    MoneyClaim,
-    NewStoreFile,
-    StoredAnswer,
-    StoredCompletion,
-    StoredConversation,
-    StoredItem,
-    StoredLesson,
-    StoredPart,
-    StoredReport,
-    StoredResponse,
-    StoredUpload,
-    TenantBudget,
-    UsageRecord,
-    VectorStore,
-    WebhookEndpoint,
-)
 from antiphon.storage.operations import (
     answers,
     api_keys,
@@ -56,7 +34,17 @@ from antiphon.storage.operations import (
 from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.postgres.link import migrate
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.chat_completions import StoredCompletion
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
+from antiphon.storage.records.containers import ContainerQuota
+from antiphon.storage.records.files import FileText, StoredPart, StoredUpload
+from antiphon.storage.records.lessons import StoredLesson
+from antiphon.storage.records.money import Budget, MoneyClaim, TenantBudget
+from antiphon.storage.records.reports import StoredReport
+from antiphon.storage.records.responses import StoredConversation, StoredItem, StoredResponse
+from antiphon.storage.records.sessions import ConsoleSession
+from antiphon.storage.records.tenants import ApiKey, StoredAnswer, UsageRecord, WebhookEndpoint
+from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
 from antiphon.storage.sql import QUERIES, migrations
 from tests.store.check import check_store
 from tests.store.containers import new_container, new_container_file

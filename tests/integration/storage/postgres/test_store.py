@@ -11,7 +11,6 @@ import pytest
 
 from antiphon.errors import ConfigError, StoreError
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import StoredItem, StoredResponse
 from antiphon.storage.open import schema_of
 from antiphon.storage.operations import jobs
 from antiphon.storage.operations import responses as stored_responses
@@ -20,6 +19,7 @@ from antiphon.storage.postgres import store as stores
 from antiphon.storage.postgres.link import migrate, version
 from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.schema import EARLIER_STORE
 from antiphon.storage.sql import QUERIES, migrations
 from tests.store.check import check_store

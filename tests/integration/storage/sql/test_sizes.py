@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from antiphon.storage.contract import Reply, StorageUse, Store, TenantSize
+from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import idempotency, responses, sizes
 from antiphon.storage.operations.idempotency import KEPT
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.tenants import Reply, StorageUse, TenantSize
 from antiphon.storage.sqlite.store import SqliteStore
 from tests.store.making import new_items, new_response
 

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ConfigError
-from antiphon.storage.contract import StoredResponse
 from antiphon.storage.open import schema_of
 from antiphon.storage.operations import responses
+from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.schema import EARLIER, EARLIER_STORE
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite.file import (

@@ -14,10 +14,10 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.operations import responses
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
+from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.sqlite.file import open_reader
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.store import SqliteStore

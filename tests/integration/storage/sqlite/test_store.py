@@ -13,9 +13,10 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
-from antiphon.storage.contract import SOONEST, Deferral, Reservation, StoredItem, StoredResponse
 from antiphon.storage.operations import clock, jobs, responses
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
+from antiphon.storage.records.jobs import SOONEST, Deferral, Reservation
+from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.sql import QUERIES
 from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.storage.sqlite.marks import bound

@@ -17,9 +17,10 @@ from antiphon.gateway import Gateway
 from antiphon.protocol.console import AdminResponsesQuery, FiguresParameters
 from antiphon.protocol.json_pieces import encode_large
 from antiphon.runs.facts import MOST_SENT
-from antiphon.storage.contract import Facts, WebhookEndpoint
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import webhooks
+from antiphon.storage.records.facts import Facts
+from antiphon.storage.records.tenants import WebhookEndpoint
 from antiphon.stored.console import changes, rebuilt
 from antiphon.stored.console.reader import ConsoleReader
 from antiphon.tools.registry import Toolset

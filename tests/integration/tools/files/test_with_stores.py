@@ -9,8 +9,8 @@ from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
 from antiphon.application import toolset_of
 from antiphon.config import Settings
-from antiphon.storage.contract import Role
 from antiphon.storage.open import open_store
+from antiphon.storage.records.tenants import Role
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import called, said
 from tests.support.keys import issued

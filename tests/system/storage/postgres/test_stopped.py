@@ -7,10 +7,10 @@ import signal
 import pytest
 
 from antiphon.errors import StoreError
-from antiphon.storage.contract import StoredResponse
 from antiphon.storage.operations import responses
 from antiphon.storage.postgres import link
 from antiphon.storage.postgres.store import PostgresStore
+from antiphon.storage.records.responses import StoredResponse
 from tests.support.postgres import Postgres
 
 

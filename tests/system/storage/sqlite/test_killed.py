@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.storage.contract import StoredItem, StoredResponse
 from antiphon.storage.operations import responses
+from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 
 SAVER = """

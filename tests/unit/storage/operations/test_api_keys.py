@@ -5,7 +5,8 @@ import pytest
 from antiphon.storage.operations import api_keys
 from antiphon.storage.operations.api_keys import MINUTE, NO_LIMIT
 from antiphon.storage.operations.step import Query, QueryMany, ReadSize
-from antiphon.storage.records import BucketState, Budget, ExhaustedBudget, Limits, MoneyClaim, UsageRecord
+from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim
+from antiphon.storage.records.tenants import BucketState, Limits, UsageRecord
 from tests.support.statements import statements_of
 
 NOON = 1_700_049_600

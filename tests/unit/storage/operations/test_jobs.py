@@ -12,7 +12,8 @@ from antiphon.storage.operations import jobs
 from antiphon.storage.operations.jobs import AT_ONCE, FRAME_BYTES, FRAMES_AT_ONCE, NEARLY, QUEUE, to_return
 from antiphon.storage.operations.responses import ANY_SIZE, response_row
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, ReadSize
-from antiphon.storage.records import ONE_SLOT, Frames, Job, LockResult, Reply, Reservation, Slots, Tail
+from antiphon.storage.records.jobs import ONE_SLOT, Frames, Job, LockResult, Reservation, Slots, Tail
+from antiphon.storage.records.tenants import Reply
 from tests.store.making import T, new_items, new_response
 from tests.support.statements import statements_of
 

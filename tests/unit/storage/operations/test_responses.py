@@ -9,7 +9,7 @@ import pytest
 from antiphon.storage.operations import responses
 from antiphon.storage.operations.responses import ANY_SIZE, PURGED_FREELY
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, QueryInSlices, ReadSize
-from antiphon.storage.records import ChainExtent, LargeItem, PurgeSize, StoredItem
+from antiphon.storage.records.responses import ChainExtent, LargeItem, PurgeSize, StoredItem
 from tests.store.making import T, new_response
 from tests.support.statements import statements_of
 
