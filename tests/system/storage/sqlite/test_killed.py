@@ -16,7 +16,7 @@ from antiphon.storage.sqlite.store import SqliteStore
 
 SAVER = """
 import asyncio, sys
-from antiphon.storage.contract import StoredItem, StoredResponse
+from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 
 async def save_for_ever(store, name):
