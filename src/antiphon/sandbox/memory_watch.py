@@ -29,8 +29,9 @@ class MemoryWatch:
         self._is_closed = False
 
     def call_begins(self) -> None:
-        """Count at once: code can fill a machine while the thread waits."""
-        if self._thread is None:
+        """Count at once: code can fill a machine while the thread waits. A thread that has ended is replaced."""
+        if self._thread is None or not self._thread.is_alive():
+            self._is_closed = False
             self._thread = threading.Thread(target=self._run, name="antiphon-sandbox-memory", daemon=True)
             self._thread.start()
         self._begun.set()

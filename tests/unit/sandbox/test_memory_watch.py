@@ -77,3 +77,16 @@ async def test_the_machine_that_has_the_least_left_decides_when_the_next_count_i
     machines |= {Counted(LATE * memory_watch.FASTEST), Counted(0.0)}
     watch.call_begins()
     await until(lambda: all(each.counts >= 3 for each in machines))
+
+
+async def test_a_watch_that_was_closed_counts_again_from_the_next_call_on(
+    watch: MemoryWatch, machines: set[Any]
+) -> None:
+    machine = Counted()
+    machines.add(machine)
+    watch.call_begins()
+    await until(lambda: machine.counts)
+    watch.close()
+    before = machine.counts
+    watch.call_begins()
+    await until(lambda: machine.counts > before)
