@@ -1,4 +1,4 @@
-"""The shared part of the SQL stores: the methods of the contract as operations that any SQL database can run."""
+"""The shared part of the SQL stores: how they run operations, and the methods that take several transactions."""
 
 from antiphon.storage.sql_store.performer import OVERLOADED, shared_reads
 from antiphon.storage.sql_store.store import SqlStore

@@ -1,4 +1,4 @@
-"""Chunk methods of the SQL stores. The operations are loaded when a store is first used for chunks."""
+"""Writing and deleting chunks in parts. The operations are loaded when a store is first used for chunks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _operations() -> ModuleType:
 
 
 class SqlChunks(Performer):
-    """See `Chunks`."""
+    """The methods of a store for chunks."""
 
     _term_thread: TermThread | None = None
 

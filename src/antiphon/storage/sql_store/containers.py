@@ -1,4 +1,4 @@
-"""Container methods of the SQL stores. The operations are loaded when a container is first used."""
+"""Use and expiry of containers. The operations are loaded when a container is first used."""
 
 from importlib import import_module
 from types import ModuleType
@@ -18,17 +18,17 @@ def _operations() -> ModuleType:
 
 
 class SqlContainers(Performer):
-    """See `Containers`."""
+    """The methods of a store for containers."""
 
     async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
         """See `Store.load_container`. A use is written once a minute at most, or once per quarter of `idle_minutes`."""
         found: StoredContainer | None = await self._read(
-            lambda: _operations().load(tenant, container_id, self._now()), tenant
+            lambda: _operations().load(tenant, container_id, self.clock.now()), tenant
         )
         if is_used and found is not None and found.status == "running":
-            idle = self._now() - found.last_active_at
+            idle = self.clock.now() - found.last_active_at
             if idle >= min(60, found.idle_minutes * 15):
-                found = await self._write(lambda: _operations().use(tenant, container_id, self._now()), tenant)
+                found = await self._write(lambda: _operations().use(tenant, container_id, self.clock.now()), tenant)
         return found
 
     async def expire_containers(self, limit: int) -> int:
@@ -42,7 +42,7 @@ class SqlContainers(Performer):
         return emptied
 
     async def _has_expired(self) -> bool:
-        return await self._read(lambda: first("has_expired_container", self._now())) is not None
+        return await self._read(lambda: first("has_expired_container", self.clock.now())) is not None
 
     async def _empty(self, most: int) -> int:
-        return await self._free(lambda: _operations().empty_expired(self._now(), most))
+        return await self._free(lambda: _operations().empty_expired(self.clock.now(), most))

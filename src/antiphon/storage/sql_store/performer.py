@@ -1,4 +1,4 @@
-"""The interface between the methods of an SQL store and its database: `_read` and `_write`."""
+"""Runs operations in a database: what callers name with `read` and `write`, and the steps of a store's own methods."""
 
 import time
 from abc import ABC, abstractmethod
@@ -100,9 +100,6 @@ class Performer(ABC):
             step = await self._free(lambda: responses.purge(query, bound, AT_ONCE))
             gone += step
         return gone
-
-    def _now(self) -> int:
-        return self.clock.now()
 
     def _tell(self, response_id: str) -> None:
         for listener in self._listeners:

@@ -1,4 +1,4 @@
-"""Response and item methods of the SQL stores."""
+"""Saving responses, measuring chains, pages of an input, and deleting expired data."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ _AGES = {
 
 
 class SqlResponses(Performer):
-    """See `Responses`."""
+    """The methods of a store for responses."""
 
     def __init__(self, url: str, now: Clock) -> None:
         super().__init__(url, now)
@@ -79,7 +79,7 @@ class SqlResponses(Performer):
     async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Mapping[str, int]:
         """See `Store.purge`."""
         step, ages = self._count_old if dry_run else self._purge, {**_AGES, "facts": retention, "containers": retention}
-        return {table: await step(table, self._now() - age) for table, age in ages.items()}
+        return {table: await step(table, self.clock.now() - age) for table, age in ages.items()}
 
     async def _count_old(self, table: str, before: int) -> int:
         return await self._read(lambda: responses.count_old(f"count_{table}", before))

@@ -1,4 +1,4 @@
-"""The methods of the store contract, as operations that any SQL database can run."""
+"""The methods of a store for any SQL database."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""Vector store and ingestion methods of the SQL stores."""
+"""Chunks of an ingestion, and deleting expired vector stores."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -16,7 +16,7 @@ FILES_AT_ONCE = 10
 
 
 class SqlVectorStores(SqlChunks):
-    """See `VectorStores`."""
+    """The methods of a store for vector stores."""
 
     async def write_chunks(self, ingestion: Ingestion, rows: "Sequence[ChunkRow]") -> bool:
         """See `Store.write_chunks`."""
@@ -28,11 +28,11 @@ class SqlVectorStores(SqlChunks):
         Expired files are removed from all stores.
         """
         if dry_run:
-            return await self._read(lambda: responses.count_old("count_vector_stores", self._now()))
+            return await self._read(lambda: responses.count_old("count_vector_stores", self.clock.now()))
         emptied = 0
-        while await self._free(lambda: vector_stores.empty_expired(self._now())):
+        while await self._free(lambda: vector_stores.empty_expired(self.clock.now())):
             emptied += 1
-        while await self._free(lambda: vector_stores.forget_expired(self._now(), FILES_AT_ONCE)):
+        while await self._free(lambda: vector_stores.forget_expired(self.clock.now(), FILES_AT_ONCE)):
             pass
         if await self._read(vector_stores.has_dropped_chunks):
             await self.sweep_chunks()
