@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.process import free_port, running
+from bench.ports import free_port
+from bench.process import running
 from bench.server import Served, wait_for_answer
 
 _CONFIGURATION = """

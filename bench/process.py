@@ -1,7 +1,6 @@
 """Programs that the bench starts, what they take of the machine, and their end."""
 
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -105,13 +104,6 @@ def _sum_of_all(figure: Callable[[int], T], pid: int) -> T:
         with suppress(OSError):
             total += _sum_of_all(figure, int(child))
     return total
-
-
-def free_port() -> int:
-    """Return a port of the loopback that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def wait_until(is_so: Callable[[], bool], program: Program, seconds: float = 30.0) -> None:

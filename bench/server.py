@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.agents.history import SEAL_KEYS
-from bench.process import Program, free_port, line, running, wait_until
+from bench.ports import free_port
+from bench.process import Program, line, running, wait_until
 
 
 @dataclass(slots=True)

@@ -13,7 +13,8 @@ from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.tenants import Limits
 from bench.attacks.resolver import write_resolver
-from bench.process import free_port, running
+from bench.ports import free_port
+from bench.process import running
 from bench.server import Served, wait_for_answer
 
 BODIES = 128 * 1024 * 1024

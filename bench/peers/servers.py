@@ -13,7 +13,8 @@ from antiphon import __version__
 from bench import nginx
 from bench.measure import PLAIN_CHAT
 from bench.peers import install, ogx
-from bench.process import free_port, running
+from bench.ports import free_port
+from bench.process import running
 from bench.server import Served, antiphon, wait_for_answer
 
 RESPONSES, CHAT = "/v1/responses", PLAIN_CHAT[0]

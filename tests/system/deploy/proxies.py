@@ -12,10 +12,10 @@ from io import BytesIO
 from pathlib import Path
 
 import aiohttp
+from bench.ports import free_port
 
 from tests.support.certificates import certificate
 from tests.support.command import pids_below
-from tests.support.ports import free_port
 from tests.support.replay import Answer, ReplayBackend, text
 
 DEPLOY = Path(__file__).parents[3] / "deploy"

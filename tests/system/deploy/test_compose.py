@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import typer.main
 import yaml
+from bench.ports import free_port
 
 from antiphon.cli.main import app
 from antiphon.config import PREFIX, Settings
 from tests.support.pip import install, run
-from tests.support.ports import free_port
 from tests.support.programs import find, needs
 from tests.system.deploy.proxies import DEPLOY, running
 

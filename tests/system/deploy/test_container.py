@@ -17,11 +17,11 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from bench.ports import free_port
 
 from antiphon.config import PREFIX, Settings
 from antiphon.version import __version__
 from tests.support.command import serving
-from tests.support.ports import free_port
 from tests.system.deploy.proxies import DEPLOY
 
 ROOT = DEPLOY.parent

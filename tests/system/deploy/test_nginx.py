@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
+from bench.ports import free_port
 from websockets.asyncio.client import connect
 
-from tests.support.ports import free_port
 from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served

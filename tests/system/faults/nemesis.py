@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.ports import free_port
+
 from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.file import path_of
 from tests.support.keys import bearing, issue
-from tests.support.ports import free_port
 from tests.support.postgres import Postgres
 from tests.system.faults.clients import OPEN, Clients
 from tests.system.faults.cluster import Node, cluster

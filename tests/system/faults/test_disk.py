@@ -10,8 +10,8 @@ from typing import Any
 
 import aiohttp
 import pytest
+from bench.ports import free_port
 
-from tests.support.ports import free_port
 from tests.support.programs import find, needs
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import thinking

@@ -11,12 +11,12 @@ import aiohttp
 import httpx2
 import openai
 import pytest
+from bench.ports import free_port
 from openai import AsyncOpenAI
 
 from antiphon.storage.operations import jobs
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.demo.backend import DemoBackend
-from tests.support.ports import free_port
 from tests.support.postgres import Postgres
 from tests.support.server import Served, serve
 from tests.system.faults.cluster import Node, cluster

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.ports import free_port
+
 from tests.support.command import pids_below
-from tests.support.ports import free_port
 from tests.support.programs import PATH
 from tests.system.image.engine import BUILDAH, RUN, STORAGE, configuration
 

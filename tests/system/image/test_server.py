@@ -11,9 +11,9 @@ from typing import Any
 import aiohttp
 import pytest
 import yaml
+from bench.ports import free_port
 
 from antiphon.config import Settings
-from tests.support.ports import free_port
 from tests.system.deploy.proxies import DEPLOY
 from tests.system.image import engine
 from tests.system.image.conftest import FIGURES

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from bench.ports import free_port
 
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs
-from tests.support.ports import free_port
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import Model, thinking
 

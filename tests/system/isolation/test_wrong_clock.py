@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from bench.ports import free_port
 
-from tests.support.ports import free_port
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import thinking
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-
-from tests.support.ports import free_port
+from bench.ports import free_port
 
 ROOT = Path(__file__).parents[3]
 HERE = Path(__file__).parent

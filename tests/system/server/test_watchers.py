@@ -8,11 +8,11 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from bench.ports import free_port
 
 from tests.support.command import Serving, antiphon, serving
 from tests.support.keys import bearing
 from tests.support.metrics import read
-from tests.support.ports import free_port
 from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
 from tests.system.deploy.proxies import running

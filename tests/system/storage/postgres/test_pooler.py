@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from bench.ports import free_port
 
 from antiphon.storage.postgres.store import PostgresStore
 from tests.store.check import check_store
-from tests.support.ports import free_port
 from tests.support.postgres import Postgres, owned_by_a_role
 from tests.support.programs import find, needs
 

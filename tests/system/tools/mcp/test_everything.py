@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from bench.ports import free_port
 
 from antiphon.config import McpServerConfig
 from antiphon.protocol.items.content import InputImage
@@ -17,7 +18,6 @@ from antiphon.tools.base import ToolResult
 from antiphon.tools.mcp.servers import McpServers
 from tests.integration.tools.mcp.support import call, names, using
 from tests.support import npm
-from tests.support.ports import free_port
 
 pytestmark = pytest.mark.timeout(400)  # npm may have to install it
 

@@ -4,11 +4,11 @@ import random
 import socket
 
 FIRST, LAST = 15_000, 32_000
-"""Below the ports that Linux gives to sockets without one: no other test takes it before the server listens."""
+"""Below the ports that Linux gives to sockets without one: no other program takes it before the server listens."""
 TRIES = 1000
 
 _random = random.SystemRandom()
-"""Not seeded: several processes run tests at the same time."""
+"""Not seeded: several processes can ask at the same time."""
 
 
 def free_port() -> int:
