@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from antiphon import ids
 from antiphon.errors import StoreError
 from antiphon.search.filters import AttributeValue, Filter
+from antiphon.storage.clock import StoreClock
 from antiphon.storage.contract import RETENTION
 from antiphon.storage.operations import (
     api_keys,
@@ -454,9 +456,15 @@ class FindsTheNewest(ChangedStore):
         return self.__dict__.get("newest", {}).get(item_id, found) if is_small else found
 
 
-class ShowsTheExpired(SqliteStore):
-    def _now(self) -> int:
+class Stopped(StoreClock):
+    def now(self) -> int:
         return 0
+
+
+class ShowsTheExpired(SqliteStore):
+    def __init__(self, *given: Any, **how: Any) -> None:
+        super().__init__(*given, **how)
+        self.clock = Stopped(ids.now)
 
 
 class SharesAmongTenants(ChangedStore):
