@@ -13,8 +13,8 @@ from msgspec.json import encode as encode_json
 
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import Response
-from antiphon.protocol.response_filters import Filters, parse_filters
-from antiphon.runs.facts import Origin, facts_of
+from antiphon.query.response_filters import Filters, parse_filters
+from antiphon.recording.facts import Origin, facts_of
 from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts as stored_facts

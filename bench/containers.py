@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from statistics import median
 
-from antiphon.application.code import FileContent
+from antiphon.build.code import FileContent
 from antiphon.protocol.tools import CodeInterpreterTool
 from antiphon.sandbox.bubblewrap import Bubblewrap
 from antiphon.storage.blobs.rows import StoreBlobs

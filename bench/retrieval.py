@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator, Sequence
 from zlib import crc32
 
+from antiphon.retrieval.searching import Searching
 from antiphon.search.contract import Ranking, SearchRequest
-from antiphon.search.searching import Searching
 from antiphon.search.terms import terms_of
 from antiphon.search.vectors import unit
 from antiphon.sharing.offload import Offload, thread_turns

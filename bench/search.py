@@ -9,9 +9,9 @@ from heapq import nlargest
 from itertools import accumulate
 from operator import itemgetter, mul
 
+from antiphon.retrieval.searching import Searching
 from antiphon.search.chunking import chunks_of
 from antiphon.search.contract import Ranking, SearchRequest
-from antiphon.search.searching import Searching
 from antiphon.search.vectors import floats, unit
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.storage.contract import Store

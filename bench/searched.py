@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import cast
 
+from antiphon.retrieval.searching import Searching, search_turns
 from antiphon.search.contract import QueryEmbeddings
-from antiphon.search.searching import Searching, search_turns
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import vector_stores

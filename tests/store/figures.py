@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.ids import new_id
-from antiphon.protocol.response_filters import Filters, parse_filters
+from antiphon.query.response_filters import Filters, parse_filters
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_detail, figures

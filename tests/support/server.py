@@ -15,18 +15,18 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from antiphon import ids
 from antiphon.access.metering import MAX_RESPONSES
-from antiphon.application import Application
-from antiphon.application.attachments import read_attachments
-from antiphon.application.files import open_files
-from antiphon.application.images import read_image
-from antiphon.application.search import open_embeddings, open_search
+from antiphon.build import Application
+from antiphon.build.attachments import read_attachments
+from antiphon.build.files import open_files
+from antiphon.build.images import read_image
+from antiphon.build.search import open_embeddings, open_search
 from antiphon.config import Settings
 from antiphon.http_server.host import Host
 from antiphon.jobs.ingester import Ingester
 from antiphon.jobs.worker import Worker
 from antiphon.outbound.ssrf import LookUp
+from antiphon.recording.facts_writer import FactsWriter
 from antiphon.runs.engine import Engine
-from antiphon.runs.facts_writer import FactsWriter
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.watchers import WatchAccess

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from rich.filesize import decimal
 
-from antiphon.application.files import files_of
+from antiphon.build.files import files_of
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.settings import read_settings

@@ -23,13 +23,13 @@ from rich.filesize import decimal
 
 from antiphon import ids
 from antiphon.access.keyring import CIPHERS, read_key
-from antiphon.application.backends import backends_of
-from antiphon.application.code import sandbox_problem
-from antiphon.application.files import check_files
-from antiphon.application.images import check_images, images_key
-from antiphon.application.models import unknown_models
-from antiphon.application.tools import toolset_of
-from antiphon.application.tracing import tracing_of
+from antiphon.build.backends import backends_of
+from antiphon.build.code import sandbox_problem
+from antiphon.build.files import check_files
+from antiphon.build.images import check_images, images_key
+from antiphon.build.models import unknown_models
+from antiphon.build.tools import toolset_of
+from antiphon.build.tracing import tracing_of
 from antiphon.cli.complain import reason_of
 from antiphon.cli.launching.server import runs
 from antiphon.cli.settings import address

@@ -9,14 +9,14 @@ from typing import Annotated, BinaryIO, get_args
 
 import typer
 
-from antiphon.application.files import files_of
+from antiphon.build.files import files_of
 from antiphon.cli.flags import ConfigFlag, StoreFlag, TenantFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import say, with_store
 from antiphon.errors import ConfigError
 from antiphon.protocol.files import FileForm, FilesQuery, Purpose
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.contract import Store
 from antiphon.storage.records.files import StoredFile
 from antiphon.stored.file_objects import clean_filename

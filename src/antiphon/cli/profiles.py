@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from rich.console import Console
 
-from antiphon.application import build
+from antiphon.build import build
 from antiphon.cli.complain import complain, did_you_mean
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, ConfigError, StoreError

@@ -16,7 +16,7 @@ from rich.text import Text
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.errors import ConfigError
-from antiphon.protocol.response_filters import FilterError, Filters, parse_filters
+from antiphon.query.response_filters import FilterError, Filters, parse_filters
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts_page
 from antiphon.storage.records.facts import Facts, FactsQuery

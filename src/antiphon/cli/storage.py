@@ -88,7 +88,7 @@ def purge(
             raise AntiphonError(f"{reason} Nothing was deleted. {CHECK}")
         gone = await opened.purge(retention, dry_run=dry_run)
         if not dry_run:
-            from antiphon.application.files import sweep_files  # noqa: PLC0415 - not for a count
+            from antiphon.build.files import sweep_files  # noqa: PLC0415 - not for a count
 
             await opened.expire_containers(MOST_CONTAINERS)
             await sweep_files(opened, settings)

@@ -11,8 +11,8 @@ import msgspec
 from antiphon.errors import ClientError, ConfigError
 from antiphon.gateway.files import Files
 from antiphon.protocol.files import FileForm
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore

@@ -10,21 +10,22 @@ from antiphon.access.spending import Weight
 from antiphon.access.tally import ImagesTally, Tally
 from antiphon.access.usage import UsageFound, usage_object
 from antiphon.access.weight import weight_of, weight_of_chat, weight_of_response
+from antiphon.forwarding.passthrough import Passing, Sink
 from antiphon.gateway.gateway import Gateway, charged_to
 from antiphon.gateway.made import JsonObject
+from antiphon.history.context import CHAINABLE
 from antiphon.jobs.queue import Queued
 from antiphon.jobs.replay import CutOff
 from antiphon.protocol.json_pieces import LargeObject, encode_large
-from antiphon.runs.completion_recorder import CompletionRecorder
-from antiphon.runs.context import CHAINABLE
+from antiphon.protocol.response import output_text
+from antiphon.recording.completion_recorder import CompletionRecorder
+from antiphon.recording.idempotency import Log, check_key
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine, going_away
-from antiphon.runs.idempotency import Log, check_key
 from antiphon.runs.input_tokens import Count
-from antiphon.runs.passthrough import Passing, Sink
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
-from antiphon.runs.turn import output_text
+from antiphon.status.status import Status
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.responses import StoredItem
 from antiphon.storage.records.sessions import ConsoleSession
@@ -33,7 +34,6 @@ from antiphon.telemetry.context import within_request
 from antiphon.translation.to_chat_completions.adjustments import ADJUSTED
 from antiphon.translation.wire import COMMENT, encode
 from antiphon.upstream.permitted import REDIRECTING, permit, redirected
-from antiphon.upstream.status import Status
 from antiphon.webhooks.endpoints import Endpoints
 
 __all__ = [

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from antiphon.gateway.made import JsonObject, Made
 from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
-from antiphon.runs.completion_recorder import CompletionRecorder
+from antiphon.recording.completion_recorder import CompletionRecorder
 from antiphon.runs.engine import Engine
 from antiphon.stored import chat_completions
 

@@ -11,8 +11,8 @@ from antiphon.protocol.containers import (
     ContainersQuery,
     CreateContainer,
 )
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.stored.container_objects import ContainerLimits, shown_container, shown_container_file
 from antiphon.stored.containers import Containers as StoredContainers

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Collection, Mapping, Sequence
 from antiphon.gateway.made import JsonObject, Made
 from antiphon.protocol.requests import Include
 from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.stored import conversations
 
 

@@ -5,8 +5,8 @@ from functools import cached_property
 
 from antiphon.gateway.made import JsonObject
 from antiphon.protocol.files import CompleteUpload, CreateUpload, FileForm, FilesQuery
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.records.files import StoredFile, StoredUpload
 from antiphon.stored.file_limits import Room
 from antiphon.stored.file_objects import clean_filename, shown_file, shown_files, shown_part, shown_upload

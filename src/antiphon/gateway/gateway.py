@@ -14,6 +14,7 @@ from antiphon.access.metering import Attend, UsageLease
 from antiphon.access.spending import Weight
 from antiphon.access.usage import UsageFound, find_usage
 from antiphon.errors import ClientError, StoreError, log
+from antiphon.forwarding.passthrough import MakeForm, Passing
 from antiphon.gateway.chat_completions import ChatCompletions
 from antiphon.gateway.conversations import Conversations
 from antiphon.gateway.input_memory import RecentInputs
@@ -28,19 +29,20 @@ from antiphon.protocol.resources import (
 from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.validation.known_tools import decode_beside_tools, keep
 from antiphon.protocol.validation.large_requests import decode_large
+from antiphon.recording.facts import origin_of
+from antiphon.recording.idempotency import Log, admit
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.compact import compact
 from antiphon.runs.engine import Engine, going_away
-from antiphon.runs.facts import origin_of
-from antiphon.runs.idempotency import Log, admit
 from antiphon.runs.input_tokens import Count, count_input_tokens
-from antiphon.runs.passthrough import MakeForm, Passing
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
-from antiphon.runs.storage_status import running_containers, storage_status
 from antiphon.sharing.memory import Account, Memory
 from antiphon.sharing.recent import Recent
 from antiphon.sharing.resources import SharedResources
+from antiphon.status.code_status import CodeStatus
+from antiphon.status.status import Status, profiles_of, status_of, together
+from antiphon.status.storage_status import running_containers, storage_status
 from antiphon.storage.notifications import Subscription
 from antiphon.storage.operations import container_counts, idempotency, sizes, webhooks
 from antiphon.storage.operations import jobs as stored_jobs
@@ -53,8 +55,6 @@ from antiphon.telemetry.kinds import Family, Gauge, Known, families
 from antiphon.telemetry.metrics import known
 from antiphon.telemetry.process import process_metrics
 from antiphon.telemetry.requests import RequestCounter
-from antiphon.upstream.code_status import CodeStatus
-from antiphon.upstream.status import Status, profiles_of, status_of, together
 from antiphon.webhooks.endpoints import shown_delivery
 
 if TYPE_CHECKING:
@@ -364,7 +364,7 @@ class Gateway:
         self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, form: MakeForm | None
     ) -> Passing:
         """Select a backend for a request for images, as JSON or as a `form`: the image server for its model."""
-        from antiphon.runs.image_answers import PassingImages  # noqa: PLC0415 - for requests for images alone
+        from antiphon.forwarding.image_answers import PassingImages  # noqa: PLC0415 - for requests for images alone
 
         engine = self._engine
         if not engine.accepts_work:

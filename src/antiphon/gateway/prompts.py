@@ -1,10 +1,10 @@
 """`/v1/prompts`, and the resolution of a request's prompt, as the gateway offers them."""
 
 from antiphon.gateway.made import Made
+from antiphon.history.prompted import encode_resolved, resolve
 from antiphon.protocol.prompts import NewPromptVersion, PromptsQuery, PromptTemplate
 from antiphon.protocol.requests import CreateResponse, PromptParam
 from antiphon.runs.engine import Engine
-from antiphon.runs.prompted import encode_resolved, resolve
 from antiphon.stored import prompts
 
 LARGE = 64 * 1024

@@ -12,7 +12,7 @@ import msgspec
 
 from antiphon.protocol import events
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.runs.checkpoints import ToolCallRecord, from_bytes
+from antiphon.recording.checkpoints import ToolCallRecord, from_bytes
 from antiphon.runs.engine import Engine
 from antiphon.runs.tool_calls import LEFT, restore_done
 from antiphon.storage.operations import jobs

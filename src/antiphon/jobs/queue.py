@@ -11,19 +11,19 @@ from msgspec.structs import replace as replace_struct
 from antiphon.access.credentials import carries_credentials, without_credentials
 from antiphon.access.spending import NOTHING_SPENT
 from antiphon.errors import AntiphonError, ClientError, reportable
+from antiphon.history.context import Context, conversation_locked, conversation_not_found
+from antiphon.history.decoding import load_item, load_items
+from antiphon.history.history_memory import HistoryMemory
 from antiphon.jobs.half_made import close_half_made
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
 from antiphon.protocol.requests import BackgroundOptions, CreateResponse, LocalRequest
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import LARGE, decode_request
-from antiphon.runs.checkpoints import from_bytes
-from antiphon.runs.context import Context, conversation_locked, conversation_not_found
-from antiphon.runs.decoding import load_item, load_items
+from antiphon.recording.checkpoints import from_bytes
+from antiphon.recording.facts import Origin, facts_of, origin_of
+from antiphon.recording.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.engine import Engine
-from antiphon.runs.facts import Origin, facts_of, origin_of
-from antiphon.runs.history_memory import HistoryMemory
-from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.prepare import (
     check_stores,
@@ -261,7 +261,7 @@ async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> Backgroun
         request = decode_request(job.request, _takes)
         items = [load_item(item) for item in stored.input]
     if request.prompt is not None:
-        from antiphon.runs.prompted import restore  # noqa: PLC0415 - few requests name a prompt
+        from antiphon.history.prompted import restore  # noqa: PLC0415 - few requests name a prompt
 
         request = restore(request)
     request = replace_struct(request, input=items)

@@ -12,14 +12,14 @@ from antiphon.access.metering import MAX_RESPONSES, Meter, response_slots
 from antiphon.access.spending import RESERVED, Tariff
 from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError
+from antiphon.history.bounds import Bounds
+from antiphon.history.chain_cache import ChainCache
+from antiphon.history.vision import Vision
 from antiphon.ids import Clock, NewId, new_id
-from antiphon.runs.bounds import Bounds
-from antiphon.runs.chain_cache import ChainCache
-from antiphon.runs.facts_writer import FactsWriter
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.facts_writer import FactsWriter
+from antiphon.recording.persistence import RequestIdentity
+from antiphon.recording.quota import StorageQuota, StorageReservation
 from antiphon.runs.prompt_memory import PromptMemory
-from antiphon.runs.quota import StorageQuota, StorageReservation
-from antiphon.runs.vision import Vision
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
@@ -36,9 +36,9 @@ from antiphon.upstream.router import Router
 
 if TYPE_CHECKING:
     from antiphon.documents.reader import DocumentReader
-    from antiphon.runs.attachments import Attachments
-    from antiphon.runs.image_answers import ReadImage
-    from antiphon.runs.prompted import SettingsPrompt
+    from antiphon.forwarding.image_answers import ReadImage
+    from antiphon.history.attachments import Attachments
+    from antiphon.history.prompted import SettingsPrompt
     from antiphon.search.contract import Embeddings, StoreSearch
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.spending import Spent, cost_of, highest_cost, name_of
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
+from antiphon.history.vision import Vision
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Usage
 from antiphon.protocol.schemas import JUDGE
@@ -24,7 +25,6 @@ from antiphon.runs.prompt_reuse import compare, prompt_of
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
 from antiphon.runs.turn import Turn, added
-from antiphon.runs.vision import Vision
 from antiphon.sharing.loading import load_if_installed
 from antiphon.telemetry.observers import Call, ResponseRecord
 from antiphon.translation.dialects.dialect import Api, effort_in

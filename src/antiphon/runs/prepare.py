@@ -11,6 +11,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from antiphon.access.unseal import Unsealer
+from antiphon.history.context import Context, conversation_locked, conversation_not_found, load_context
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message, kinds_of
 from antiphon.protocol.requests import (
@@ -35,9 +36,8 @@ from antiphon.protocol.tools import (
     WebSearchTool,
 )
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
-from antiphon.runs.context import Context, conversation_locked, conversation_not_found, load_context
+from antiphon.recording.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.sharing.memory import Account
@@ -368,7 +368,7 @@ def open_response(request: CreateResponse, response_id: str, created_at: int) ->
     if request.background_options is not None:
         echoed["background_options"] = _background_options(request, request.background_options)
     if request.prompt is not None:
-        from antiphon.runs.prompted import echoed as of_prompt  # noqa: PLC0415 - few requests name a prompt
+        from antiphon.history.prompted import echoed as of_prompt  # noqa: PLC0415 - few requests name a prompt
 
         echoed |= of_prompt(request)
     if request.tools is not None:

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from antiphon.access.spending import Spent
 from antiphon.access.unseal import origin_tag
 from antiphon.errors import AntiphonError, reportable
+from antiphon.history.context import store_item
 from antiphon.protocol.events import Event
 from antiphon.protocol.items.messages import Reasoning
 from antiphon.protocol.response import Response
+from antiphon.recording.facts import Origin, facts_of
+from antiphon.recording.persistence import Recorder, stored_output
 from antiphon.runs.agentic_turn import AgenticTurn
-from antiphon.runs.context import store_item
 from antiphon.runs.engine import Engine
-from antiphon.runs.facts import Origin, facts_of
-from antiphon.runs.persistence import Recorder, stored_output
 from antiphon.runs.phases import ANNOUNCED, OVER, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.request_builder import RequestBuilder

@@ -203,7 +203,7 @@ class StepLoop(ABC):
 
     async def _attach(self, step: AttachFiles) -> None:
         """Read the files of the conversation that the backend needs in this form."""
-        from antiphon.runs.attachments import attach  # noqa: PLC0415 - few requests have files
+        from antiphon.history.attachments import attach  # noqa: PLC0415 - few requests have files
 
         builder = self._turn.builder
         builder.files = await attach(self._engine, self.plan.request, self.context, builder.items, builder.files, step)

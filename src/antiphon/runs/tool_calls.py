@@ -24,7 +24,7 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.sources import Source
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.protocol.tools import McpTool, Tool
-from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
+from antiphon.recording.checkpoints import Checkpoint, ToolCallRecord
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.provenance import provenance_of
 from antiphon.runs.steps import ListTools, RunTools

@@ -22,7 +22,7 @@ from antiphon.protocol.containers import (
     path_in_container,
 )
 from antiphon.protocol.validation import refusals
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import containers
 from antiphon.storage.operations import sizes as stored_sizes

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import ClientError
+from antiphon.history.context import conversation_locked, duplicate_item, store_item
 from antiphon.protocol.requests import Include
 from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
-from antiphon.runs.context import conversation_locked, duplicate_item, store_item
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.operations import conversations, pages
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredConversation, StoredItem

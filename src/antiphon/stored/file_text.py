@@ -2,8 +2,8 @@
 
 from antiphon.documents.limits import INGESTION
 from antiphon.documents.reader import Document, DocumentError
+from antiphon.history.kept_texts import keep_text, kept_text
 from antiphon.runs.engine import Engine
-from antiphon.runs.kept_texts import keep_text, kept_text
 from antiphon.storage.records.files import StoredFile
 
 PER_BYTE = 5

@@ -13,7 +13,7 @@ import msgspec
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, new_file_id, now
 from antiphon.protocol.files import FileForm, FilesQuery, lifetime_of
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.contract import BlobStorage, Store
 from antiphon.storage.operations import files, sizes
 from antiphon.storage.records.files import FilePage, FileQuery, StoredFile

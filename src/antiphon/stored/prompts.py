@@ -7,12 +7,12 @@ from msgspec.structs import asdict
 
 from antiphon.access.credentials import carries_credentials
 from antiphon.errors import ClientError
+from antiphon.history.prompted import as_stored, find_prompt, template_of, unknown_prompt
 from antiphon.protocol.prompts import NewPromptVersion, PromptsQuery, PromptTemplate, defaults_of
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.templates import variables_of
 from antiphon.protocol.validation import refusals
 from antiphon.runs.engine import Engine
-from antiphon.runs.prompted import as_stored, find_prompt, template_of, unknown_prompt
 from antiphon.storage.operations import prompts
 from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt
 

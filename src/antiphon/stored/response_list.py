@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import ResponsesQuery
-from antiphon.protocol.response_filters import FilterError, Filters, parse_filters
+from antiphon.query.response_filters import FilterError, Filters, parse_filters
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts_page
 from antiphon.storage.records.facts import (

@@ -8,7 +8,7 @@ import msgspec
 from antiphon.errors import ClientError, StoreError
 from antiphon.ids import Clock, NewId
 from antiphon.protocol.files import CompleteUpload, CreateUpload, lifetime_of
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import sizes, uploads

@@ -10,7 +10,7 @@ from antiphon.errors import ClientError
 from antiphon.jobs.queue import enqueue
 from antiphon.protocol.resources import CreateConversation
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.operations import conversations as stored_conversations
 from antiphon.storage.operations import jobs, responses
 from antiphon.stored import conversations

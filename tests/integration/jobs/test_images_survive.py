@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import web
 
-from antiphon.application.images import images_router, open_images
+from antiphon.build.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.protocol.kept_images import KeptImage
 from antiphon.runs.tool_calls import LOST
@@ -27,7 +27,7 @@ CALL = called("image_generation", '{"prompt": "a red circle"}')
 
 def worker(store: SqliteStore, images: ImagesBackend, *answers: Any) -> Dies:
     """A worker whose engine makes images."""
-    from antiphon.application.files import open_files  # noqa: PLC0415 - as the engine of a server
+    from antiphon.build.files import open_files  # noqa: PLC0415 - as the engine of a server
 
     made = Dies(store, Servers(), *answers)
     settings = Settings(images_backend=images.url, images_model="painter")

@@ -9,11 +9,11 @@ import pytest
 
 from antiphon.documents.reader import Document, DocumentError, DocumentReader
 from antiphon.errors import BackendError, StoreError
+from antiphon.history.bounds import Bounds
 from antiphon.ids import new_id
 from antiphon.jobs import ingester as ingesters
 from antiphon.jobs import ingestion
 from antiphon.jobs.ingester import Ingester
-from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
 from antiphon.search.fitting import Part
 from antiphon.sharing.scheduler import FairScheduler

@@ -10,7 +10,7 @@ import pytest
 from antiphon.config import Settings
 from antiphon.ids import new_id
 from antiphon.jobs import ingestion
-from antiphon.search import embeddings
+from antiphon.retrieval import embeddings
 from antiphon.storage.operations import ingestions, vector_stores
 from antiphon.storage.records.vector_stores import NewStoreFile, StoreFile, VectorStore
 from antiphon.telemetry.metrics import Measures

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.history.bounds import Bounds
 from antiphon.jobs.queue import cancel, end, enqueue, work
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.bounds import Bounds
-from antiphon.runs.facts_writer import FactsWriter
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.facts_writer import FactsWriter
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.operations import facts_detail, jobs
 from antiphon.storage.records.jobs import LockResult, Reservation
 from antiphon.telemetry.access_log import AccessLog

@@ -17,8 +17,8 @@ from antiphon.jobs import worker as workers
 from antiphon.jobs.queue import MOST_LOST, cancel, enqueue
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.memory import LARGE
 from antiphon.storage.operations import conversations, idempotency, jobs, responses
 from antiphon.storage.operations import jobs as stored_jobs

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from antiphon.ids import new_id
-from antiphon.protocol.response_filters import (
+from antiphon.query import matching
+from antiphon.query.response_filters import (
     STATUSES,
     AnyOf,
     Chain,
@@ -27,7 +28,6 @@ from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.records.facts import FLAGS, Facts, FactsQuery, pair_of
 from antiphon.storage.records.figures import FiguresQuery
 from antiphon.storage.records.tenants import ApiKey
-from antiphon.stored.console import matching
 from tests.store.facts import new_facts
 from tests.support.chance import examples
 

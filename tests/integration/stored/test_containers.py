@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.protocol.containers import ContainerFilesQuery, CreateContainer
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
 from antiphon.storage.contract import Store

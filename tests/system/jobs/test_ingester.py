@@ -6,7 +6,7 @@ import sys
 
 PROGRAM = """
 import asyncio, json, sys
-from antiphon.application import build
+from antiphon.build import build
 from antiphon.config import Settings
 from antiphon.server.application import create_app
 

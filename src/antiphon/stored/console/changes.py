@@ -13,11 +13,11 @@ from contextlib import suppress
 from msgspec import Struct
 
 from antiphon.errors import StoreError
-from antiphon.protocol.response_filters import Filters
+from antiphon.query.matching import matches
+from antiphon.query.response_filters import Filters
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts_detail
 from antiphon.storage.records.facts import Facts
-from antiphon.stored.console.matching import matches
 
 EVERY = 0.5
 """Seconds between two queries of the store, and between two batches for one watcher."""

@@ -11,6 +11,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.console import FiguresParameters
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.resources import ResponsesQuery
+from antiphon.query.matching import matches, with_key_ids
 from antiphon.runs.engine import Engine
 from antiphon.runs.run import Run
 from antiphon.storage.operations import facts as stored_facts
@@ -25,7 +26,6 @@ from antiphon.stored.console.changes import Batch, Changes, Names, newest
 from antiphon.stored.console.details import details
 from antiphon.stored.console.figures import shown_figures
 from antiphon.stored.console.kept import kept_calls
-from antiphon.stored.console.matching import matches, with_key_ids
 from antiphon.stored.console.rebuilt import rebuild_calls, rebuild_request, size_of_response
 from antiphon.stored.console.redaction import redacted
 from antiphon.stored.console.summaries import KeyNames, summary

@@ -10,13 +10,13 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
+from antiphon.history.context import load_context
+from antiphon.history.prompted import restore
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.context import load_context
 from antiphon.runs.engine import Engine
 from antiphon.runs.prepare import IMAGE_DEFAULTS, open_response
-from antiphon.runs.prompted import restore
 from antiphon.runs.translated import Translated, translated
 from antiphon.sharing.memory import Account, weight
 from antiphon.storage.operations import conversations

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.application.prompts import named_prompts
+from antiphon.build.prompts import named_prompts
 from antiphon.config import PromptConfig
 from antiphon.protocol.validation.prompts import MOST_TEMPLATE
 from antiphon.stored import prompts

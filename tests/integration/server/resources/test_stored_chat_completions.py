@@ -11,7 +11,7 @@ from openai import OpenAI
 from openai.types.chat import ChatCompletion
 
 from antiphon.errors import StoreError
-from antiphon.runs.bounds import Bounds
+from antiphon.history.bounds import Bounds
 from antiphon.storage.operations import chat_completions
 from antiphon.storage.records.chat_completions import StoredCompletion
 from tests.support.changed_stores import replace_operation

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.application.files import blobs_of
+from antiphon.build.files import blobs_of
 from antiphon.config import Settings
 from antiphon.errors import StoreError
 from antiphon.storage.blobs import directory

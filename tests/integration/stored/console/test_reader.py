@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from antiphon.application.images import images_router, open_images
+from antiphon.build.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import AdminResponsesQuery, FiguresParameters
 from antiphon.protocol.json_pieces import encode_large
-from antiphon.runs.facts import MOST_SENT
+from antiphon.recording.facts import MOST_SENT
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import webhooks
 from antiphon.storage.records.facts import Facts
