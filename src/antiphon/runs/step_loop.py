@@ -3,8 +3,8 @@
 Theory of operation.
 
 Three parts work on a response. The turn (`turn.py`) decides the next step and never waits. The loop performs the step
-and decides nothing. The writer (`translation/writer.py`) makes numbered events of all output, and keeps them until the
-loop takes them. `Run` completes the loop: what others can request of a response, and how it ends.
+and decides nothing. The writer (`translation/writer.py`) makes numbered events of all output, and keeps them until
+the loop takes them. `Run` completes the loop: what others can request of a response, and how it ends.
 
     step = turn.next()                 a thread decides it, if the conversation is large
     begin the step                     waits for a slot, for a backend to accept, for a file
@@ -19,12 +19,12 @@ A stream reads `events`. A plain request awaits `result`: the same steps, and no
 The phase (`phases.py`) says what a failure can still become, and who holds the task.
 
 - PENDING: nothing was sent, so a failure is raised and becomes an HTTP status. This is why a step begins before the
-  response is announced. A keep-alive ends this phase early if the client has waited for long. A plain response stays in
-  it to its end.
+  response is announced. A keep-alive ends this phase early if the client has waited for long. A plain response stays
+  in it to its end.
 - STREAMING: the client has the first event, so a failure is an event. The task awaits a backend, a tool or the store.
-- EMITTING: exactly while the generator is suspended at a `yield`. The task executes the reader's code, such as a write
-  to a slow socket. A cancellation would cut an event in half, so a stop only sets its cause, and the loop looks at that
-  after the `yield`.
+- EMITTING: exactly while the generator is suspended at a `yield`. The task executes the reader's code, such as a
+  write to a slow socket. A cancellation would cut an event in half, so a stop only sets its cause, and the loop looks
+  at that after the `yield`.
 - FINISHING, ENDED: the end is decided. Whatever arrives now changes nothing.
 
 A run ends early for one reason at most (`StopReason`):
@@ -41,8 +41,8 @@ What holds always:
 - Every batch passes the cache and the recorder before the client. The last batch is yielded once it is durable.
 - A step that has begun is closed before the response ends. No stop cancels that: the first failure is the one that is
   reported.
-- Work on a large conversation or a large answer is done in a thread. `_is_small` and `_is_checked_beside` decide that;
-  a small request pays one comparison for it.
+- Work on a large conversation or a large answer is done in a thread. `_is_small` and `_is_checked_beside` decide
+  that; a small request pays one comparison for it.
 """
 
 import asyncio
