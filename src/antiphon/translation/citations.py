@@ -30,8 +30,7 @@ What holds always:
   to positions in the text that the client receives, from which the marks of files are cut.
 - The annotations do not depend on how the text is split. While more text can follow, an incomplete mark at its end is
   not scanned (the patterns with `CUT`); `finish` scans it.
-- Citations come in the order of the text, and none overlaps another. One of several sources becomes several
-  annotations.
+- Citations come in the order of the text. One that names several sources becomes several annotations.
 - Only the text since the outermost open construct is kept, at most about `LONGEST` characters, and one before it,
   which can be a parenthesis.
 """
