@@ -31,12 +31,12 @@ from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.watchers import WatchAccess
 from antiphon.sharing.memory import Memory
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.store import Store
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.otel.collector import Traces
-from antiphon.telemetry.store_metrics import timed
+from antiphon.telemetry.store_metrics import observe_store
 from antiphon.telemetry.timeline import Timeline
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.options import BackendOptions
@@ -113,7 +113,7 @@ async def serve(
     engine.open_files = partial(open_files, engine, settings or Settings())
     engine.observers.add(AccessLog())
     if measures is not None:
-        opened = engine.store = timed(opened, measures)
+        observe_store(opened, measures)
         engine.measures = measures
         engine.observers.add(ResponseMetrics(measures, ModelNames(models), time.monotonic))
     if facts:

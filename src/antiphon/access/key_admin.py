@@ -10,10 +10,10 @@ from antiphon.access.api_keys import KnownKeys, Mint
 from antiphon.errors import ClientError, StoreError
 from antiphon.ids import TENANT_RULE, Clock, NewId, is_tenant_name
 from antiphon.protocol.console import ChangeKey, CreateKey, RotateKey
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import Budget
 from antiphon.storage.records.tenants import ApiKey, Limits, Role
+from antiphon.storage.store import Store
 from antiphon.upstream.prices import NANO, decimal, nano
 
 MOST = 1_000_000_000

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import DAY
 from antiphon.storage.records.tenants import UsageField, UsageRow
+from antiphon.storage.store import Store
 from antiphon.upstream.prices import decimal
 
 JsonObject = dict[str, Any]

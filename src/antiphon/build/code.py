@@ -11,8 +11,8 @@ from antiphon.errors import AntiphonError, ClientError, ConfigError, log
 from antiphon.extras import missing
 from antiphon.packages import require_module
 from antiphon.runs.engine import Engine
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import sizes
+from antiphon.storage.store import Store
 from antiphon.tools.base import CodeState, ContainerTools
 from antiphon.tools.later import ContainerToolsLater
 

@@ -21,7 +21,7 @@ from antiphon.runs.respond import respond
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
+from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry

@@ -8,8 +8,9 @@ from antiphon.errors import ConfigError
 from antiphon.extras import require
 from antiphon.runs.engine import Engine
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import BlobStorage, FileReader, Store
+from antiphon.storage.blobs.base import BlobStorage, FileReader
 from antiphon.storage.records.files import FileQuota
+from antiphon.storage.store import Store
 
 if TYPE_CHECKING:
     from antiphon.stored.file_limits import FileLimits

@@ -33,13 +33,13 @@ from antiphon.packages import require_module
 from antiphon.runs.engine import Engine
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
+from antiphon.storage.large_reads import shared_reads
 from antiphon.storage.open import open_store
-from antiphon.storage.sql_store import shared_reads
+from antiphon.storage.store import Store
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.loop_watchdog import LoopWatchdog
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
-from antiphon.telemetry.store_metrics import timed
+from antiphon.telemetry.store_metrics import observe_store
 from antiphon.telemetry.timeline import Timeline
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.poll import Poll
@@ -231,7 +231,8 @@ async def _delete_blobs(engine: Engine, stale: Sequence[str]) -> None:
 async def _open_store(
     settings: Settings, keys: Sequence[bytes], reads: FairScheduler, measures: Measures
 ) -> tuple[Store, Keyring]:
-    store = timed(await open_store(settings.store, settings.store_connections, reads, is_written=True), measures)
+    store = await open_store(settings.store, settings.store_connections, reads, is_written=True)
+    observe_store(store, measures)
     try:
         keyring = await open_keyring(store, keys)
         with suppress(StoreError):  # from the first request on, data expires by the store's clock

@@ -14,7 +14,7 @@ from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import say, with_store
 from antiphon.errors import ConfigError
 from antiphon.protocol.console import ListContainersQuery
-from antiphon.storage.contract import Store
+from antiphon.storage.store import Store
 from antiphon.stored.console.containers import ContainerReader
 from antiphon.stored.containers import Containers
 

@@ -17,8 +17,8 @@ from antiphon.cli.with_store import say, with_store
 from antiphon.errors import ConfigError
 from antiphon.protocol.files import FileForm, FilesQuery, Purpose
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.storage.contract import Store
 from antiphon.storage.records.files import StoredFile
+from antiphon.storage.store import Store
 from antiphon.stored.file_objects import clean_filename
 from antiphon.stored.files import Files
 

@@ -10,8 +10,8 @@ from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import notice, with_store
 from antiphon.errors import ConfigError
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import reports as stored_reports
+from antiphon.storage.store import Store
 from antiphon_verify.cli import flags
 from antiphon_verify.cli.checking import Options, check
 from antiphon_verify.cli.reports import add_commands

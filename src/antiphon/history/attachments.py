@@ -29,7 +29,7 @@ from antiphon.protocol.validation import refusals
 from antiphon.runs.steps import AttachFiles
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.recent import Recent
-from antiphon.storage.contract import FileReader
+from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.records.files import StoredFile
 from antiphon.translation.files import NONE_READ, PAST, Form, ReadFile, ReadFiles
 from antiphon.translation.to_chat_completions.media import decode, encode, is_plain_text, name_in

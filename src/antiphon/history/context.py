@@ -59,9 +59,9 @@ from antiphon.protocol.validation.call_rules import CALLS, check_calls
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, responses
 from antiphon.storage.records.responses import LargeItem, StoredItem
+from antiphon.storage.store import Store
 from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
 from antiphon.translation.to_chat_completions.prefix import MANY, Conversation, Prefix
 from antiphon.translation.to_chat_completions.reasoning import shown_text, with_text

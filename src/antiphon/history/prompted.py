@@ -19,9 +19,9 @@ from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedReq
 from antiphon.protocol.templates import PATH, fill
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import check_request
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, prompts
 from antiphon.storage.records.prompts import StoredPrompt
+from antiphon.storage.store import Store
 
 LONGEST = 9
 """Maximum digits of a version number."""

@@ -12,6 +12,7 @@ from antiphon.runs.engine import Engine
 from antiphon.search.chunking import Chunk, chunks_of, estimate_tokens
 from antiphon.search.contract import UnavailableError
 from antiphon.sharing.memory import Account
+from antiphon.storage.chunk_writer import write_chunks
 from antiphon.storage.operations import ingestions
 from antiphon.storage.records.chunks import ChunkRow
 from antiphon.storage.records.files import StoredFile
@@ -147,7 +148,7 @@ async def _write(
                 raise DocumentError("invalid_file", f"The file has more than {MOST_CHUNKS:,} chunks. Split the file.")
             for start in range(0, len(rows), AT_ONCE):
                 # Chunks of an unfinished version are invisible to searches: `complete` shows all of them at once.
-                if not await engine.store.write_chunks(ingestion, rows[start : start + AT_ONCE]):
+                if not await write_chunks(engine.store, ingestion, rows[start : start + AT_ONCE]):
                     raise LostError
     return count
 

@@ -8,7 +8,7 @@ import msgspec
 from antiphon.errors import ClientError
 from antiphon.protocol.json_pieces import encode_large
 from antiphon.runs.engine import Engine
-from antiphon.storage.operations import jobs, responses
+from antiphon.storage.operations import event_log, responses
 from antiphon.storage.records.jobs import Frames
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.stored.large import LARGE, decoded
@@ -26,7 +26,7 @@ class CutOff(Exception):  # noqa: N818 - the reader must reconnect; this is not 
 
 async def begin_replay(engine: Engine, tenant: str, response_id: str) -> None:
     """Raise `ClientError` unless the response has a log: 404 if it is unknown, else 400."""
-    tail = await engine.store.read(jobs.tail, tenant, response_id, -1)
+    tail = await engine.store.read(event_log.tail, tenant, response_id, -1)
     if tail is None:
         raise not_found(response_id)
     if not tail.is_streamed:
@@ -41,7 +41,9 @@ async def replay(
     generation: int | None = None
     with engine.wakes.expect(response_id) as change:
         while True:
-            tail = await change.look((tenant, after), partial(engine.store.read, jobs.tail, tenant, response_id, after))
+            tail = await change.look(
+                (tenant, after), partial(engine.store.read, event_log.tail, tenant, response_id, after)
+            )
             if tail is None or engine.is_over or generation not in (None, tail.generation):
                 raise CutOff
             generation = tail.generation

@@ -24,8 +24,9 @@ from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import FileReader, Store
+from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.notifications import Notifier
+from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.observers import Observers
 from antiphon.tools.base import CodeState

@@ -41,7 +41,7 @@ from antiphon.runs.engine import Engine
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.sharing.memory import Account
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import leases
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredItem
 from antiphon.tools.registry import Toolset, is_of
@@ -300,7 +300,7 @@ async def _hold(engine: Engine, recorder: ForegroundRecorder) -> None:
     engine.holding.add(identity.response_id)
     if conversation_id is None:
         return
-    held = await engine.store.write(jobs.hold, identity.tenant, conversation_id, identity.response_id, engine.worker)
+    held = await engine.store.write(leases.hold, identity.tenant, conversation_id, identity.response_id, engine.worker)
     if held is LockResult.UNKNOWN:
         raise conversation_not_found(conversation_id)
     if held is LockResult.BUSY:

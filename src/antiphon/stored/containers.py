@@ -23,7 +23,7 @@ from antiphon.protocol.containers import (
 )
 from antiphon.protocol.validation import refusals
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.storage.contract import Store
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers
 from antiphon.storage.operations import sizes as stored_sizes
 from antiphon.storage.records.containers import (
@@ -35,6 +35,7 @@ from antiphon.storage.records.containers import (
 )
 from antiphon.storage.records.files import StoredFile
 from antiphon.storage.records.tenants import Reply
+from antiphon.storage.store import Store
 from antiphon.stored.container_objects import (
     ContainerLimits,
     container_expired,
@@ -111,7 +112,7 @@ class Containers:
 
     async def load(self, tenant: str, container_id: str) -> StoredContainer:
         """Return a container, even an expired one, and record its use. Raises `ClientError` (404) if it is unknown."""
-        found = await self._store.load_container(tenant, container_id, is_used=True)
+        found = await find_container(self._store, tenant, container_id, is_used=True)
         if found is None:
             raise container_not_found()
         return found

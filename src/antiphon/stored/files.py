@@ -14,10 +14,11 @@ from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, new_file_id, now
 from antiphon.protocol.files import FileForm, FilesQuery, lifetime_of
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.storage.contract import BlobStorage, Store
+from antiphon.storage.blobs.base import BlobStorage
 from antiphon.storage.operations import files, sizes
 from antiphon.storage.records.files import FilePage, FileQuery, StoredFile
 from antiphon.storage.records.tenants import Reply
+from antiphon.storage.store import Store
 from antiphon.stored.file_limits import FileLimits, Room, over_quota, room_of
 from antiphon.stored.file_objects import shown_file
 

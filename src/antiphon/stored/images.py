@@ -10,8 +10,9 @@ from typing import Any, Protocol
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.kept_images import KeptImage, as_base64
 from antiphon.sharing.memory import Account, Memory
-from antiphon.storage.contract import FileReader, Store
+from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.operations import item_blobs
+from antiphon.storage.store import Store
 from antiphon.stored.files import Files
 from antiphon.stored.large import decoded
 

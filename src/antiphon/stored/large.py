@@ -10,8 +10,9 @@ from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import FileReader, Store
+from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.records.responses import StoredItem
+from antiphon.storage.store import Store
 
 P = ParamSpec("P")
 

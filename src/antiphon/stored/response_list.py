@@ -6,7 +6,6 @@ from typing import Any
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import ResponsesQuery
 from antiphon.query.response_filters import FilterError, Filters, parse_filters
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts_page
 from antiphon.storage.records.facts import (
     BACKGROUND,
@@ -20,6 +19,7 @@ from antiphon.storage.records.facts import (
     FactsPage,
     FactsQuery,
 )
+from antiphon.storage.store import Store
 from antiphon.stored.responses import invalid_bound
 
 

@@ -9,9 +9,10 @@ import msgspec
 from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import InputItemsQuery, ResponsesQuery
-from antiphon.storage.contract import Store
+from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import jobs, responses
 from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
+from antiphon.storage.store import Store
 from antiphon.stored.large import LARGE, Shared, decoded, shown, size_of
 from antiphon.translation.hosted_call import APART
 
@@ -83,7 +84,7 @@ async def list_input_items(
 
     Raises `ClientError`: 404 if the response is unknown, 400 if `after` or `before` is not in the list.
     """
-    page = await store.input_page(tenant, response_id, page_query(query))
+    page = await input_page(store, tenant, response_id, page_query(query))
     if page is None:
         raise not_found(response_id)
     if page.unknown:

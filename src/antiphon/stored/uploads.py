@@ -9,11 +9,11 @@ from antiphon.errors import ClientError, StoreError
 from antiphon.ids import Clock, NewId
 from antiphon.protocol.files import CompleteUpload, CreateUpload, lifetime_of
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import sizes, uploads
 from antiphon.storage.records.files import StoredFile, StoredPart, StoredUpload
 from antiphon.storage.records.tenants import Reply
+from antiphon.storage.store import Store
 from antiphon.stored.file_limits import Room, over_quota, over_storage, too_large
 from antiphon.stored.file_objects import clean_filename, shown_upload
 from antiphon.stored.files import Files

@@ -11,9 +11,9 @@ from antiphon.ids import Clock, NewId
 from antiphon.outbound.ssrf import Reach, check_url
 from antiphon.protocol.resources import CreateWebhookEndpoint, EndpointsQuery, UpdateWebhookEndpoint
 from antiphon.sharing.scheduler import NoRoomError
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import webhooks
 from antiphon.storage.records.tenants import Delivery, WebhookEndpoint
+from antiphon.storage.store import Store
 from antiphon.webhooks.announcement import announcement
 from antiphon.webhooks.courier import FEATURE, Courier
 from antiphon.webhooks.sign import hint, new_secret

@@ -3,11 +3,11 @@
 import pytest
 
 from antiphon.access import usage
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import DAY, day_of
 from antiphon.storage.records.tenants import Role, UsageField, UsageRecord
+from antiphon.storage.store import Store
 from tests.support.keys import bearing, issued
 from tests.support.server import Served
 from tests.support.signed_in import Browser, console_of

@@ -9,6 +9,7 @@ from antiphon.errors import ClientError
 from antiphon.history.context import MANY
 from antiphon.protocol.resources import CreateConversation
 from antiphon.recording.persistence import RequestIdentity
+from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import responses
 from antiphon.storage.records.responses import PageQuery
 from antiphon.stored import conversations
@@ -122,7 +123,7 @@ async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: 
 
     roles = [message["role"] for message in backend.requests[-1]["messages"]]
     assert (second["status"], roles) == ("completed", ["user", "assistant", "tool"])
-    page = await made.store.input_page("", second["id"], PageQuery(10))
+    page = await input_page(made.store, "", second["id"], PageQuery(10))
     assert page is not None
     assert [json.loads(item.body)["type"] for item in page.items] == [
         "message",

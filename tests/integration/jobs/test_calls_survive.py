@@ -15,7 +15,7 @@ from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.search.contract import SearchRequest, SearchResults
-from antiphon.storage.operations import jobs, responses
+from antiphon.storage.operations import event_log, jobs, leases, responses
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, ToolResult, Use
@@ -51,7 +51,7 @@ async def ended(made: Engine, response_id: str) -> dict[str, Any]:
 
 async def told(made: Engine, response_id: str) -> list[dict[str, Any]]:
     """Its events, as they are replayed, numbered anew: numbers that were given out once are not given again."""
-    tail = await made.store.read(jobs.tail, "", response_id, -1)
+    tail = await made.store.read(event_log.tail, "", response_id, -1)
     assert tail is not None
     lines = b"".join(frame.body for frame in tail.frames).decode().splitlines()
     events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
@@ -85,9 +85,9 @@ class Dies:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await store.write(jobs.beat, self.engine.worker)
-        beats = await store.read(jobs.beats)
-        await store.write(jobs.expire_worker, self.engine.worker, beats[self.engine.worker])
+        await store.write(leases.beat, self.engine.worker)
+        beats = await store.read(leases.beats)
+        await store.write(leases.expire_worker, self.engine.worker, beats[self.engine.worker])
 
 
 class _Deaf:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from antiphon.jobs import queue, recorder
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import event_log, jobs
 from antiphon.testing import check_event_stream
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.registry import Toolset
@@ -97,7 +97,7 @@ async def begin(served: Served, stream: bool, **body: Any) -> str:
 async def until_logged(served: Served, response_id: str, mark: str) -> None:
     """Wait until the store has an event with this in it."""
     await eventually(
-        lambda: served.engine.store.read(jobs.tail, "", response_id, -1),
+        lambda: served.engine.store.read(event_log.tail, "", response_id, -1),
         lambda tail: tail and mark.encode() in b"".join(frame.body for frame in tail.frames),
     )
 
@@ -116,7 +116,7 @@ async def check(served: Served, response_id: str, cancelled: dict[str, Any], str
         assert broken.keys() <= OF_A_CANCEL, broken
         assert events[-1]["response"]["output"] == cancelled["output"]
     else:
-        tail = await served.engine.store.read(jobs.tail, "", response_id, -1)
+        tail = await served.engine.store.read(event_log.tail, "", response_id, -1)
         assert tail is not None
         assert tail.frames == []
     return list(cancelled["output"])

@@ -12,7 +12,7 @@ from antiphon.jobs.queue import cancel, end, enqueue, work
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.facts_writer import FactsWriter
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.storage.operations import facts_detail, jobs
+from antiphon.storage.operations import facts_detail, jobs, leases
 from antiphon.storage.records.jobs import LockResult, Reservation
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
@@ -66,7 +66,7 @@ async def test_a_job_of_another_version_is_not_ended_by_what_was_read_of_an_olde
     response_id = await queue(made, input=LARGE)
     job = await made.store.write(jobs.claim, made.worker, 1)
     assert job is not None
-    await made.store.write(jobs.give_back, made.worker, response_id)
+    await made.store.write(leases.give_back, made.worker, response_id)
     newer = await made.store.write(jobs.claim, made.worker, 1)
     assert newer is not None
 

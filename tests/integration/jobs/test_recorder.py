@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.jobs import recorder
 from antiphon.jobs.queue import cancel, work
-from antiphon.storage.operations import api_keys, jobs
+from antiphon.storage.operations import api_keys, event_log, jobs
 from antiphon.storage.records.jobs import Reservation
 from antiphon.storage.records.money import Budget, MoneyClaim
 from antiphon.storage.records.tenants import Limits
@@ -54,7 +54,7 @@ async def begun(**body: Any) -> tuple[Engine, Talks, str, "asyncio.Task[None]"]:
 
 async def until_logged(made: Engine, response_id: str, mark: bytes, count: int = 1) -> None:
     await eventually(
-        lambda: made.store.read(jobs.tail, "", response_id, -1),
+        lambda: made.store.read(event_log.tail, "", response_id, -1),
         lambda tail: tail and b"".join(frames.body for frames in tail.frames).count(mark) == count,
     )
 

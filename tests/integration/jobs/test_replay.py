@@ -8,7 +8,7 @@ import pytest
 from antiphon.jobs import replay as module
 from antiphon.jobs.queue import work
 from antiphon.jobs.replay import CutOff, replay
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import event_log, jobs
 from antiphon.storage.records.jobs import Tail
 from tests.integration.jobs.test_worker import queue
 from tests.support.changed_stores import replace_operation
@@ -63,7 +63,7 @@ async def test_a_reader_is_cut_off_where_what_follows_does_not_fit_what_it_has(
     async def tail(*which: Any) -> Tail | None:
         return None if status == "unknown" else Tail(status, True, generation, [])
 
-    replace_operation(made.store, jobs.tail, tail)
+    replace_operation(made.store, event_log.tail, tail)
     made.is_over = is_over
     with pytest.raises(CutOff):
         await anext(reading)

@@ -10,10 +10,10 @@ from antiphon.protocol.containers import ContainerFilesQuery, CreateContainer
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import sizes
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer
+from antiphon.storage.store import Store
 from antiphon.stored.container_objects import ContainerLimits
 from antiphon.stored.containers import Containers
 from antiphon.stored.file_limits import FileLimits

@@ -15,11 +15,11 @@ import antiphon.outbound.client
 from antiphon import ids, packages
 from antiphon.errors import ClientError, StoreError
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, webhooks
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Announcement, Delivery, WebhookEndpoint
+from antiphon.storage.store import Store
 from antiphon.webhooks import courier as couriers
 from antiphon.webhooks.courier import Courier, webhook_reach
 from antiphon.webhooks.endpoints import Endpoints

@@ -15,9 +15,9 @@ from msgspec import Struct
 from antiphon.errors import StoreError
 from antiphon.query.matching import matches
 from antiphon.query.response_filters import Filters
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts_detail
 from antiphon.storage.records.facts import Facts
+from antiphon.storage.store import Store
 
 EVERY = 0.5
 """Seconds between two queries of the store, and between two batches for one watcher."""

@@ -4,9 +4,10 @@ from typing import Any
 
 from antiphon.protocol.console import ListContainersQuery
 from antiphon.protocol.validation import refusals
-from antiphon.storage.contract import Store
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers
 from antiphon.storage.records.containers import ContainerQuery, StoredContainer, StoredContainerFile
+from antiphon.storage.store import Store
 from antiphon.stored.container_objects import container_not_found
 from antiphon.stored.vector_store_files import page_of
 
@@ -30,7 +31,7 @@ class ContainerReader:
 
     async def retrieve(self, tenant: str, container_id: str) -> dict[str, Any]:
         """Return a container with its files. Raises `ClientError` (404) if it is unknown."""
-        found = await self._store.load_container(tenant, container_id)
+        found = await find_container(self._store, tenant, container_id)
         if found is None:
             raise container_not_found()
         files = await self._files(found)

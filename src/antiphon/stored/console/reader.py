@@ -14,8 +14,8 @@ from antiphon.protocol.resources import ResponsesQuery
 from antiphon.query.matching import matches, with_key_ids
 from antiphon.runs.engine import Engine
 from antiphon.runs.run import Run
+from antiphon.storage.operations import event_log, facts_detail, facts_page, responses, webhooks
 from antiphon.storage.operations import facts as stored_facts
-from antiphon.storage.operations import facts_detail, facts_page, jobs, responses, webhooks
 from antiphon.storage.operations import figures as stored_figures
 from antiphon.storage.records.facts import BACKGROUND, Facts, FactsFamily, FactsQuery
 from antiphon.storage.records.figures import HOUR, MINUTE, FiguresQuery
@@ -115,7 +115,7 @@ class ConsoleReader:
         found: list[Json] = []
         size, place, is_whole = 0, after, False
         while len(found) <= limit and size < EVENT_BYTES and not is_whole:
-            tail = await self._store.read(jobs.tail, owner, facts.id, place)
+            tail = await self._store.read(event_log.tail, owner, facts.id, place)
             if tail is None or not tail.is_streamed:
                 raise ClientError("The events of this response are not stored.", status=404, code="not_stored")
             found += await self._engine.offload.run(owner, _events, tail, after, limit + 1 - len(found))

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from antiphon.errors import ClientError, ConfigError, redacted
 from antiphon.sharing.compression import zstd_library
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import reports
 from antiphon.storage.records.reports import StoredReport
+from antiphon.storage.store import Store
 from antiphon.stored.console.verify_report import (
     RequirementArea,
     RequirementRow,

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from antiphon.ids import Clock
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.facts import Facts
+from antiphon.storage.store import Store
 from antiphon.stored.response_list import shown
 from antiphon.upstream.prices import NANO
 

@@ -16,6 +16,7 @@ from openai import OpenAI
 from openai.types import ContainerCreateResponse, ContainerListResponse, ContainerRetrieveResponse
 from openai.types.containers import FileCreateResponse, FileListResponse, FileRetrieveResponse
 
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.files import BLOB_PART
@@ -246,7 +247,7 @@ async def test_every_call_on_a_container_is_a_use(served: Served, path: str) -> 
     container = replace(expired_container(""), created_at=before, last_active_at=before, name="idle")
     await served.engine.store.write(containers.put, container, [], AMPLE)
     await served.get(f"/containers/{container.id}{path}")
-    found = await served.engine.store.load_container("", container.id)
+    found = await find_container(served.engine.store, "", container.id)
     assert found is not None
     assert found.last_active_at >= before + 590
 

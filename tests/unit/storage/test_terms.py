@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from antiphon.search.terms import terms_of
 from antiphon.storage.operations.chunk_parts import BYTES, MOST_COST
-from antiphon.storage.sql_store.terms import TermThread
+from antiphon.storage.terms import TermThread
 from tests.support.waiting import until
 
 TEXT = "A sentence like any other."
