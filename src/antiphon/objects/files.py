@@ -1,7 +1,7 @@
 """Files: their content is streamed to and from the blob storage, and rows refer to it.
 
 `Files` serves `/v1/files`, and finds and reads files for runs and jobs. Its content methods (`write`, `drop`,
-`read_blob`) also serve the objects whose content is not a file: parts of uploads, files in containers, images.
+`read_blob`) also serve other objects with content: parts of uploads, files in containers, images.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
