@@ -61,9 +61,9 @@ from antiphon.webhooks.endpoints import shown_delivery
 if TYPE_CHECKING:
     from antiphon.access.key_admin import KeyAdmin
     from antiphon.access.sessions import FailedAttempts, Sessions
+    from antiphon.console.containers import ContainerReader
+    from antiphon.console.files import FileLists
     from antiphon.gateway.prompts import Prompts
-    from antiphon.objects.console.containers import ContainerReader
-    from antiphon.objects.console.files import FileLists
     from antiphon.objects.container_files import ContainerFiles
     from antiphon.objects.containers import Containers
     from antiphon.objects.files import Files
@@ -158,7 +158,7 @@ class Gateway:
     @cached_property
     def container_reader(self) -> "ContainerReader":
         """The console's view of containers; loaded when it is used."""
-        from antiphon.objects.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
+        from antiphon.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
 
         return ContainerReader(self._engine.store)
 
@@ -186,7 +186,7 @@ class Gateway:
     @cached_property
     def file_lists(self) -> "FileLists":
         """The console's lists of files and vector stores; loaded when they are used."""
-        from antiphon.objects.console.files import FileLists  # noqa: PLC0415 - for the console alone
+        from antiphon.console.files import FileLists  # noqa: PLC0415 - for the console alone
 
         return FileLists(lambda: self.files, self.vector_stores, self.vector_store_files, self._capacity)
 

@@ -2,13 +2,12 @@
 
 import os
 from collections.abc import AsyncGenerator
-from typing import Any
 
-from antiphon.objects.container_objects import container_full, no_such_file, shown_container_file
+from antiphon.objects.container_objects import container_full, no_such_file, shown_container_file, unknown_after
 from antiphon.objects.containers import Containers, reply_of
 from antiphon.objects.file_limits import Room, too_large, within_storage
 from antiphon.objects.files import Files, Written
-from antiphon.objects.pages import page_of, unknown_bound
+from antiphon.objects.pages import JsonObject, page_of
 from antiphon.protocol.containers import ContainerFilesQuery, path_in_container
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.contract import Store
@@ -34,7 +33,7 @@ class ContainerFiles:
 
     async def add(
         self, container: StoredContainer, filename: str, written: Written, ticket: RequestIdentity
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         """Create a file from written content, and store it as the reply for the ticket's key; return it.
 
         It has the id of the ticket, if the ticket has one. Raises `ClientError`: 400 if the container has no room or
@@ -44,7 +43,7 @@ class ContainerFiles:
         file = self._containers.new_file(container, path, written.size, written.blob, ticket.response_id)
         return await self._put(container, file, reply_of(ticket, shown_container_file(file)))
 
-    async def copy(self, container: StoredContainer, file_id: str) -> dict[str, Any]:
+    async def copy(self, container: StoredContainer, file_id: str) -> JsonObject:
         """Copy a file of the tenant into a container. Copying it again returns the same file. Copies share the content.
 
         Raises `ClientError`: 404 for an unknown file, 400 as `add`.
@@ -55,7 +54,7 @@ class ContainerFiles:
 
     async def _put(
         self, container: StoredContainer, file: StoredContainerFile, reply: Reply | None = None
-    ) -> dict[str, Any]:
+    ) -> JsonObject:
         kept = await self._store.write(
             containers.put_files, container.tenant, container.id, [file], self._quota, reply=reply
         )
@@ -64,7 +63,7 @@ class ContainerFiles:
             raise container_full(self._quota)
         return shown_container_file(kept[0])
 
-    async def list(self, tenant: str, container_id: str, query: ContainerFilesQuery) -> dict[str, Any]:
+    async def list(self, tenant: str, container_id: str, query: ContainerFilesQuery) -> JsonObject:
         """Return a page of an unexpired container's files.
 
         Raises `ClientError`: as `Containers.running`, 400 if `after` is not in the list.
@@ -73,14 +72,14 @@ class ContainerFiles:
         wanted = ContainerQuery(query.limit, query.after, query.order == "desc")
         page = await self._store.read(containers.file_page, tenant, container_id, wanted)
         if page.is_unknown:
-            raise unknown_bound("after", query.after, "container file")
+            raise unknown_after(query.after, "container file")
         return page_of([shown_container_file(one) for one in page.files], has_more=page.has_more)
 
-    async def retrieve(self, tenant: str, container_id: str, file_id: str) -> dict[str, Any]:
+    async def retrieve(self, tenant: str, container_id: str, file_id: str) -> JsonObject:
         """Return a file of an unexpired container. Raises as `load`."""
         return shown_container_file(await self.load(tenant, container_id, file_id))
 
-    async def delete(self, tenant: str, container_id: str, file_id: str) -> dict[str, Any]:
+    async def delete(self, tenant: str, container_id: str, file_id: str) -> JsonObject:
         """Delete a file of an unexpired container; return the confirmation. Raises as `load`."""
         await self._containers.running(tenant, container_id)
         if not await self._store.write(containers.delete_files, tenant, container_id, [file_id]):

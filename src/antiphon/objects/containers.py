@@ -5,7 +5,6 @@ code.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -18,9 +17,10 @@ from antiphon.objects.container_objects import (
     container_not_found,
     shown_container,
     too_many_containers,
+    unknown_after,
 )
 from antiphon.objects.files import Files
-from antiphon.objects.pages import page_of, unknown_bound
+from antiphon.objects.pages import JsonObject, page_of
 from antiphon.protocol.containers import (
     IDLE_MINUTES,
     MEMORY,
@@ -60,7 +60,7 @@ class Containers:
         self._store, self._files, self._new_id, self._now = store, files, make_id, clock
         self.limits = limits or ContainerLimits()
 
-    async def create(self, request: CreateContainer, ticket: RequestIdentity) -> dict[str, Any]:
+    async def create(self, request: CreateContainer, ticket: RequestIdentity) -> JsonObject:
         """Create a container with copies of files for the ticket's tenant; it is the reply for the ticket's key.
 
         It has the id of the ticket, if the ticket has one. Raises `ClientError`: 400 for a memory limit above the
@@ -102,19 +102,19 @@ class Containers:
             admitted = [name for name, size in MEMORY.items() if size <= self.limits.memory]
             raise refusals.value_not_served("memory_limit", wanted, admitted)
 
-    async def list(self, tenant: str, query: ContainersQuery) -> dict[str, Any]:
+    async def list(self, tenant: str, query: ContainersQuery) -> JsonObject:
         """Return a page of the containers. Raises `ClientError` (400) if `after` is not in the list."""
         wanted = ContainerQuery(query.limit, query.after, query.order == "desc", query.name)
         page = await self._store.read(containers.page, tenant, wanted)
         if page.is_unknown:
-            raise unknown_bound("after", query.after, "container")
+            raise unknown_after(query.after, "container")
         return page_of([shown_container(one) for one in page.containers], has_more=page.has_more)
 
-    async def retrieve(self, tenant: str, container_id: str) -> dict[str, Any]:
+    async def retrieve(self, tenant: str, container_id: str) -> JsonObject:
         """Return a container. Raises as `load`."""
         return shown_container(await self.load(tenant, container_id))
 
-    async def delete(self, tenant: str, container_id: str) -> dict[str, Any]:
+    async def delete(self, tenant: str, container_id: str) -> JsonObject:
         """Delete a container with its files, even during a call; return the confirmation.
 
         Raises `ClientError` (404) if it is unknown.
@@ -156,6 +156,6 @@ def limits_of(bounds: Bounds) -> ContainerLimits:
     return ContainerLimits(quota, MEMORY[bounds.container_memory])
 
 
-def reply_of(ticket: RequestIdentity, shown: dict[str, Any]) -> Reply | None:
+def reply_of(ticket: RequestIdentity, shown: JsonObject) -> Reply | None:
     """Return an object as the reply to store for the ticket's key; None if it has none."""
     return Reply(ticket.tenant, ticket.key, False, msgspec.json.encode(shown)) if ticket.key else None

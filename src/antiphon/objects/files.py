@@ -14,7 +14,7 @@ import msgspec
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, new_file_id, now
 from antiphon.objects.file_limits import FileLimits, Room, over_quota, over_storage, room_of
-from antiphon.objects.pages import page_of, unknown_bound
+from antiphon.objects.pages import JsonObject, page_of, unknown_bound
 from antiphon.protocol.files import FileForm, FilesQuery, lifetime_of
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.sharing.offload import Offload
@@ -72,7 +72,7 @@ class Files:
 
     # The API's objects.
 
-    async def create(self, form: FileForm, filename: str, written: Written, ticket: RequestIdentity) -> dict[str, Any]:
+    async def create(self, form: FileForm, filename: str, written: Written, ticket: RequestIdentity) -> JsonObject:
         """Create a file of the ticket's tenant from written content, and store it as the reply for the ticket's key.
 
         Raises `ClientError` (429) if it exceeds the tenant's quota, `StoreError`. The caller must then `drop` the blob.
@@ -87,18 +87,18 @@ class Files:
             await self.sweep_now()
         return shown_file(stored)
 
-    async def list(self, tenant: str, query: FilesQuery) -> dict[str, Any]:
+    async def list(self, tenant: str, query: FilesQuery) -> JsonObject:
         """Return a page of the files; a large page is built in a thread. Raises as `page`."""
         page = await self.page(tenant, query)
         if len(page.files) <= FEW or self._offload is None:
             return _shown_page(page)
         return await self._offload.run(tenant, _shown_page, page)
 
-    async def retrieve(self, tenant: str, file_id: str) -> dict[str, Any]:
+    async def retrieve(self, tenant: str, file_id: str) -> JsonObject:
         """Return a file. Raises `ClientError` (404) if it is unknown, `StoreError`."""
         return shown_file(await self.load(tenant, file_id))
 
-    async def delete(self, tenant: str, file_id: str) -> dict[str, Any]:
+    async def delete(self, tenant: str, file_id: str) -> JsonObject:
         """Delete a file; return the confirmation. Raises `ClientError` (404) if it is unknown, `StoreError`."""
         if not await self._store.write(files.delete, tenant, file_id):
             raise not_found(file_id)
@@ -247,7 +247,7 @@ def storing(reader: FileReader) -> Files:
     return reader
 
 
-def shown_file(file: StoredFile) -> dict[str, Any]:
+def shown_file(file: StoredFile) -> JsonObject:
     """Return a file as an API object."""
     return {
         "id": file.id,
@@ -262,7 +262,7 @@ def shown_file(file: StoredFile) -> dict[str, Any]:
     }
 
 
-def _shown_page(page: FilePage) -> dict[str, Any]:
+def _shown_page(page: FilePage) -> JsonObject:
     return page_of([shown_file(file) for file in page.files], has_more=page.has_more)
 
 

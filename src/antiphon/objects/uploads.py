@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from hashlib import md5
-from typing import Any
 
 import msgspec
 
@@ -10,6 +9,7 @@ from antiphon.errors import ClientError, StoreError
 from antiphon.ids import Clock, NewId
 from antiphon.objects.file_limits import Room, over_quota, too_large
 from antiphon.objects.files import Files, shown_file
+from antiphon.objects.pages import JsonObject
 from antiphon.protocol.filenames import clean_filename
 from antiphon.protocol.files import CompleteUpload, CreateUpload, lifetime_of
 from antiphon.recording.persistence import RequestIdentity
@@ -38,7 +38,7 @@ class Uploads:
     def __init__(self, store: Store, files: Files, new_id: NewId, now: Clock) -> None:
         self._store, self._files, self._new_id, self._now = store, files, new_id, now
 
-    async def create(self, request: CreateUpload, ticket: RequestIdentity) -> dict[str, Any]:
+    async def create(self, request: CreateUpload, ticket: RequestIdentity) -> JsonObject:
         """Create an upload with the id of the ticket; return it.
 
         Raises `ClientError`: 413 for a file that is too large, 429 if it exceeds the tenant's quota.
@@ -69,7 +69,7 @@ class Uploads:
             raise _ended(upload)
         return upload
 
-    async def add_part(self, upload: StoredUpload, content: AsyncIterable[bytes]) -> dict[str, Any]:
+    async def add_part(self, upload: StoredUpload, content: AsyncIterable[bytes]) -> JsonObject:
         """Store a part of a pending upload as it arrives; return the part.
 
         Raises `ClientError`: 400 if all parts together would exceed the upload's size, 413 for a part that is too
@@ -88,7 +88,7 @@ class Uploads:
             raise
         return _shown_part(part)
 
-    async def cancel(self, tenant: str, upload_id: str) -> dict[str, Any]:
+    async def cancel(self, tenant: str, upload_id: str) -> JsonObject:
         """Cancel a pending upload; return it. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
         upload = await self.pending(tenant, upload_id)
         if not await self._store.write(uploads.cancel, tenant, upload_id):
@@ -96,7 +96,7 @@ class Uploads:
         await self._files.sweep_now()
         return shown_upload(await self._found(tenant, upload.id))
 
-    async def complete(self, tenant: str, upload_id: str, request: CompleteUpload) -> dict[str, Any]:
+    async def complete(self, tenant: str, upload_id: str, request: CompleteUpload) -> JsonObject:
         """Join the parts into a file, in the order of the request; return the upload with the file.
 
         Raises `ClientError`: 404 if the upload is unknown, 400 if it has ended, if a part does not belong to it, or if
@@ -170,7 +170,7 @@ def _chosen(upload: StoredUpload, parts: Sequence[StoredPart], part_ids: Sequenc
     return chosen
 
 
-def shown_upload(upload: StoredUpload, file: StoredFile | None = None) -> dict[str, Any]:
+def shown_upload(upload: StoredUpload, file: StoredFile | None = None) -> JsonObject:
     """Return an upload as an API object, with the resulting file."""
     return {
         "id": upload.id,
@@ -185,7 +185,7 @@ def shown_upload(upload: StoredUpload, file: StoredFile | None = None) -> dict[s
     }
 
 
-def _shown_part(part: StoredPart) -> dict[str, Any]:
+def _shown_part(part: StoredPart) -> JsonObject:
     return {"id": part.id, "object": "upload.part", "created_at": part.created_at, "upload_id": part.upload}
 
 

@@ -10,7 +10,7 @@ from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.objects.file_text import weight_of_file
 from antiphon.objects.large import Capacity, shown
-from antiphon.objects.pages import page_of, unknown_bound
+from antiphon.objects.pages import JsonObject, page_of, unknown_bound
 from antiphon.objects.vector_store_objects import (
     AUTO,
     check_attached,
@@ -54,7 +54,7 @@ class VectorStoreFiles:
         self._store, self._stores, self._open_files = store, stores, open_files
         self._read_text, self._capacity, self._new_id = read_text, capacity, new_id
 
-    async def attach(self, tenant: str, store_id: str, request: AttachFile) -> dict[str, Any]:
+    async def attach(self, tenant: str, store_id: str, request: AttachFile) -> JsonObject:
         """Attach a file; return it.
 
         Raises `ClientError`: 404 for an unknown store or file, 400 for an expired store, or if the request's key does
@@ -66,18 +66,16 @@ class VectorStoreFiles:
         check_attached(await self._store.write(vector_stores.attach, tenant, store_id, [new]), store_id)
         return await self.retrieve(tenant, store_id, request.file_id)
 
-    async def list(
-        self, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
-    ) -> dict[str, Any]:
+    async def list(self, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None) -> JsonObject:
         """Return a page of the files of a store or batch; a large page is built in a thread. Raises as `page`."""
         page = await self.page(tenant, store_id, query, batch_id)
         return await shown(self._capacity, tenant, size_of(page), _shown_page, page)
 
-    async def retrieve(self, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
+    async def retrieve(self, tenant: str, store_id: str, file_id: str) -> JsonObject:
         """Return a file in a store. Raises `ClientError` (404) if the store or the file is unknown."""
         return shown_store_file(await self._load(tenant, store_id, file_id))
 
-    async def update(self, tenant: str, store_id: str, file_id: str, request: UpdateStoreFile) -> dict[str, Any]:
+    async def update(self, tenant: str, store_id: str, file_id: str, request: UpdateStoreFile) -> JsonObject:
         """Replace the attributes of a file; return it. Raises `ClientError` (404) if it is unknown."""
         attributes = _attributes(request.attributes)
         await self._stores.load(tenant, store_id)
@@ -86,7 +84,7 @@ class VectorStoreFiles:
             raise no_such_file(store_id, file_id)
         return shown_store_file(file)
 
-    async def detach(self, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
+    async def detach(self, tenant: str, store_id: str, file_id: str) -> JsonObject:
         """Remove a file from a store; the file itself remains. Return the confirmation.
 
         Raises `ClientError` (404) if the store or the file is unknown.
@@ -96,7 +94,7 @@ class VectorStoreFiles:
             raise no_such_file(store_id, file_id)
         return {"id": file_id, "object": "vector_store.file.deleted", "deleted": True}
 
-    async def content(self, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
+    async def content(self, tenant: str, store_id: str, file_id: str) -> JsonObject:
         """Return the text of a file in a store. Raises `ClientError`: 404 if it is unknown, 400 if it has no text."""
         await self._load(tenant, store_id, file_id)
         file = await self._open_files().find(tenant, file_id)
@@ -113,7 +111,7 @@ class VectorStoreFiles:
         finally:
             account.close()
 
-    async def create_batch(self, tenant: str, store_id: str, request: CreateFileBatch) -> dict[str, Any]:
+    async def create_batch(self, tenant: str, store_id: str, request: CreateFileBatch) -> JsonObject:
         """Attach files together; return the batch. Raises `ClientError` as `attach`, and then attaches none of them."""
         await self._check_model(tenant, store_id)
         usual = await self._usual_sizes(tenant, store_id)
@@ -133,11 +131,11 @@ class VectorStoreFiles:
         check_attached(outcome, store_id)
         return await self.retrieve_batch(tenant, store_id, batch_id)
 
-    async def retrieve_batch(self, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
+    async def retrieve_batch(self, tenant: str, store_id: str, batch_id: str) -> JsonObject:
         """Return a batch. Raises `ClientError` (404) if the store or the batch is unknown."""
         return shown_batch(await self._load_batch(tenant, store_id, batch_id))
 
-    async def cancel_batch(self, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
+    async def cancel_batch(self, tenant: str, store_id: str, batch_id: str) -> JsonObject:
         """Cancel the unfinished files of a batch; return it. Raises `ClientError` (404) if it is unknown."""
         await self._stores.load(tenant, store_id)
         batch = await self._store.write(vector_stores.cancel_batch, tenant, store_id, batch_id)
@@ -159,7 +157,7 @@ class VectorStoreFiles:
         wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc", query.filter)
         page = await self._store.read(vector_stores.files, tenant, store_id, wanted, batch_id)
         if page.unknown:
-            raise unknown_bound(page.unknown, str(getattr(query, page.unknown))[:100], "file")
+            raise unknown_bound(page.unknown, getattr(query, page.unknown), "file")
         return page
 
     async def _load(self, tenant: str, store_id: str, file_id: str) -> StoreFile:
@@ -194,7 +192,7 @@ def size_of(page: StoreFilePage) -> int:
     return sum(len(one.attributes) for one in page.files)
 
 
-def _shown_page(page: StoreFilePage) -> dict[str, Any]:
+def _shown_page(page: StoreFilePage) -> JsonObject:
     return page_of([shown_store_file(one) for one in page.files], has_more=page.has_more)
 
 

@@ -1,11 +1,11 @@
 """The API's objects for vector stores, their files and batches; the errors for unknown ones; the chunking of files."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from antiphon.errors import ClientError
+from antiphon.objects.pages import JsonObject
 from antiphon.protocol.vector_stores import ChunkingStrategy, StaticChunking
 from antiphon.search.contract import Hit, SearchResults, expired_store, unknown_store
 from antiphon.storage.records.vector_stores import (
@@ -64,7 +64,7 @@ def no_such_batch(batch_id: str) -> ClientError:
     return ClientError(text, status=404, param="batch_id")
 
 
-def shown_store(store: VectorStore) -> dict[str, Any]:
+def shown_store(store: VectorStore) -> JsonObject:
     """Return a store as an API object."""
     status = "expired" if store.is_expired else "in_progress" if store.counts.in_progress else "completed"
     return {
@@ -83,7 +83,7 @@ def shown_store(store: VectorStore) -> dict[str, Any]:
     }
 
 
-def shown_store_file(file: StoreFile) -> dict[str, Any]:
+def shown_store_file(file: StoreFile) -> JsonObject:
     """Return a file in a store as an API object."""
     sizes = {"max_chunk_size_tokens": file.chunk_tokens, "chunk_overlap_tokens": file.overlap_tokens}
     error = None if file.error_code is None else {"code": file.error_code, "message": file.error_message or ""}
@@ -100,7 +100,7 @@ def shown_store_file(file: StoreFile) -> dict[str, Any]:
     }
 
 
-def shown_batch(batch: StoreBatch) -> dict[str, Any]:
+def shown_batch(batch: StoreBatch) -> JsonObject:
     """Return a batch of files as an API object."""
     status = "cancelled" if batch.is_cancelled else "in_progress" if batch.counts.in_progress else "completed"
     return {
@@ -113,7 +113,7 @@ def shown_batch(batch: StoreBatch) -> dict[str, Any]:
     }
 
 
-def shown_results(found: SearchResults) -> dict[str, Any]:
+def shown_results(found: SearchResults) -> JsonObject:
     """Return the results of a search as an API object."""
     return {
         "object": "vector_store.search_results.page",
@@ -124,13 +124,13 @@ def shown_results(found: SearchResults) -> dict[str, Any]:
     }
 
 
-def shown_content(text: str) -> dict[str, Any]:
+def shown_content(text: str) -> JsonObject:
     """Return the text of a file in a store as an API object."""
     data = [{"type": "text", "text": text}]
     return {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
 
 
-def _shown_hit(hit: Hit) -> dict[str, Any]:
+def _shown_hit(hit: Hit) -> JsonObject:
     return {
         "file_id": hit.file_id,
         "filename": hit.filename,

@@ -10,7 +10,7 @@ import msgspec
 
 from antiphon.ids import Clock, NewId
 from antiphon.objects.large import Capacity, shown
-from antiphon.objects.pages import page_of, unknown_bound
+from antiphon.objects.pages import JsonObject, page_of, unknown_bound
 from antiphon.objects.vector_store_objects import check_attached, new_file, shown_results, shown_store, usual_sizes
 from antiphon.protocol.vector_stores import (
     CreateVectorStore,
@@ -48,7 +48,7 @@ class VectorStores:
         self._new_id, self._now = new_id, now
         self.embedding_model, self.chunk_tokens = embedding_model, chunk_tokens
 
-    async def create(self, tenant: str, request: CreateVectorStore) -> dict[str, Any]:
+    async def create(self, tenant: str, request: CreateVectorStore) -> JsonObject:
         """Create a store with its first files; return it. Raises `ClientError` (404) for an unknown file."""
         model = self.embedding_model
         store = VectorStore(
@@ -68,16 +68,16 @@ class VectorStores:
         check_attached(await self._store.write(vector_stores.create, store, files), store.id)
         return await self.retrieve(tenant, store.id)
 
-    async def list(self, tenant: str, query: VectorStoresQuery) -> dict[str, Any]:
+    async def list(self, tenant: str, query: VectorStoresQuery) -> JsonObject:
         """Return a page of the stores. Raises as `page`."""
         page = await self.page(tenant, query)
         return page_of([shown_store(one) for one in page.stores], has_more=page.has_more)
 
-    async def retrieve(self, tenant: str, store_id: str) -> dict[str, Any]:
+    async def retrieve(self, tenant: str, store_id: str) -> JsonObject:
         """Return a store. Raises as `load`."""
         return shown_store(await self.load(tenant, store_id))
 
-    async def update(self, tenant: str, store_id: str, request: UpdateVectorStore) -> dict[str, Any]:
+    async def update(self, tenant: str, store_id: str, request: UpdateVectorStore) -> JsonObject:
         """Change a store; return it. Raises `ClientError` (404) if it is unknown."""
         changes: dict[str, Any] = {}
         if request.name is not msgspec.UNSET:
@@ -91,13 +91,13 @@ class VectorStores:
             raise unknown_store(store_id)
         return shown_store(store)
 
-    async def delete(self, tenant: str, store_id: str) -> dict[str, Any]:
+    async def delete(self, tenant: str, store_id: str) -> JsonObject:
         """Delete a store; its files are kept. Return the confirmation. Raises `ClientError` (404) if it is unknown."""
         if not await self._store.write(vector_stores.delete, tenant, store_id):
             raise unknown_store(store_id)
         return {"id": store_id, "object": "vector_store.deleted", "deleted": True}
 
-    async def search(self, tenant: str, store_id: str, request: SearchVectorStore) -> tuple[dict[str, Any], bool]:
+    async def search(self, tenant: str, store_id: str, request: SearchVectorStore) -> tuple[JsonObject, bool]:
         """Search a store; return the results, and whether they are by keywords only: its model does not answer.
 
         Raises `ClientError`: 404 if it is unknown, 400 if it has expired; `AntiphonError`.
@@ -109,7 +109,7 @@ class VectorStores:
         size = sum(len(hit.text) for hit in found.hits)
         return await shown(self._capacity, tenant, size, shown_results, found), bool(found.by_keywords)
 
-    async def reindex(self, tenant: str, store_id: str) -> dict[str, Any]:
+    async def reindex(self, tenant: str, store_id: str) -> JsonObject:
         """Ingest all files of a store again, with the currently configured embeddings; return the store.
 
         Raises `ClientError`: 404 if it is unknown, 400 if it has expired.
@@ -135,7 +135,7 @@ class VectorStores:
         wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc")
         page = await self._store.read(vector_stores.page, tenant, wanted)
         if page.unknown:
-            raise unknown_bound(page.unknown, str(getattr(query, page.unknown))[:100], "vector store")
+            raise unknown_bound(page.unknown, getattr(query, page.unknown), "vector store")
         return page
 
 
