@@ -115,6 +115,7 @@ AREAS: Mapping[str, Area] = {
         (
             "tests/unit/storage",
             "tests/integration/storage",
+            "tests/integration/objects",
             "tests/integration/stored",
             "tests/integration/cache",
             "tests/integration/webhooks",

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from antiphon.gateway.input_memory import RecentInputs
 from antiphon.gateway.made import JsonObject, Made
 from antiphon.jobs import queue, replay
 from antiphon.jobs.queue import Queued
+from antiphon.objects.large import Capacity
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.protocol.resources import (
     InputItemsQuery,
@@ -60,11 +61,15 @@ from antiphon.webhooks.endpoints import shown_delivery
 if TYPE_CHECKING:
     from antiphon.access.key_admin import KeyAdmin
     from antiphon.access.sessions import FailedAttempts, Sessions
-    from antiphon.gateway.containers import Containers
-    from antiphon.gateway.files import Files
+    from antiphon.console.containers import ContainerReader
+    from antiphon.console.files import FileLists
     from antiphon.gateway.prompts import Prompts
-    from antiphon.gateway.vector_stores import VectorStores
-    from antiphon.stored.console.containers import ContainerReader
+    from antiphon.objects.container_files import ContainerFiles
+    from antiphon.objects.containers import Containers
+    from antiphon.objects.files import Files
+    from antiphon.objects.uploads import Uploads
+    from antiphon.objects.vector_store_files import VectorStoreFiles
+    from antiphon.objects.vector_stores import VectorStores
     from antiphon.stored.console.reader import ConsoleReader
     from antiphon.stored.console.reports import Reports
 
@@ -105,6 +110,7 @@ class Gateway:
         self.known_keys = engine.api_keys
         """The API keys, which also decide whether a request needs one: once the first was created."""
         self._store_probe = StoreProbe(lambda: engine.store)
+        self._capacity = Capacity(engine.offload, engine.memory)
 
     @cached_property
     def console(self) -> "ConsoleReader":
@@ -122,31 +128,67 @@ class Gateway:
 
     @cached_property
     def files(self) -> "Files":
-        """`/v1/files` and `/v1/uploads`; loaded by the first request for them."""
-        from antiphon.gateway.files import Files  # noqa: PLC0415 - for requests with files alone
+        """The files of `/v1/files`; loaded by the first request that needs them."""
+        from antiphon.objects.files import storing  # noqa: PLC0415 - for requests with files alone
 
-        return Files(self._engine)
+        return storing(self._engine.files)
 
     @cached_property
-    def vector_stores(self) -> "VectorStores":
-        """The operations on vector stores; loaded on first use."""
-        from antiphon.gateway.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
+    def uploads(self) -> "Uploads":
+        """The uploads of files in parts; loaded by the first request for one."""
+        from antiphon.objects.uploads import Uploads  # noqa: PLC0415 - for uploads alone
 
-        return VectorStores(self._engine)
+        return Uploads(self._engine.store, self.files, self.new_id, self.now)
 
     @cached_property
     def containers(self) -> "Containers":
-        """`/v1/containers`; loaded by the first request for them."""
-        from antiphon.gateway.containers import Containers  # noqa: PLC0415 - for containers alone
+        """The containers of code; loaded by the first request for one."""
+        from antiphon.objects.containers import Containers, limits_of  # noqa: PLC0415 - for containers alone
 
-        return Containers(self._engine)
+        limits = limits_of(self._engine.bounds)
+        return Containers(self._engine.store, self.files, limits, self.new_id, self.now)
+
+    @cached_property
+    def container_files(self) -> "ContainerFiles":
+        """The files in containers; loaded by the first request for containers."""
+        from antiphon.objects.container_files import ContainerFiles  # noqa: PLC0415 - for containers alone
+
+        return ContainerFiles(self._engine.store, self.containers, self.files)
 
     @cached_property
     def container_reader(self) -> "ContainerReader":
         """The console's view of containers; loaded when it is used."""
-        from antiphon.stored.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
+        from antiphon.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
 
         return ContainerReader(self._engine.store)
+
+    @cached_property
+    def vector_stores(self) -> "VectorStores":
+        """The vector stores; loaded by the first request for one."""
+        from antiphon.objects.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
+
+        engine = self._engine
+        indexing = engine.embedding_model, engine.chunk_tokens
+        return VectorStores(engine.store, lambda: engine.search, self._capacity, *indexing, self.new_id, self.now)
+
+    @cached_property
+    def vector_store_files(self) -> "VectorStoreFiles":
+        """The files in vector stores; loaded by the first request for vector stores."""
+        from antiphon.objects.file_text import file_text  # noqa: PLC0415 - for vector stores alone
+        from antiphon.objects.vector_store_files import VectorStoreFiles  # noqa: PLC0415 - the same
+
+        engine = self._engine
+        read_text = partial(file_text, engine)
+        return VectorStoreFiles(
+            engine.store, self.vector_stores, lambda: engine.files, read_text, self._capacity, self.new_id
+        )
+
+    @cached_property
+    def file_lists(self) -> "FileLists":
+        """The console's lists of files and vector stores; loaded when they are used."""
+        from antiphon.console.files import FileLists  # noqa: PLC0415 - for the console alone
+
+        return FileLists(lambda: self.files, self.vector_stores, self.vector_store_files, self._capacity)
 
     @cached_property
     def prompts(self) -> "Prompts":

@@ -6,12 +6,12 @@ from functools import partial
 import msgspec
 
 from antiphon.errors import ClientError
+from antiphon.objects.large import LARGE, decoded
 from antiphon.protocol.json_pieces import encode_large
 from antiphon.runs.engine import Engine
 from antiphon.storage.operations import event_log, responses
 from antiphon.storage.records.jobs import Frames
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.stored.large import LARGE, decoded
 from antiphon.stored.responses import KEPT, not_found
 
 LOOK_AGAIN = 1.0
@@ -71,7 +71,7 @@ async def _shown(engine: Engine, tenant: str, frames: Frames, after: int, paddin
 
 async def _with_images(engine: Engine, tenant: str, body: bytes) -> AsyncGenerator[bytes, None]:
     """Yield each event, with its images."""
-    from antiphon.stored.images import event_with_images  # noqa: PLC0415 - few responses have images
+    from antiphon.objects.images import event_with_images  # noqa: PLC0415 - few responses have images
 
     for event in filter(None, body.split(b"\n\n")):
         yield await event_with_images(engine, tenant, event) + b"\n\n"

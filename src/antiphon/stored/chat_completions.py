@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import ClientError
+from antiphon.objects.large import decoded, shown, size_of
 from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
 from antiphon.runs.engine import Engine
 from antiphon.storage.operations import chat_completions, pages
 from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
 from antiphon.storage.records.responses import PageQuery, StoredItem
-from antiphon.stored.large import decoded, shown, size_of
 
 
 async def list_completions(engine: Engine, tenant: str, query: CompletionsQuery) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.history.context import conversation_locked, duplicate_item, store_item
+from antiphon.objects.large import size_of
 from antiphon.protocol.requests import Include
 from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
 from antiphon.recording.persistence import RequestIdentity
@@ -15,7 +16,6 @@ from antiphon.storage.operations import conversations, pages
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredConversation, StoredItem
 from antiphon.storage.records.tenants import Reply
-from antiphon.stored.large import size_of
 from antiphon.stored.responses import invalid_bound, page_query, show_item, show_page
 from antiphon.translation.to_chat_completions.request import normalise_input
 

@@ -8,12 +8,12 @@ import msgspec
 
 from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError
+from antiphon.objects.large import LARGE, Shared, decoded, shown, size_of
 from antiphon.protocol.resources import InputItemsQuery, ResponsesQuery
 from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import jobs, responses
 from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
 from antiphon.storage.store import Store
-from antiphon.stored.large import LARGE, Shared, decoded, shown, size_of
 from antiphon.translation.hosted_call import APART
 
 FILE_RESULTS = "file_search_call.results"
@@ -135,7 +135,7 @@ KEPT = b'"kept:'
 
 async def put_images(shared: Shared | None, tenant: str, value: dict[str, Any]) -> dict[str, Any]:
     """Return an object with its images inserted, or unchanged without `shared`."""
-    from antiphon.stored.images import with_images  # noqa: PLC0415 - few responses have images
+    from antiphon.objects.images import with_images  # noqa: PLC0415 - few responses have images
 
     return value if shared is None else await with_images(shared, tenant, value)
 

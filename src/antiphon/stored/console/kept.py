@@ -3,11 +3,11 @@
 from itertools import chain, repeat
 from typing import Any
 
+from antiphon.objects.large import decoded
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.sharing.compression import zstd_library
 from antiphon.stored.console.rebuilt import PATHS
 from antiphon.stored.console.redaction import redacted
-from antiphon.stored.large import decoded
 
 
 def kept_calls(kept: bytes, spans: bytes | None) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec
 from msgspec.json import encode
 
 from antiphon.errors import ClientError
+from antiphon.objects.large import decoded, shown
 from antiphon.protocol.console import FiguresParameters
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.resources import ResponsesQuery
@@ -29,7 +30,6 @@ from antiphon.stored.console.kept import kept_calls
 from antiphon.stored.console.rebuilt import rebuild_calls, rebuild_request, size_of_response
 from antiphon.stored.console.redaction import redacted
 from antiphon.stored.console.summaries import KeyNames, summary
-from antiphon.stored.large import decoded, shown
 from antiphon.stored.response_list import filters_of, read_page, shown_page
 from antiphon.stored.responses import INCLUDED as ON_DEMAND
 from antiphon.stored.responses import have_images, not_found, put_images, shown_item, shown_response

@@ -12,6 +12,7 @@ import msgspec
 
 from antiphon.history.context import load_context
 from antiphon.history.prompted import restore
+from antiphon.objects.large import LARGE, decoded, size_of
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
@@ -23,7 +24,6 @@ from antiphon.storage.operations import conversations
 from antiphon.storage.records.facts import STREAM, Facts
 from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.stored.console.redaction import redacted
-from antiphon.stored.large import LARGE, decoded, size_of
 from antiphon.upstream.backend_state import Target
 
 RUN_HERE = frozenset(

@@ -12,6 +12,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from antiphon.errors import ClientError, ConfigError, redacted
+from antiphon.objects.large import decoded
 from antiphon.sharing.compression import zstd_library
 from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import reports
@@ -28,7 +29,6 @@ from antiphon.stored.console.verify_report import (
     changes_between,
     decode_report,
 )
-from antiphon.stored.large import decoded
 
 Json = dict[str, Any]
 

@@ -1,6 +1,7 @@
 """Decodes and encodes large stored data in slices, in threads, so that a large item does not block the event loop."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ParamSpec, Protocol
 
 import msgspec
@@ -15,6 +16,14 @@ from antiphon.storage.records.responses import StoredItem
 from antiphon.storage.store import Store
 
 P = ParamSpec("P")
+
+
+@dataclass(slots=True)
+class Capacity:
+    """What tenants share when large objects are created: threads, and memory."""
+
+    offload: Offload
+    memory: Memory
 
 
 class Shared(Protocol):
@@ -36,7 +45,7 @@ LARGE = 64 * 1024
 
 
 async def shown(
-    shared: Shared | None,
+    shared: Capacity | Shared | None,
     tenant: str,
     size: int,
     make: Callable[P, dict[str, Any]],

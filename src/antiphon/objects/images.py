@@ -5,16 +5,16 @@ A stored item has a reference instead of the image (`protocol/kept_images.py`), 
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
+from antiphon.objects.files import Files
+from antiphon.objects.large import Shared, decoded
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.kept_images import KeptImage, as_base64
-from antiphon.sharing.memory import Account, Memory
+from antiphon.sharing.memory import Account
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.operations import item_blobs
 from antiphon.storage.store import Store
-from antiphon.stored.files import Files
-from antiphon.stored.large import decoded
 
 Object = dict[str, Any]
 
@@ -24,23 +24,11 @@ PER_BYTE = 3
 TYPE = b'"image_generation_call"'
 
 
-class Shared(Protocol):
-    """The parts of an `Engine` that reading images needs."""
-
-    store: Store
-    memory: Memory
-
-    @property
-    def files(self) -> FileReader:
-        """Reads blobs."""
-        ...
-
-
 class Images:
     """Stores the images of all tenants. An `ImageStore`. `open_files` returns the storage of their content."""
 
-    def __init__(self, open_files: Callable[[], Files], shared: Shared) -> None:
-        self._open_files, self._shared = open_files, shared
+    def __init__(self, store: Store, open_files: Callable[[], Files]) -> None:
+        self._store, self._open_files = store, open_files
 
     async def keep(self, tenant: str, data: bytes) -> str:
         """Store an image while its response runs, and then as long as a response contains it."""
@@ -53,7 +41,7 @@ class Images:
 
     async def load(self, tenant: str, kept: KeptImage) -> bytes | None:
         """Return a stored image, or None if the tenant has no such blob. Raises `StoreError`."""
-        return await load_image(self._shared, tenant, kept)
+        return await _load(self._store, self._open_files(), tenant, kept)
 
     async def load_file(self, tenant: str, file_id: str, most: int) -> bytes | None:
         """Return the content of a file, or None if it is unknown or too large. Raises `StoreError`."""
@@ -64,11 +52,10 @@ class Images:
         return b"".join([part async for part in files.read(found)])
 
 
-async def load_image(shared: Shared, tenant: str, kept: KeptImage) -> bytes | None:
-    """Return a stored image; see `Images.load`."""
-    if not await shared.store.read(item_blobs.owns, tenant, kept.blob):
+async def _load(store: Store, files: FileReader, tenant: str, kept: KeptImage) -> bytes | None:
+    if not await store.read(item_blobs.owns, tenant, kept.blob):
         return None
-    return b"".join([part async for part in shared.files.read_blob(tenant, kept.blob, 0, kept.size)])
+    return b"".join([part async for part in files.read_blob(tenant, kept.blob, 0, kept.size)])
 
 
 async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
@@ -83,7 +70,7 @@ async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
     account = Account(shared.memory, tenant)
     account.take(PER_BYTE * sum(kept.size for _, kept in items))
     for item, kept in items:
-        data = await load_image(shared, tenant, kept)
+        data = await _load(shared.store, shared.files, tenant, kept)
         item["result"] = None if data is None else await asyncio.to_thread(as_base64, data)
     made = LargeObject(value)
     made.account = account
