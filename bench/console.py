@@ -11,6 +11,8 @@ from typing import Any
 
 from msgspec.json import encode as encode_json
 
+from antiphon.console.changes import Changes
+from antiphon.console.summaries import summary
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import Response
 from antiphon.query.response_filters import Filters, parse_filters
@@ -24,8 +26,6 @@ from antiphon.storage.records.facts import STORED, Facts, FactsQuery
 from antiphon.storage.records.figures import FiguresQuery
 from antiphon.storage.sqlite.file import path_of
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.stored.console.changes import Changes
-from antiphon.stored.console.summaries import summary
 from antiphon.telemetry.observers import ResponseRecord, Span
 from bench.report import OURS, Reading
 

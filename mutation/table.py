@@ -113,6 +113,8 @@ AREAS: Mapping[str, Area] = {
         (
             "tests/unit/storage",
             "tests/integration/storage",
+            "tests/integration/objects",
+            "tests/integration/console",
             "tests/integration/stored",
             "tests/integration/cache",
             "tests/integration/webhooks",

@@ -7,13 +7,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from antiphon.objects.large import decoded
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.kept_images import KeptImage, as_base64
 from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.contract import FileReader, Store
 from antiphon.storage.operations import item_blobs
 from antiphon.stored.files import Files
-from antiphon.stored.large import decoded
 
 Object = dict[str, Any]
 

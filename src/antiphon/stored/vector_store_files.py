@@ -7,6 +7,7 @@ import msgspec
 
 from antiphon.documents.reader import DocumentError
 from antiphon.errors import ClientError
+from antiphon.objects.large import shown
 from antiphon.protocol.vector_stores import (
     AttachFile,
     ChunkingStrategy,
@@ -33,7 +34,6 @@ from antiphon.storage.records.vector_stores import (
     VectorStore,
 )
 from antiphon.stored.file_text import file_text, weight_of_file
-from antiphon.stored.large import shown
 from antiphon.telemetry.context import about
 from antiphon.upstream.permitted import check_permitted, restriction
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from antiphon.objects.large import shown
 from antiphon.protocol.vector_stores import (
     CreateVectorStore,
     SearchVectorStore,
@@ -16,7 +17,6 @@ from antiphon.search.contract import Hit, Ranking, SearchRequest, SearchResults,
 from antiphon.search.filters import read_filter
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import StorePageQuery, VectorStore, VectorStorePage
-from antiphon.stored.large import shown
 from antiphon.stored.vector_store_files import (
     check_attached,
     counts_of,

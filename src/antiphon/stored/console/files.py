@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from antiphon.objects.large import shown
 from antiphon.protocol.files import FilesQuery
 from antiphon.protocol.vector_stores import StoreFilesQuery, VectorStoresQuery
 from antiphon.runs.engine import Engine
@@ -12,7 +13,6 @@ from antiphon.stored import vector_store_files as store_files
 from antiphon.stored import vector_stores
 from antiphon.stored.file_objects import shown_file
 from antiphon.stored.files import Files
-from antiphon.stored.large import shown
 from antiphon.stored.vector_store_files import load_store, page_of, shown_store_file
 from antiphon.stored.vector_stores import shown_store
 

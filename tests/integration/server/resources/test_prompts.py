@@ -6,8 +6,8 @@ import pytest
 
 from antiphon.build.prompts import named_prompts
 from antiphon.config import PromptConfig
+from antiphon.objects import prompts
 from antiphon.protocol.validation.prompts import MOST_TEMPLATE
-from antiphon.stored import prompts
 from tests.support.server import Served
 
 TEMPLATE = {
