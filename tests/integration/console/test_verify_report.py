@@ -10,7 +10,7 @@ from antiphon.errors import ConfigError
 from antiphon_verify import difference, matrix, page, report
 from tests.support.cases import each
 
-FILES = sorted((Path(__file__).parents[4] / "reports").glob("*.json"))
+FILES = sorted((Path(__file__).parents[3] / "reports").glob("*.json"))
 
 
 @each("path", FILES)
