@@ -125,11 +125,14 @@ class Worker:
                 await (change.wait(every) if act == self._claim else asyncio.sleep(every))
 
     async def _claim(self) -> None:
+        # Jobs in idle slots do not count: they return to the queue as soon as another one needs their slot.
         while self._slots.in_use < self.concurrency:
             here = int(SHARE * (self.concurrency - self._slots.in_use))  # the scheduler's limit for one tenant
             free = self.concurrency - len(self._running)
             idle = free - self.concurrency // KEPT_FREE
             slots = Slots(free, idle, int(SHARE * idle), self._recent.keys())
+            # A write that is cancelled here can still be granted in the store, so the claim survives this task:
+            # `release_jobs` waits for it.
             self._pending = asyncio.ensure_future(
                 self.engine.store.write(jobs.claim, self.engine.worker, self.per_tenant, here, slots)
             )
@@ -138,9 +141,11 @@ class Worker:
                 return
             if (returned := self._running.get(job.response.id)) is not None:  # its slot was needed, and is free again
                 await _cancel([returned])
+            # This process knows which backend has their common prompt in its cache, so it claims those that follow.
             if job.continuation:
                 self._remember((job.response.tenant, job.continuation))
             (self._idle if job.uses_idle else self._slots).take(job.response.tenant)
+            # Before the work begins: without a heartbeat, another worker would take over a job that is alive.
             if self._heartbeat is not None:
                 self._heartbeat.need()
             self.engine.measures.jobs.add("claimed")
