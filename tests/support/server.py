@@ -99,6 +99,7 @@ async def serve(
     limits: Limits | None = None,
     memory: int = Memory().size,
     max_responses: int = MAX_RESPONSES,
+    retention: int = 30 * 86_400,
     facts: bool = True,
     bodies: bool = False,
     console: bool = True,
@@ -108,7 +109,7 @@ async def serve(
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
     models = ModelRegistry(backends, ids.now, dialects, shares, fallback)
-    engine = Engine(models, opened, ids.new_id, ids.now, max_responses=max_responses)
+    engine = Engine(models, opened, ids.new_id, ids.now, retention, max_responses=max_responses)
     engine.memory = Memory(memory, (limits or Limits()).body)
     engine.open_files = partial(open_files, engine, settings or Settings())
     engine.observers.add(AccessLog())

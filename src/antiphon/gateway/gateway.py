@@ -104,7 +104,13 @@ class Gateway:
         store, models, upkeep = engine.store, engine.models, engine.upkeep
         self.readiness = Readiness(store, engine.api_keys, models)
         self.status = ProcessStatus(
-            models, engine.runs, engine.shared, upkeep, lambda: engine.code_state, store, engine.bounds
+            models,
+            engine.runs,
+            engine.shared,
+            upkeep,
+            lambda: engine.code_state and engine.code_state(),
+            store,
+            engine.bounds,
         )
         self.metrics = Scrape(
             engine.measures, models, engine.runs, engine.shared, upkeep, self.status.code, store, LEAD
