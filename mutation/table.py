@@ -115,7 +115,6 @@ AREAS: Mapping[str, Area] = {
             "tests/integration/storage",
             "tests/integration/objects",
             "tests/integration/console",
-            "tests/integration/stored",
             "tests/integration/cache",
             "tests/integration/webhooks",
             "tests/integration/jobs/test_cleaner.py",

@@ -66,9 +66,7 @@ ARROWS: dict[str, set[str]] = {
     "runs.engine": {"runs.prompt_memory", "recording", "search"},
     "runs": {"runs.engine"},
     "webhooks": {"outbound", "storage.contract"},
-    "objects.large": {"access", "storage.contract"},
-    "stored": {"objects.large", "runs"},
-    "objects": {"recording", "stored", "webhooks"},
+    "objects": {"recording", "webhooks"},
     "console": {"objects", "query.matching", "runs"},
     "jobs": {"objects", "runs"},
     "gateway": {"console", "jobs", "status"},
@@ -90,7 +88,7 @@ FACADES = {"translation": {"protocol", "translation", "translate"}}
 """Packages that offer names of other rooms too, each loaded at its first use. Nothing of ours imports the package."""
 
 BY_THE_GATEWAY = {
-    "server": {"gateway", "http_server", "protocol", "errors", "ids", "sharing", "version", "telemetry"},
+    "server": {"gateway", "objects", "http_server", "protocol", "errors", "ids", "sharing", "version", "telemetry"},
     "library": {
         *("gateway", "protocol", "config", "build", "errors", "http_server", "ids", "server"),
         "upstream.backend",

@@ -4,7 +4,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from antiphon.config import Settings, clean_key
 from antiphon.errors import AntiphonError, ClientError, ConfigError, log
@@ -17,9 +17,9 @@ from antiphon.tools.base import CodeState, ContainerTools
 from antiphon.tools.later import ContainerToolsLater
 
 if TYPE_CHECKING:
+    from antiphon.objects.files import Files
     from antiphon.sandbox.contract import Sandbox
     from antiphon.storage.records.files import StoredFile
-    from antiphon.stored.files import Files
     from antiphon.tools.code.content import Fetched, WrittenBlob
     from antiphon.tools.code.tool import CodeLimits, CodeTools
 
@@ -43,10 +43,11 @@ class CodeSandbox:
         return self._tools.state(name) if self._tools is not None else CodeState(name, self._problem)
 
     def _open(self, engine: Callable[[], Engine]) -> "CodeTools":
-        from antiphon.tools.code.tool import CodeTools  # noqa: PLC0415 - for requests with code alone
+        from antiphon.objects.files import storing  # noqa: PLC0415 - for requests with code alone
+        from antiphon.tools.code.tool import CodeTools  # noqa: PLC0415 - the same
 
         parts, limits = engine(), limits_of(self._settings)
-        content = FileContent(parts.store, cast("Files", parts.files), parts)
+        content = FileContent(parts.store, storing(parts.files), parts)
         self._tools = CodeTools(
             self._sandbox, parts.store, content, parts.worker, limits, parts.shared, parts.new_id, parts.now
         )
@@ -140,7 +141,7 @@ class FileContent:
 
     async def write(self, tenant: str, content: AsyncIterable[bytes], most: int) -> "WrittenBlob":
         """See `Content.write`. The storage limit of the tenant applies too."""
-        from antiphon.stored.file_limits import Room  # noqa: PLC0415 - for requests with code alone
+        from antiphon.objects.file_limits import Room  # noqa: PLC0415 - for requests with code alone
         from antiphon.tools.code.content import TooLargeError, WrittenBlob  # noqa: PLC0415 - the same
 
         left = most

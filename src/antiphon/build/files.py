@@ -12,8 +12,8 @@ from antiphon.storage.contract import BlobStorage, FileReader, Store
 from antiphon.storage.records.files import FileQuota
 
 if TYPE_CHECKING:
-    from antiphon.stored.file_limits import FileLimits
-    from antiphon.stored.files import Files
+    from antiphon.objects.file_limits import FileLimits
+    from antiphon.objects.files import Files
 
 BUCKET = "s3://"
 
@@ -26,11 +26,11 @@ def check_files(settings: Settings) -> None:
 
 def open_files(engine: Engine, settings: Settings) -> FileReader:
     """Return the files of an engine, with the limits and the storage of these settings."""
+    from antiphon.objects.files import Files  # noqa: PLC0415 - the same
     from antiphon.storage.blobs.turns import part_turns  # noqa: PLC0415 - for requests with files alone
-    from antiphon.stored.files import Files  # noqa: PLC0415 - the same
 
-    turns = engine.shared.add("file_parts", part_turns())
-    return Files(engine.store, blobs_of(engine.store, settings, turns), limits_of(settings), engine.now)
+    blobs = blobs_of(engine.store, settings, engine.shared.add("file_parts", part_turns()))
+    return Files(engine.store, blobs, limits_of(settings), engine.now, engine.offload)
 
 
 async def sweep_files(store: Store, settings: Settings) -> int:
@@ -42,8 +42,8 @@ async def sweep_files(store: Store, settings: Settings) -> int:
 
 def files_of(store: Store, settings: Settings) -> "Files":
     """Return the files of a store, for a command."""
+    from antiphon.objects.files import Files  # noqa: PLC0415 - the same
     from antiphon.storage.blobs.turns import part_turns  # noqa: PLC0415 - for commands alone
-    from antiphon.stored.files import Files  # noqa: PLC0415 - the same
 
     check_files(settings)
     return Files(store, blobs_of(store, settings, part_turns()), limits_of(settings))
@@ -51,7 +51,7 @@ def files_of(store: Store, settings: Settings) -> "Files":
 
 def limits_of(settings: Settings) -> "FileLimits":
     """Return the limits of what a client can store."""
-    from antiphon.stored.file_limits import FileLimits  # noqa: PLC0415 - for requests with files alone
+    from antiphon.objects.file_limits import FileLimits  # noqa: PLC0415 - for requests with files alone
 
     quota = FileQuota(settings.max_files, settings.max_file_bytes)
     return FileLimits(settings.max_file, settings.max_upload, quota, settings.max_stored_bytes)

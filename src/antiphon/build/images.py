@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from antiphon import ids
@@ -26,9 +25,6 @@ from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.permitted import check_permitted
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.router import Router
-
-if TYPE_CHECKING:
-    from antiphon.stored.files import Files
 
 Make = Callable[[str], tuple[bytes, str]]
 
@@ -64,12 +60,13 @@ def images_key(settings: Settings, environment: Mapping[str, str]) -> str:
 
 def open_images(settings: Settings, engine: Engine) -> HostedTool:
     """Return the image generation tool."""
-    from antiphon.stored.images import Images  # noqa: PLC0415 - for requests with the tool alone
+    from antiphon.objects.files import storing  # noqa: PLC0415 - for requests with the tool alone
+    from antiphon.objects.images import Images  # noqa: PLC0415 - the same
     from antiphon.tools.images.tool import ImageGeneration, image_turns  # noqa: PLC0415 - the same
 
     server = RoutedImages(engine, settings.images_model, settings.images_backend)
     turns = engine.shared.add("images", image_turns(settings.images_running))
-    store = Images(partial(_files_of, engine), engine)
+    store = Images(engine.store, lambda: storing(engine.files))
     return ImageGeneration(server, store, partial(_fetch, engine), turns, settings.images_timeout)
 
 
@@ -104,15 +101,6 @@ class ImagesBackend(HttpBackend):
     async def list_models(self) -> Listing:
         """See `Backend.list_models`."""
         return Listing([{"id": self.model, "object": "model", "owned_by": "images"}])
-
-
-def _files_of(engine: Engine) -> "Files":
-    from antiphon.stored.files import Files  # noqa: PLC0415 - for requests with the tool alone
-
-    files = engine.files
-    if not isinstance(files, Files):
-        raise TypeError("this engine stores no files")
-    return files
 
 
 async def _fetch(engine: Engine, url: str, most: int, tenant: str) -> bytes:

@@ -124,7 +124,7 @@ class ConsoleReader:
         kept = await self._store.read(stored_facts.bodies, facts.tenant, facts.id)
         if kept is not None:
             spans = await self._store.read(stored_facts.spans, facts.tenant, facts.id)
-            return await self._views.offload.run(facts.tenant, kept_calls, kept, spans)
+            return await self._views.capacity.offload.run(facts.tenant, kept_calls, kept, spans)
         return await self._rebuild_calls(stored, facts)
 
     async def events(self, facts: Facts, after: int, limit: int) -> JsonObject:
@@ -136,7 +136,7 @@ class ConsoleReader:
             tail = await self._store.read(jobs.tail, owner, facts.id, place)
             if tail is None or not tail.is_streamed:
                 raise ClientError("The events of this response are not stored.", status=404, code="not_stored")
-            found += await self._views.offload.run(owner, _events, tail, after, limit + 1 - len(found))
+            found += await self._views.capacity.offload.run(owner, _events, tail, after, limit + 1 - len(found))
             size += sum(len(frames.body) for frames in tail.frames)
             is_whole = not tail.frames
             place = tail.frames[-1].last if tail.frames else place
@@ -214,7 +214,7 @@ class ConsoleReader:
         self, stored: StoredResponse, make: Callable[P, JsonObject], *args: P.args, **kwargs: P.kwargs
     ) -> JsonObject:
         """Return the object that `make` creates from a response, in a thread and counted as memory if it is large."""
-        return await shown(self._views, stored.tenant, size_of_response(stored), make, *args, **kwargs)
+        return await shown(self._views.capacity, stored.tenant, size_of_response(stored), make, *args, **kwargs)
 
     async def _stored(self, facts: Facts) -> StoredResponse:
         stored = await self._store.read(responses.load, facts.tenant, facts.id)

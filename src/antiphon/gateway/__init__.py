@@ -27,6 +27,7 @@ from antiphon.runs.input_tokens import Count
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
 from antiphon.status.status import Status
+from antiphon.storage.records.containers import StoredContainer
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.responses import StoredItem
 from antiphon.storage.records.sessions import ConsoleSession
@@ -62,6 +63,7 @@ __all__ = [
     "Run",
     "Sink",
     "Status",
+    "StoredContainer",
     "StoredItem",
     "Tally",
     "UsageField",

@@ -15,6 +15,7 @@ from antiphon.jobs.replay import Replays
 from antiphon.objects.chat_completions import ChatCompletions
 from antiphon.objects.conversations import Conversations
 from antiphon.objects.items import ItemViews
+from antiphon.objects.large import Capacity
 from antiphon.objects.models import Models
 from antiphon.objects.pages import JsonObject
 from antiphon.objects.responses import Responses
@@ -41,15 +42,19 @@ from antiphon.telemetry.scrape import Scrape
 
 if TYPE_CHECKING:
     from antiphon.access.sessions import FailedAttempts, Sessions
+    from antiphon.console.containers import ContainerReader
+    from antiphon.console.files import FileLists
     from antiphon.console.reader import ConsoleReader
     from antiphon.console.reports import Reports
-    from antiphon.gateway.containers import Containers
-    from antiphon.gateway.files import Files
-    from antiphon.gateway.vector_stores import VectorStores
+    from antiphon.objects.container_files import ContainerFiles
+    from antiphon.objects.containers import Containers
+    from antiphon.objects.files import Files
     from antiphon.objects.keys import Keys
     from antiphon.objects.prompts import Prompts
+    from antiphon.objects.uploads import Uploads
+    from antiphon.objects.vector_store_files import VectorStoreFiles
+    from antiphon.objects.vector_stores import VectorStores
     from antiphon.objects.webhooks import WebhookDeliveries
-    from antiphon.stored.console.containers import ContainerReader
 
 
 TOOLS = 16 * 1024 * 1024
@@ -87,13 +92,14 @@ class Gateway:
 
     def _begin_objects(self, engine: Engine) -> None:
         store, memory, offload, new_id, now = engine.store, engine.memory, engine.offload, engine.new_id, engine.now
-        self._views = ItemViews(store, memory, offload, engine.keyring, lambda: engine.files)
+        self._capacity = Capacity(offload, memory)
+        self._views = ItemViews(store, self._capacity, engine.keyring, lambda: engine.files)
         self.responses = Responses(store, self._views, now)
         self.queue = BackgroundQueue(engine, self.responses)
         self.replays = Replays(store, self._views, engine.wakes, lambda: engine.is_over)
         self.conversations = Conversations(store, self._views, offload, engine.bounds, engine.quota, new_id, now)
         parts = CompletionParts(store, new_id, now, memory, offload, engine.retention)
-        self.chat_completions = ChatCompletions(parts, engine.quota)
+        self.chat_completions = ChatCompletions(parts, self._capacity, engine.quota)
         self.models = Models(engine.models, lambda: engine.vision is not None)
         self.usage = KeyUsage(store, engine.meter.settle, engine.currency, engine.bounds.stored_bytes)
         self.idempotency = IdempotencyKeys(store, new_id, engine.worker, engine.holding, engine.wakes, offload)
@@ -204,31 +210,67 @@ class Gateway:
 
     @cached_property
     def files(self) -> "Files":
-        """`/v1/files` and `/v1/uploads`; loaded by the first request for them."""
-        from antiphon.gateway.files import Files  # noqa: PLC0415 - for requests with files alone
+        """The files of `/v1/files`; loaded by the first request that needs them."""
+        from antiphon.objects.files import storing  # noqa: PLC0415 - for requests with files alone
 
-        return Files(self._engine)
+        return storing(self._engine.files)
 
     @cached_property
-    def vector_stores(self) -> "VectorStores":
-        """The operations on vector stores; loaded on first use."""
-        from antiphon.gateway.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
+    def uploads(self) -> "Uploads":
+        """The uploads of files in parts; loaded by the first request for one."""
+        from antiphon.objects.uploads import Uploads  # noqa: PLC0415 - for uploads alone
 
-        return VectorStores(self._engine)
+        return Uploads(self._engine.store, self.files, self.new_id, self.now)
 
     @cached_property
     def containers(self) -> "Containers":
-        """`/v1/containers`; loaded by the first request for them."""
-        from antiphon.gateway.containers import Containers  # noqa: PLC0415 - for containers alone
+        """The containers of code; loaded by the first request for one."""
+        from antiphon.objects.containers import Containers, limits_of  # noqa: PLC0415 - for containers alone
 
-        return Containers(self._engine)
+        limits = limits_of(self._engine.bounds)
+        return Containers(self._engine.store, self.files, limits, self.new_id, self.now)
+
+    @cached_property
+    def container_files(self) -> "ContainerFiles":
+        """The files in containers; loaded by the first request for containers."""
+        from antiphon.objects.container_files import ContainerFiles  # noqa: PLC0415 - for containers alone
+
+        return ContainerFiles(self._engine.store, self.containers, self.files)
 
     @cached_property
     def container_reader(self) -> "ContainerReader":
         """The console's view of containers; loaded when it is used."""
-        from antiphon.stored.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
+        from antiphon.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
 
         return ContainerReader(self._engine.store)
+
+    @cached_property
+    def vector_stores(self) -> "VectorStores":
+        """The vector stores; loaded by the first request for one."""
+        from antiphon.objects.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
+
+        engine = self._engine
+        indexing = engine.embedding_model, engine.chunk_tokens
+        return VectorStores(engine.store, lambda: engine.search, self._capacity, *indexing, self.new_id, self.now)
+
+    @cached_property
+    def vector_store_files(self) -> "VectorStoreFiles":
+        """The files in vector stores; loaded by the first request for vector stores."""
+        from antiphon.objects.file_text import file_text  # noqa: PLC0415 - for vector stores alone
+        from antiphon.objects.vector_store_files import VectorStoreFiles  # noqa: PLC0415 - the same
+
+        engine = self._engine
+        read_text = partial(file_text, engine)
+        return VectorStoreFiles(
+            engine.store, self.vector_stores, lambda: engine.files, read_text, self._capacity, self.new_id
+        )
+
+    @cached_property
+    def file_lists(self) -> "FileLists":
+        """The console's lists of files and vector stores; loaded when they are used."""
+        from antiphon.console.files import FileLists  # noqa: PLC0415 - for the console alone
+
+        return FileLists(lambda: self.files, self.vector_stores, self.vector_store_files, self._capacity)
 
     @cached_property
     def console(self) -> "ConsoleReader":

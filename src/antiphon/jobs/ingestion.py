@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.documents.reader import DocumentError
 from antiphon.errors import AntiphonError, ClientError, StoreError, log, reportable
+from antiphon.objects.file_text import file_text, weight_of_file
 from antiphon.runs.engine import Engine
 from antiphon.search.chunking import Chunk, chunks_of, estimate_tokens
 from antiphon.search.contract import UnavailableError
@@ -16,7 +17,6 @@ from antiphon.storage.operations import ingestions
 from antiphon.storage.records.chunks import ChunkRow
 from antiphon.storage.records.files import StoredFile
 from antiphon.storage.records.vector_stores import Ingestion
-from antiphon.stored.file_text import file_text, weight_of_file
 
 if TYPE_CHECKING:
     from antiphon.search.fitting import Part

@@ -70,11 +70,11 @@ class Replays:
         """Return the frames that a client has not received; large ones are split in a thread."""
         if len(frames.body) <= LARGE:
             return _part(frames, after, padding)
-        return await self._views.offload.run(tenant, _part, frames, after, padding)
+        return await self._views.capacity.offload.run(tenant, _part, frames, after, padding)
 
     async def _with_images(self, tenant: str, body: bytes) -> AsyncGenerator[bytes, None]:
         """Yield each event, with its images."""
-        from antiphon.stored.images import event_with_images  # noqa: PLC0415 - few responses have images
+        from antiphon.objects.images import event_with_images  # noqa: PLC0415 - few responses have images
 
         for event in filter(None, body.split(b"\n\n")):
             yield await event_with_images(self._views, tenant, event) + b"\n\n"

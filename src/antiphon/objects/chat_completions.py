@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from antiphon.objects.large import Capacity, decoded, shown, size_of
-from antiphon.objects.pages import JsonObject, not_found, page_of, unknown_bound
+from antiphon.objects.pages import LONGEST_ID, JsonObject, not_found, page_of, unknown_bound
 from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
 from antiphon.recording.completion_recorder import CompletionParts, CompletionRecorder
 from antiphon.recording.quota import StorageQuota
@@ -20,9 +20,9 @@ WHAT = "Chat completion"
 class ChatCompletions:
     """The stored chat completions of all tenants. `parts` are what a recorder of a completion needs."""
 
-    def __init__(self, parts: CompletionParts, quota: StorageQuota) -> None:
-        self._parts, self._quota = parts, quota
-        self._store, self._capacity = parts.store, Capacity(parts.offload, parts.memory)
+    def __init__(self, parts: CompletionParts, capacity: Capacity, quota: StorageQuota) -> None:
+        self._parts, self._store = parts, parts.store
+        self._capacity, self._quota = capacity, quota
 
     async def record(
         self, request: JsonObject, tenant: str, size: int, *, is_large: bool = False
@@ -36,7 +36,7 @@ class ChatCompletions:
         wanted = CompletionQuery(query.limit, query.after, query.order == "desc", query.model, query.metadata or {})
         page = await self._store.read(chat_completions.page, tenant, wanted)
         if page.is_unknown:
-            raise unknown_bound("after", query.after, "stored chat completion")
+            raise unknown_bound("after", str(query.after)[:LONGEST_ID], "stored chat completion")
         size = sum(len(one.body) for one in page.completions)
         return await shown(self._capacity, tenant, size, _completions, page.completions, page.has_more)
 
@@ -67,7 +67,7 @@ class ChatCompletions:
         if page is None:
             raise not_found(WHAT, completion_id)
         if page.unknown:
-            raise unknown_bound("after", query.after, "message")
+            raise unknown_bound("after", str(query.after)[:LONGEST_ID], "message")
         return await shown(self._capacity, tenant, size_of(page.items), _messages, page.items, page.has_more)
 
     async def _show(self, tenant: str, completion_id: str, found: StoredCompletion | None) -> JsonObject:

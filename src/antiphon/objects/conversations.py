@@ -11,7 +11,7 @@ from antiphon.history.context import conversation_locked, duplicate_item, store_
 from antiphon.ids import Clock, NewId
 from antiphon.objects.items import ItemViews, page_query
 from antiphon.objects.large import size_of
-from antiphon.objects.pages import JsonObject, not_found, unknown_bound
+from antiphon.objects.pages import LONGEST_ID, JsonObject, not_found, unknown_bound
 from antiphon.protocol.requests import Include
 from antiphon.protocol.resources import AddItems, CreateConversation, InputItemsQuery
 from antiphon.recording.persistence import RequestIdentity
@@ -109,7 +109,7 @@ class Conversations:
         if page is None:
             raise not_found("Conversation", conversation_id)
         if page.unknown:
-            raise unknown_bound(page.unknown, getattr(query, page.unknown), "item")
+            raise unknown_bound(page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "item")
         return await self._views.page(tenant, page.items, query, has_more=page.has_more)
 
     async def retrieve_item(

@@ -7,11 +7,9 @@ from typing import Any
 import msgspec
 
 from antiphon.access.keyring import Keyring
-from antiphon.objects.large import LARGE, decoded, shown, size_of
+from antiphon.objects.large import LARGE, Capacity, decoded, shown, size_of
 from antiphon.objects.pages import JsonObject, page_of
 from antiphon.protocol.resources import InputItemsQuery
-from antiphon.sharing.memory import Memory
-from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import FileReader, Store
 from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
 from antiphon.translation.hosted_call import APART
@@ -43,10 +41,10 @@ class ItemViews:
     """
 
     def __init__(
-        self, store: Store, memory: Memory, offload: Offload, keyring: Keyring, open_files: Callable[[], FileReader]
+        self, store: Store, capacity: Capacity, keyring: Keyring, open_files: Callable[[], FileReader]
     ) -> None:
-        self.store, self.memory, self.offload, self.keyring = store, memory, offload, keyring
-        self._open_files = open_files
+        self.store, self.capacity, self.memory = store, capacity, capacity.memory
+        self._keyring, self._open_files = keyring, open_files
 
     @property
     def files(self) -> FileReader:
@@ -60,7 +58,7 @@ class ItemViews:
         if size <= LARGE:  # most are: `shown` would add a stack frame to each
             response = shown_response(stored, include, opens)
         else:
-            response = await shown(self, stored.tenant, size, shown_response, stored, include, opens)
+            response = await shown(self.capacity, stored.tenant, size, shown_response, stored, include, opens)
         for item in stored.output:  # like `have_images`, without another stack frame
             if item.id[:3] == PREFIX and KEPT in item.body:
                 return await self._put_images(stored.tenant, response)
@@ -69,7 +67,7 @@ class ItemViews:
     async def item(self, tenant: str, item: StoredItem, include: Collection[str]) -> JsonObject:
         """Return one item."""
         opens = self._opening(tenant, include)
-        value = await shown(self, tenant, size_of([item]), shown_item, item, include, opens)
+        value = await shown(self.capacity, tenant, size_of([item]), shown_item, item, include, opens)
         return await self.with_images(tenant, [item], value)
 
     async def page(
@@ -77,7 +75,7 @@ class ItemViews:
     ) -> JsonObject:
         """Return items as a page of a list."""
         opens = self._opening(tenant, query.include)
-        page = await shown(self, tenant, size_of(items), _page, items, query.include, has_more, opens)
+        page = await shown(self.capacity, tenant, size_of(items), _page, items, query.include, has_more, opens)
         return await self.with_images(tenant, items, page)
 
     async def with_images(self, tenant: str, items: Sequence[StoredItem], value: JsonObject) -> JsonObject:
@@ -85,14 +83,14 @@ class ItemViews:
         return value if not have_images(items) else await self._put_images(tenant, value)
 
     async def _put_images(self, tenant: str, value: JsonObject) -> JsonObject:
-        from antiphon.stored.images import with_images  # noqa: PLC0415 - few responses have images
+        from antiphon.objects.images import with_images  # noqa: PLC0415 - few responses have images
 
         return await with_images(self, tenant, value)
 
     def _opening(self, tenant: str, include: Collection[str]) -> Opens | None:
         """Return a function that decrypts a tenant's sealed content, or None if none is requested."""
         is_requested = FILE_RESULTS in include or CODE_OUTPUTS in include
-        return partial(_unsealed, self.keyring, tenant) if is_requested else None
+        return partial(_unsealed, self._keyring, tenant) if is_requested else None
 
 
 def shown_response(stored: StoredResponse, include: Collection[str], opens: Opens | None = None) -> JsonObject:

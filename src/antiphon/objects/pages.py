@@ -14,9 +14,10 @@ LONGEST_ID = 100
 
 def page_of(data: Sequence[Any], *, has_more: bool, ids: Sequence[str] | None = None) -> JsonObject:
     """Return objects as a page of a list. `ids` identify them in the list; by default their `id` does."""
-    if ids is None:
-        ids = [one["id"] for one in data]
-    first, last = (ids[0], ids[-1]) if ids else (None, None)
+    if ids is not None:
+        first, last = (ids[0], ids[-1]) if ids else (None, None)
+    else:
+        first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
     return {"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": has_more}
 
 
@@ -27,5 +28,4 @@ def not_found(what: str, object_id: str) -> ClientError:
 
 def unknown_bound(name: str, bound: str | None, what: str) -> ClientError:
     """Return the error for a bound, `after` or `before`, that is not in the list of `what`."""
-    named = str(bound)[:LONGEST_ID]
-    return ClientError(f"Invalid '{name}': no {what} with id '{named}'.", code="invalid_value", param=name)
+    return ClientError(f"Invalid '{name}': no {what} with id '{bound}'.", code="invalid_value", param=name)

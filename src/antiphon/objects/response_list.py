@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from antiphon.errors import ClientError
-from antiphon.objects.pages import JsonObject, page_of, unknown_bound
+from antiphon.objects.pages import LONGEST_ID, JsonObject, page_of, unknown_bound
 from antiphon.protocol.resources import ResponsesQuery
 from antiphon.query.response_filters import FilterError, Filters, parse_filters
 from antiphon.storage.contract import Store
@@ -77,7 +77,7 @@ async def read_page(store: Store, tenant: str | None, query: ResponsesQuery, fil
     wanted = FactsQuery(query.limit, query.after, query.before, query.order == "desc", filters)
     page = await store.read(facts_page.page, tenant, wanted)
     if page.unknown:
-        raise unknown_bound(page.unknown, getattr(query, page.unknown), "response")
+        raise unknown_bound(page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "response")
     return page
 
 

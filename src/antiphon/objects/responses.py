@@ -5,7 +5,7 @@ from collections.abc import Collection
 from antiphon.errors import ClientError
 from antiphon.ids import Clock
 from antiphon.objects.items import ItemViews, page_query
-from antiphon.objects.pages import JsonObject, not_found, unknown_bound
+from antiphon.objects.pages import LONGEST_ID, JsonObject, not_found, unknown_bound
 from antiphon.objects.response_list import filters_of, read_page, shown, shown_page
 from antiphon.protocol.resources import InputItemsQuery, ResponsesQuery
 from antiphon.storage.contract import Store
@@ -50,5 +50,5 @@ class Responses:
         if page is None:
             raise not_found("Response", response_id)
         if page.unknown:
-            raise unknown_bound(page.unknown, getattr(query, page.unknown), "input item")
+            raise unknown_bound(page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "input item")
         return await self._views.page(tenant, page.items, query, has_more=page.has_more)

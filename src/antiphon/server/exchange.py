@@ -313,7 +313,8 @@ class RequestMiddleware:
         except Exception as error:
             await exchange.fail(error)
         finally:
-            self._memory.release(request.incoming.held, request.incoming.tenant)
+            if request.incoming.held:
+                self._memory.release(request.incoming.held, request.incoming.tenant)
             self._finish(exchange)
 
     def _endpoint(self, exchange: HttpExchange) -> Endpoint:

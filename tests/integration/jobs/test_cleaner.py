@@ -10,6 +10,7 @@ import pytest
 from antiphon.ids import Clock, new_id
 from antiphon.jobs import cleaner as cleaners
 from antiphon.jobs.cleaner import Cleaner, objection
+from antiphon.objects.files import Files
 from antiphon.runs.engine import Upkeep
 from antiphon.storage.blobs.places import Places
 from antiphon.storage.blobs.rows import StoreBlobs
@@ -23,7 +24,6 @@ from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Reply
 from antiphon.storage.sqlite import clock as clocks
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.stored.files import Files
 from tests.store.containers import AMPLE, expired_container, new_container, written
 from tests.store.files import new_file, put
 

@@ -360,8 +360,8 @@ async def test_a_tenant_has_so_many_containers_and_no_more(stateful: Served) -> 
 async def test_a_container_holds_so_many_files_and_bytes_and_no_more(
     stateful: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.gateway.containers.MOST_FILES", 2)
-    monkeypatch.setattr("antiphon.gateway.containers.MOST_BYTES", 50)
+    monkeypatch.setattr("antiphon.objects.containers.MOST_FILES", 2)
+    monkeypatch.setattr("antiphon.objects.containers.MOST_BYTES", 50)
     sdk = stateful.sdk
     container = await made(stateful)
     await sdk.containers.files.create(container, file=("a.csv", CSV))

@@ -1,11 +1,11 @@
 """The API's objects for containers and their files, the limits of containers, and their errors."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
 from antiphon.errors import ClientError
+from antiphon.objects.pages import JsonObject
 from antiphon.protocol.containers import GIB
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 
@@ -19,9 +19,9 @@ class ContainerLimits:
     """The largest `memory_limit` of a container in bytes."""
 
 
-def shown_container(container: StoredContainer) -> dict[str, Any]:
+def shown_container(container: StoredContainer) -> JsonObject:
     """Return a container as an API object."""
-    shown: dict[str, Any] = {
+    shown: JsonObject = {
         "id": container.id,
         "object": "container",
         "created_at": container.created_at,
@@ -36,7 +36,7 @@ def shown_container(container: StoredContainer) -> dict[str, Any]:
     return shown
 
 
-def shown_container_file(file: StoredContainerFile) -> dict[str, Any]:
+def shown_container_file(file: StoredContainerFile) -> JsonObject:
     """Return a file of a container as an API object."""
     return {
         "id": file.id,
@@ -84,3 +84,8 @@ def too_many_containers(quota: ContainerQuota) -> ClientError:
         code="container_quota_exceeded",
         headers={"x-should-retry": "false"},
     )
+
+
+def unknown_after(after: str | None, what: str) -> ClientError:
+    """Return the error for an `after` that is not in the list."""
+    return ClientError(f"Invalid 'after': no {what} with id '{after}'.", code="invalid_value", param="after")

@@ -7,13 +7,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from typing import Any, Protocol
 
+from antiphon.objects.files import Files
 from antiphon.objects.large import decoded
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.kept_images import KeptImage, as_base64
 from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.contract import FileReader, Store
 from antiphon.storage.operations import item_blobs
-from antiphon.stored.files import Files
 
 Object = dict[str, Any]
 
@@ -23,23 +23,30 @@ PER_BYTE = 3
 TYPE = b'"image_generation_call"'
 
 
-class Shared(Protocol):
-    """The parts of an `Engine` that reading images needs."""
+class ImageParts(Protocol):
+    """What reading stored images needs."""
 
-    store: Store
-    memory: Memory
+    @property
+    def store(self) -> Store:
+        """The store of items."""
+        ...
+
+    @property
+    def memory(self) -> Memory:
+        """Counts the memory of tenants."""
+        ...
 
     @property
     def files(self) -> FileReader:
-        """Reads blobs."""
+        """Reads the blobs of images."""
         ...
 
 
 class Images:
     """Stores the images of all tenants. An `ImageStore`. `open_files` returns the storage of their content."""
 
-    def __init__(self, open_files: Callable[[], Files], shared: Shared) -> None:
-        self._open_files, self._shared = open_files, shared
+    def __init__(self, store: Store, open_files: Callable[[], Files]) -> None:
+        self._store, self._open_files = store, open_files
 
     async def keep(self, tenant: str, data: bytes) -> str:
         """Store an image while its response runs, and then as long as a response contains it."""
@@ -52,7 +59,7 @@ class Images:
 
     async def load(self, tenant: str, kept: KeptImage) -> bytes | None:
         """Return a stored image, or None if the tenant has no such blob. Raises `StoreError`."""
-        return await load_image(self._shared, tenant, kept)
+        return await _load(self._store, self._open_files(), tenant, kept)
 
     async def load_file(self, tenant: str, file_id: str, most: int) -> bytes | None:
         """Return the content of a file, or None if it is unknown or too large. Raises `StoreError`."""
@@ -63,14 +70,13 @@ class Images:
         return b"".join([part async for part in files.read(found)])
 
 
-async def load_image(shared: Shared, tenant: str, kept: KeptImage) -> bytes | None:
-    """Return a stored image; see `Images.load`."""
-    if not await shared.store.read(item_blobs.owns, tenant, kept.blob):
+async def _load(store: Store, files: FileReader, tenant: str, kept: KeptImage) -> bytes | None:
+    if not await store.read(item_blobs.owns, tenant, kept.blob):
         return None
-    return b"".join([part async for part in shared.files.read_blob(tenant, kept.blob, 0, kept.size)])
+    return b"".join([part async for part in files.read_blob(tenant, kept.blob, 0, kept.size)])
 
 
-async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
+async def with_images(parts: ImageParts, tenant: str, value: Object) -> Object:
     """Return a response, an event, an item or a list of items with its images inserted. Other objects are unchanged.
 
     The memory of the images counts for the tenant until the object is released. Raises `StoreError`, and the exceptions
@@ -79,22 +85,22 @@ async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
     items = [(item, kept) for item in _items_of(value) if (kept := KeptImage.read(item.get("result")))]
     if not items:
         return value
-    account = Account(shared.memory, tenant)
+    account = Account(parts.memory, tenant)
     account.take(PER_BYTE * sum(kept.size for _, kept in items))
     for item, kept in items:
-        data = await load_image(shared, tenant, kept)
+        data = await _load(parts.store, parts.files, tenant, kept)
         item["result"] = None if data is None else await asyncio.to_thread(as_base64, data)
     made = LargeObject(value)
     made.account = account
     return made
 
 
-async def event_with_images(shared: Shared, tenant: str, event: bytes) -> bytes:
+async def event_with_images(parts: ImageParts, tenant: str, event: bytes) -> bytes:
     """Return a server-sent event with its images inserted."""
     head, mark, data = event.partition(b"data: ")
     if TYPE not in data or b'"kept:' not in data:
         return event
-    values = await with_images(shared, tenant, await asyncio.to_thread(decoded, data))
+    values = await with_images(parts, tenant, await asyncio.to_thread(decoded, data))
     return head + mark + await asyncio.to_thread(encode_large, values)
 
 

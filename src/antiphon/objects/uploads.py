@@ -7,16 +7,17 @@ import msgspec
 
 from antiphon.errors import ClientError, StoreError
 from antiphon.ids import Clock, NewId
+from antiphon.objects.file_limits import Room, over_quota, too_large
+from antiphon.objects.files import Files, shown_file
+from antiphon.objects.pages import JsonObject
+from antiphon.protocol.filenames import clean_filename
 from antiphon.protocol.files import CompleteUpload, CreateUpload, lifetime_of
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import files as stored_files
-from antiphon.storage.operations import sizes, uploads
+from antiphon.storage.operations import uploads
 from antiphon.storage.records.files import StoredFile, StoredPart, StoredUpload
 from antiphon.storage.records.tenants import Reply
-from antiphon.stored.file_limits import Room, over_quota, over_storage, too_large
-from antiphon.stored.file_objects import clean_filename, shown_upload
-from antiphon.stored.files import Files
 
 LIFETIME = 3600
 """Seconds within which all parts must arrive."""
@@ -32,23 +33,20 @@ ENDED = {
 
 
 class Uploads:
-    """The uploads of all tenants."""
+    """The uploads of all tenants. `files` stores their parts, and the files that they become."""
 
     def __init__(self, store: Store, files: Files, new_id: NewId, now: Clock) -> None:
         self._store, self._files, self._new_id, self._now = store, files, new_id, now
 
-    async def create(self, request: CreateUpload, ticket: RequestIdentity) -> StoredUpload:
-        """Create an upload with the id of the ticket.
+    async def create(self, request: CreateUpload, ticket: RequestIdentity) -> JsonObject:
+        """Create an upload with the id of the ticket; return it.
 
         Raises `ClientError`: 413 for a file that is too large, 429 if it exceeds the tenant's quota.
         """
         limits, tenant = self._files.limits, ticket.tenant
         if request.bytes > limits.upload:
             raise too_large(limits.upload, "bytes")
-        if limits.stored_bytes:
-            stored = await self._store.read(sizes.stored_bytes, tenant)
-            if stored + request.bytes > limits.stored_bytes:
-                raise over_storage(stored, limits.stored_bytes)
+        await self._files.check_storage(tenant, request.bytes)
         name, now = clean_filename(request.filename), int(self._now())
         if not name:
             raise ClientError(
@@ -62,19 +60,17 @@ class Uploads:
         reply = Reply(tenant, ticket.key, False, msgspec.json.encode(shown_upload(upload))) if ticket.key else None
         if not await self._store.write(uploads.create, upload, limits.quota, reply):
             raise over_quota(await self._store.read(stored_files.use, tenant), limits.quota)
-        return upload
+        return shown_upload(upload)
 
     async def pending(self, tenant: str, upload_id: str) -> StoredUpload:
         """Return an upload that accepts parts. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
-        upload = await self._store.read(uploads.load, tenant, upload_id)
-        if upload is None:
-            raise not_found(upload_id)
+        upload = await self._found(tenant, upload_id)
         if upload.status != "pending":
             raise _ended(upload)
         return upload
 
-    async def add_part(self, upload: StoredUpload, content: AsyncIterable[bytes]) -> StoredPart:
-        """Store a part of a pending upload.
+    async def add_part(self, upload: StoredUpload, content: AsyncIterable[bytes]) -> JsonObject:
+        """Store a part of a pending upload as it arrives; return the part.
 
         Raises `ClientError`: 400 if all parts together would exceed the upload's size, 413 for a part that is too
         large.
@@ -90,18 +86,18 @@ class Uploads:
         except BaseException:
             await self._files.drop(upload.tenant, written.blob)
             raise
-        return part
+        return _shown_part(part)
 
-    async def cancel(self, tenant: str, upload_id: str) -> StoredUpload:
-        """Cancel a pending upload. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
+    async def cancel(self, tenant: str, upload_id: str) -> JsonObject:
+        """Cancel a pending upload; return it. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
         upload = await self.pending(tenant, upload_id)
         if not await self._store.write(uploads.cancel, tenant, upload_id):
             raise _ended(await self._found(tenant, upload_id))
         await self._files.sweep_now()
-        return await self._found(tenant, upload.id)
+        return shown_upload(await self._found(tenant, upload.id))
 
-    async def complete(self, tenant: str, upload_id: str, request: CompleteUpload) -> tuple[StoredUpload, StoredFile]:
-        """Join the parts into a file, in the order of the request.
+    async def complete(self, tenant: str, upload_id: str, request: CompleteUpload) -> JsonObject:
+        """Join the parts into a file, in the order of the request; return the upload with the file.
 
         Raises `ClientError`: 404 if the upload is unknown, 400 if it has ended, if a part does not belong to it, or if
         the size or MD5 of the bytes is not the announced one. The upload then remains pending.
@@ -131,7 +127,7 @@ class Uploads:
             await self._files.drop(tenant, written.blob)
             raise
         await self._files.sweep_now()
-        return await self._found(tenant, upload_id), stored
+        return shown_upload(await self._found(tenant, upload_id), stored)
 
     async def _joined(self, parts: Sequence[StoredPart]) -> AsyncGenerator[bytes, None]:
         for part in parts:
@@ -172,6 +168,25 @@ def _chosen(upload: StoredUpload, parts: Sequence[StoredPart], part_ids: Sequenc
             param="part_ids",
         )
     return chosen
+
+
+def shown_upload(upload: StoredUpload, file: StoredFile | None = None) -> JsonObject:
+    """Return an upload as an API object, with the resulting file."""
+    return {
+        "id": upload.id,
+        "object": "upload",
+        "bytes": upload.size,
+        "created_at": upload.created_at,
+        "expires_at": upload.expires_at,
+        "filename": upload.filename,
+        "purpose": upload.purpose,
+        "status": upload.status,
+        "file": None if file is None else shown_file(file),
+    }
+
+
+def _shown_part(part: StoredPart) -> JsonObject:
+    return {"id": part.id, "object": "upload.part", "created_at": part.created_at, "upload_id": part.upload}
 
 
 def not_found(upload_id: str) -> ClientError:

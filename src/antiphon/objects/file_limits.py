@@ -43,13 +43,21 @@ def room_of(limits: FileLimits, tenant: str, use: FileUse, stored: int) -> Room:
     quota = over_quota(use, limits.quota)
     if use.files >= limits.quota.files or use.size >= limits.quota.size:
         raise quota
-    left, error = limits.quota.size - use.size, quota
-    if limits.stored_bytes:
-        if stored >= limits.stored_bytes:
-            raise over_storage(stored, limits.stored_bytes)
-        if limits.stored_bytes - stored < left:
-            left, error = limits.stored_bytes - stored, over_storage(stored, limits.stored_bytes)
+    left, error = within_storage(limits, stored, limits.quota.size - use.size, quota)
     return Room(limits.file, too_large(limits.file, "file"), tenant, left, error)
+
+
+def within_storage(limits: FileLimits, stored: int, left: int, error: ClientError) -> tuple[int, ClientError]:
+    """Return how much of `left` bytes the storage limit allows, and the error for more: `error` if it allows all.
+
+    `stored` is the bytes of all data of a tenant. Raises `ClientError` (429) if the limit is reached.
+    """
+    most = limits.stored_bytes
+    if not most or most - stored >= left:
+        return left, error
+    if stored >= most:
+        raise over_storage(stored, most)
+    return most - stored, over_storage(stored, most)
 
 
 def too_large(most: int, param: str) -> ClientError:

@@ -1,10 +1,10 @@
-"""Names of files as they are kept."""
+"""Names of files as they are stored."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.stored.file_objects import LONGEST_NAME, clean_filename
+from antiphon.protocol.filenames import LONGEST_NAME, clean_filename
 from tests.support.chance import examples
 
 

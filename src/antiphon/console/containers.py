@@ -2,13 +2,13 @@
 
 from typing import Any
 
+from antiphon.objects.container_objects import container_not_found
+from antiphon.objects.pages import page_of
 from antiphon.protocol.console import ListContainersQuery
 from antiphon.protocol.validation import refusals
 from antiphon.storage.contract import Store
 from antiphon.storage.operations import containers
 from antiphon.storage.records.containers import ContainerQuery, StoredContainer, StoredContainerFile
-from antiphon.stored.container_objects import container_not_found
-from antiphon.stored.vector_store_files import page_of
 
 AT_ONCE = 100
 """Maximum number of a container's files to read in one step."""

@@ -6,6 +6,11 @@ from dataclasses import replace
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.objects.container_files import ContainerFiles
+from antiphon.objects.container_objects import ContainerLimits
+from antiphon.objects.containers import Containers
+from antiphon.objects.file_limits import FileLimits
+from antiphon.objects.files import Files
 from antiphon.protocol.containers import ContainerFilesQuery, CreateContainer
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.blobs.rows import StoreBlobs
@@ -14,10 +19,6 @@ from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import sizes
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer
-from antiphon.stored.container_objects import ContainerLimits
-from antiphon.stored.containers import Containers
-from antiphon.stored.file_limits import FileLimits
-from antiphon.stored.files import Files
 
 ONE = RequestIdentity("t")
 
@@ -39,8 +40,13 @@ def containers(store: Store, files: Files) -> Containers:
     return Containers(store, files, ContainerLimits(ContainerQuota(5, 3, 100)))
 
 
+@pytest.fixture
+def inside(store: Store, containers: Containers, files: Files) -> ContainerFiles:
+    return ContainerFiles(store, containers, files)
+
+
 async def created(containers: Containers) -> StoredContainer:
-    return await containers.create(CreateContainer(name="work"), ONE)
+    return await containers.load("t", (await containers.create(CreateContainer(name="work"), ONE))["id"])
 
 
 async def content(*pieces: bytes) -> AsyncGenerator[bytes, None]:
@@ -49,13 +55,13 @@ async def content(*pieces: bytes) -> AsyncGenerator[bytes, None]:
 
 
 async def test_a_file_for_a_container_that_is_deleted_meanwhile_leaves_nothing(
-    store: Store, files: Files, containers: Containers
+    store: Store, files: Files, containers: Containers, inside: ContainerFiles
 ) -> None:
     container = await created(containers)
-    written = await files.write("t", content(b"late"), await containers.room(container))
+    written = await files.write("t", content(b"late"), await inside.room(container))
     await containers.delete("t", container.id)
     with pytest.raises(ClientError, match="Container not found") as error:
-        await containers.add(container, "a.csv", written, ONE)
+        await inside.add(container, "a.csv", written, ONE)
     assert error.value.status == 404
     await files.drop("t", written.blob)
     assert (
@@ -67,20 +73,23 @@ async def test_a_file_for_a_container_that_is_deleted_meanwhile_leaves_nothing(
     )
 
 
-async def test_of_uploads_at_once_as_many_are_kept_as_there_is_room_for(files: Files, containers: Containers) -> None:
+async def test_of_uploads_at_once_as_many_are_kept_as_there_is_room_for(
+    files: Files, containers: Containers, inside: ContainerFiles
+) -> None:
     container = await created(containers)
-    room = await containers.room(container)
+    room = await inside.room(container)
     first, second = [await files.write("t", content(b"x" * 60), room) for _ in range(2)]
-    kept = await containers.add(container, "a.csv", first, ONE)
+    kept = await inside.add(container, "a.csv", first, ONE)
     with pytest.raises(ClientError, match="has no room") as error:
-        await containers.add(container, "b.csv", second, ONE)
+        await inside.add(container, "b.csv", second, ONE)
     assert (error.value.status, error.value.code) == (400, "container_full")
-    page = await containers.file_page("t", container.id, ContainerFilesQuery())
-    assert page.files == (kept,)
+    assert (await inside.list("t", container.id, ContainerFilesQuery()))["data"] == [kept]
 
 
-async def test_content_that_comes_at_once_never_exceeds_the_room(files: Files, containers: Containers) -> None:
-    room = await containers.room(await created(containers))
+async def test_content_that_comes_at_once_never_exceeds_the_room(
+    files: Files, containers: Containers, inside: ContainerFiles
+) -> None:
+    room = await inside.room(await created(containers))
 
     async def slow() -> AsyncGenerator[bytes, None]:
         yield b"x" * 60
@@ -95,30 +104,33 @@ async def test_content_that_comes_at_once_never_exceeds_the_room(files: Files, c
 
 async def test_a_file_above_the_limit_of_files_is_413(files: Files, store: Store) -> None:
     containers = Containers(store, files, ContainerLimits(ContainerQuota(5, 3, 5000)))
-    room = await containers.room(await created(containers))
+    room = await ContainerFiles(store, containers, files).room(await created(containers))
     with pytest.raises(ClientError, match="more than 1000 bytes") as error:
         await files.write("t", content(b"x" * 1001), room)
     assert error.value.status == 413
 
 
-async def test_a_room_ends_where_the_tenant_may_store_no_more(files: Files, containers: Containers) -> None:
+async def test_a_room_ends_where_the_tenant_may_store_no_more(
+    files: Files, containers: Containers, inside: ContainerFiles
+) -> None:
     files.limits = replace(files.limits, stored_bytes=50)
-    room = await containers.room(await created(containers))
+    room = await inside.room(await created(containers))
     with pytest.raises(ClientError, match="50 are allowed") as error:
         await files.write("t", content(b"x" * 51), room)
     assert (error.value.status, error.value.code) == (429, "storage_quota_exceeded")
 
 
 async def test_all_files_of_a_container_are_given_oldest_first(
-    containers: Containers, files: Files, monkeypatch: pytest.MonkeyPatch
+    containers: Containers, inside: ContainerFiles, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.stored.containers.FILES_AT_ONCE", 2)
+    monkeypatch.setattr("antiphon.objects.container_files.FILES_AT_ONCE", 2)
     container = await created(containers)
     made = []
     for name in "abc":
-        written = await files.write("t", content(name.encode()), await containers.room(container))
-        made.append(await containers.add(container, name, written, ONE))
-    assert [file async for file in containers.files_of(container)] == made
+        written = await files.write("t", content(name.encode()), await inside.room(container))
+        made.append(await inside.add(container, name, written, ONE))
+    assert (await inside.list("t", container.id, ContainerFilesQuery(order="asc")))["data"] == made
     with pytest.raises(ClientError, match="at most 3 files"):
-        await containers.room(container)
-    assert b"".join([part async for part in containers.read(made[1])]) == b"b"
+        await inside.room(container)
+    second = await inside.load("t", container.id, made[1]["id"])
+    assert b"".join([part async for part in inside.read(second, 0, second.size)]) == b"b"
