@@ -11,6 +11,8 @@ from typing import Any
 
 from msgspec.json import encode as encode_json
 
+from antiphon.console.changes import Changes
+from antiphon.console.summaries import summary
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import Response
 from antiphon.query.response_filters import Filters, parse_filters
@@ -25,8 +27,6 @@ from antiphon.storage.sqlite.file import path_of
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
-from antiphon.stored.console.changes import Changes
-from antiphon.stored.console.summaries import summary
 from antiphon.telemetry.observers import ResponseRecord, Span
 from bench.report import OURS, Reading
 

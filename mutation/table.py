@@ -116,7 +116,7 @@ AREAS: Mapping[str, Area] = {
             "tests/unit/storage",
             "tests/integration/storage",
             "tests/integration/objects",
-            "tests/integration/stored",
+            "tests/integration/console",
             "tests/integration/cache",
             "tests/integration/webhooks",
             "tests/integration/jobs/test_cleaner.py",

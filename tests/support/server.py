@@ -24,6 +24,7 @@ from antiphon.config import Settings
 from antiphon.http_server.host import Host
 from antiphon.jobs.ingester import Ingester
 from antiphon.jobs.worker import Worker
+from antiphon.objects.webhooks import Webhooks
 from antiphon.outbound.ssrf import LookUp
 from antiphon.recording.facts_writer import FactsWriter
 from antiphon.runs.engine import Engine
@@ -42,7 +43,6 @@ from antiphon.upstream.backend import Backend
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.webhooks.courier import Courier, webhook_reach
-from antiphon.webhooks.endpoints import Endpoints
 from tests.support.prompt import PromptServer
 from tests.support.waiting import let_others_run
 
@@ -58,7 +58,7 @@ class Served:
     sdk: AsyncOpenAI
     http: aiohttp.ClientSession
     host: Host
-    endpoints: Endpoints
+    endpoints: Webhooks
     house: Application
 
     async def post(self, path: str, **kwargs: object) -> tuple[int, dict[str, object]]:
@@ -99,6 +99,7 @@ async def serve(
     limits: Limits | None = None,
     memory: int = Memory().size,
     max_responses: int = MAX_RESPONSES,
+    retention: int = 30 * 86_400,
     facts: bool = True,
     bodies: bool = False,
     console: bool = True,
@@ -108,7 +109,7 @@ async def serve(
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
     models = ModelRegistry(backends, ids.now, dialects, shares, fallback)
-    engine = Engine(models, opened, ids.new_id, ids.now, max_responses=max_responses)
+    engine = Engine(models, opened, ids.new_id, ids.now, retention, max_responses=max_responses)
     engine.memory = Memory(memory, (limits or Limits()).body)
     engine.open_files = partial(open_files, engine, settings or Settings())
     engine.observers.add(AccessLog())
@@ -129,7 +130,7 @@ async def serve(
     engine.chunk_tokens = (settings or Settings()).search_chunk_tokens
     reach = webhook_reach(allows_private=allows_private)
     courier = Courier(opened, ids.now, reach, count=engine.measures.webhooks.add)
-    endpoints = Endpoints(opened, courier, ids.new_id, ids.now, reach)
+    endpoints = Webhooks(opened, courier, ids.new_id, ids.now, reach)
     house = Application(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(let_others_run()))
     house.ingester = Ingester(engine)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)

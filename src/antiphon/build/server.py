@@ -28,6 +28,7 @@ from antiphon.jobs.ingester import Ingester
 from antiphon.jobs.profiles import ProfileKeeper
 from antiphon.jobs.sums import Summing
 from antiphon.jobs.worker import Worker
+from antiphon.objects.webhooks import Webhooks
 from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.packages import require_module
 from antiphon.runs.engine import Engine
@@ -45,7 +46,6 @@ from antiphon.upstream.backend import Backend
 from antiphon.upstream.poll import Poll
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.webhooks.courier import Courier, delivery_turns, webhook_reach
-from antiphon.webhooks.endpoints import Endpoints
 
 if TYPE_CHECKING:
     from antiphon.telemetry.otel.collector import Traces
@@ -62,7 +62,7 @@ class Application:
     backends: Sequence[Backend]
     worker: Worker
     courier: Courier
-    endpoints: Endpoints
+    endpoints: Webhooks
     listing: asyncio.Task[None]
     watch: Poll | None = None
     cleaner: Cleaner | None = None
@@ -201,7 +201,7 @@ async def build(
     reach = webhook_reach(allows_private=settings.webhook_private_addresses, look_up=look_up)
     deliveries = shared.add("webhook_deliveries", delivery_turns())
     courier = Courier(store, ids.now, reach, turns=deliveries, count=measures.webhooks.add)
-    endpoints = Endpoints(store, courier, ids.new_id, ids.now, reach, settings.webhook_endpoints_per_tenant)
+    endpoints = Webhooks(store, courier, ids.new_id, ids.now, reach, settings.webhook_endpoints_per_tenant)
     watch = Poll(models, settings.check_interval) if settings.check_interval else None
     delete_blobs = partial(_delete_blobs, engine)
     cleaner = Cleaner(store, settings.purge_fraction, engine.upkeep, engine.retention, delete_blobs)

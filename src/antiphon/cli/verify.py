@@ -109,7 +109,7 @@ def _check_store(store: str | None, config: Path | None) -> None:
 
 
 def _save(report: Report, store: str | None, config: Path | None) -> None:
-    from antiphon.stored.console.reports import stored_report  # noqa: PLC0415 - for this option only
+    from antiphon.console.reports import stored_report  # noqa: PLC0415 - for this option only
 
     kept = stored_report(encode_report(report))
     with_store(store, config, lambda opened: opened.write(stored_reports.put, kept))

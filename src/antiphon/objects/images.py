@@ -5,13 +5,13 @@ A stored item has a reference instead of the image (`protocol/kept_images.py`), 
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from antiphon.objects.files import Files
-from antiphon.objects.large import Shared, decoded
+from antiphon.objects.large import decoded
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.kept_images import KeptImage, as_base64
-from antiphon.sharing.memory import Account
+from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.operations import item_blobs
 from antiphon.storage.store import Store
@@ -22,6 +22,25 @@ PER_BYTE = 3
 """Bytes of memory per byte of an image until it is sent: the image itself, as base64, and as JSON."""
 
 TYPE = b'"image_generation_call"'
+
+
+class ImageParts(Protocol):
+    """What reading stored images needs."""
+
+    @property
+    def store(self) -> Store:
+        """The store of items."""
+        ...
+
+    @property
+    def memory(self) -> Memory:
+        """Counts the memory of tenants."""
+        ...
+
+    @property
+    def files(self) -> FileReader:
+        """Reads the blobs of images."""
+        ...
 
 
 class Images:
@@ -58,7 +77,7 @@ async def _load(store: Store, files: FileReader, tenant: str, kept: KeptImage) -
     return b"".join([part async for part in files.read_blob(tenant, kept.blob, 0, kept.size)])
 
 
-async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
+async def with_images(parts: ImageParts, tenant: str, value: Object) -> Object:
     """Return a response, an event, an item or a list of items with its images inserted. Other objects are unchanged.
 
     The memory of the images counts for the tenant until the object is released. Raises `StoreError`, and the exceptions
@@ -67,22 +86,22 @@ async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
     items = [(item, kept) for item in _items_of(value) if (kept := KeptImage.read(item.get("result")))]
     if not items:
         return value
-    account = Account(shared.memory, tenant)
+    account = Account(parts.memory, tenant)
     account.take(PER_BYTE * sum(kept.size for _, kept in items))
     for item, kept in items:
-        data = await _load(shared.store, shared.files, tenant, kept)
+        data = await _load(parts.store, parts.files, tenant, kept)
         item["result"] = None if data is None else await asyncio.to_thread(as_base64, data)
     made = LargeObject(value)
     made.account = account
     return made
 
 
-async def event_with_images(shared: Shared, tenant: str, event: bytes) -> bytes:
+async def event_with_images(parts: ImageParts, tenant: str, event: bytes) -> bytes:
     """Return a server-sent event with its images inserted."""
     head, mark, data = event.partition(b"data: ")
     if TYPE not in data or b'"kept:' not in data:
         return event
-    values = await with_images(shared, tenant, await asyncio.to_thread(decoded, data))
+    values = await with_images(parts, tenant, await asyncio.to_thread(decoded, data))
     return head + mark + await asyncio.to_thread(encode_large, values)
 
 

@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, Protocol
+from typing import Any, ParamSpec
 
 import msgspec
 
-from antiphon.access.keyring import Keyring
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
-from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.records.responses import StoredItem
-from antiphon.storage.store import Store
 
 P = ParamSpec("P")
 
@@ -26,26 +23,12 @@ class Capacity:
     memory: Memory
 
 
-class Shared(Protocol):
-    """The parts of an `Engine` that tenants share when they read stored data."""
-
-    offload: Offload
-    memory: Memory
-    keyring: Keyring
-    store: Store
-
-    @property
-    def files(self) -> FileReader:
-        """Reads the blobs of items."""
-        ...
-
-
 LARGE = 64 * 1024
 """Number of bytes of JSON from which it is decoded and encoded in a thread."""
 
 
 async def shown(
-    shared: Capacity | Shared | None,
+    capacity: Capacity,
     tenant: str,
     size: int,
     make: Callable[P, dict[str, Any]],
@@ -55,13 +38,13 @@ async def shown(
     """Return the object that `make` creates from this many bytes. A `LargeObject` is created in a thread.
 
     A large object counts as memory of its tenant until it is released. Raises the exceptions of `Memory.take` if not
-    enough memory is available. Without `shared`, the object is created directly, for programs without other clients.
+    enough memory is available.
     """
-    if size <= LARGE or shared is None:
+    if size <= LARGE:
         return make(*args, **kwargs)
-    account = Account(shared.memory, tenant)
+    account = Account(capacity.memory, tenant)
     account.take(weight(size))
-    made = LargeObject(await shared.offload.run(tenant, make, *args, **kwargs))
+    made = LargeObject(await capacity.offload.run(tenant, make, *args, **kwargs))
     made.account = account
     return made
 

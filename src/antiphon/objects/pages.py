@@ -28,5 +28,4 @@ def not_found(what: str, object_id: str) -> ClientError:
 
 def unknown_bound(name: str, bound: str | None, what: str) -> ClientError:
     """Return the error for a bound, `after` or `before`, that is not in the list of `what`."""
-    named = str(bound)[:LONGEST_ID]
-    return ClientError(f"Invalid '{name}': no {what} with id '{named}'.", code="invalid_value", param=name)
+    return ClientError(f"Invalid '{name}': no {what} with id '{bound}'.", code="invalid_value", param=name)

@@ -10,7 +10,7 @@ from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.objects.file_text import weight_of_file
 from antiphon.objects.large import Capacity, shown
-from antiphon.objects.pages import JsonObject, page_of, unknown_bound
+from antiphon.objects.pages import LONGEST_ID, JsonObject, page_of, unknown_bound
 from antiphon.objects.vector_store_objects import (
     AUTO,
     check_attached,
@@ -158,7 +158,7 @@ class VectorStoreFiles:
         wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc", query.filter)
         page = await self._store.read(vector_stores.files, tenant, store_id, wanted, batch_id)
         if page.unknown:
-            raise unknown_bound(page.unknown, getattr(query, page.unknown), "file")
+            raise unknown_bound(page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "file")
         return page
 
     async def _load(self, tenant: str, store_id: str, file_id: str) -> StoreFile:

@@ -10,7 +10,7 @@ import msgspec
 
 from antiphon.ids import Clock, NewId
 from antiphon.objects.large import Capacity, shown
-from antiphon.objects.pages import JsonObject, page_of, unknown_bound
+from antiphon.objects.pages import LONGEST_ID, JsonObject, page_of, unknown_bound
 from antiphon.objects.vector_store_objects import check_attached, new_file, shown_results, shown_store, usual_sizes
 from antiphon.protocol.vector_stores import (
     CreateVectorStore,
@@ -135,7 +135,7 @@ class VectorStores:
         wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc")
         page = await self._store.read(vector_stores.page, tenant, wanted)
         if page.unknown:
-            raise unknown_bound(page.unknown, getattr(query, page.unknown), "vector store")
+            raise unknown_bound(page.unknown, getattr(query, page.unknown)[:LONGEST_ID], "vector store")
         return page
 
 

@@ -1,18 +1,23 @@
 """`Idempotency-Key`: a repeated request is not processed again; it receives the same response."""
 
 import hashlib
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import msgspec
 
-from antiphon.errors import ClientError
+from antiphon.errors import ClientError, StoreError, log
+from antiphon.ids import NewId
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.protocol.validation.validate import LARGE
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine
+from antiphon.sharing.offload import Offload
+from antiphon.storage.notifications import Notifier
 from antiphon.storage.operations import idempotency
 from antiphon.storage.records.tenants import Reply
+from antiphon.storage.store import Store
 
 LONGEST = 255
 """Characters of a key."""
@@ -45,41 +50,69 @@ def check_key(key: str) -> None:
         )
 
 
-async def admit(
-    engine: Engine, tenant: str, key: str, path: str, body: bytes, prefix: str
-) -> RequestIdentity | Reply | Log:
-    """Return the stored answer for this request, or the ticket to process it here.
+class IdempotencyKeys:
+    """The keys of one store. `worker` is the name under which this process reserves them.
 
-    Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used with another
-    request, 409 if the other takes too long (specification of bad inputs: the IETF draft defines both).
+    `holding` has the ids of running responses here; `wakes` tells of responses that have ended.
     """
-    if len(body) <= LARGE:
-        fingerprint = _fingerprint(path, body)
-    else:
-        fingerprint = await engine.offload.run(tenant, _fingerprint_of_large, path, body)
-    response_id = engine.new_id(prefix)
-    waited = 0.0
-    # Registered before it is reserved: a process that holds a lease must send heartbeats.
-    engine.holding.add(response_id)
-    try:
-        while True:
-            found = await engine.store.write(idempotency.reserve, tenant, key, fingerprint, response_id, engine.worker)
-            if found.fingerprint != fingerprint:
-                raise _reused()
-            if found.reply is not None:
-                engine.holding.discard(response_id)
-                return found.reply if found.reply.body else Log(tenant, found.response_id)
-            if found.response_id == response_id:
-                return RequestIdentity(tenant, response_id, key, size=len(body))
-            if waited >= PATIENCE:
-                raise _in_progress()
-            with engine.wakes.expect(found.response_id) as change:
-                if await engine.store.read(idempotency.find, tenant, key) == found:
-                    await change.wait(LOOK_AGAIN)
-            waited += LOOK_AGAIN
-    except BaseException:
-        engine.holding.discard(response_id)
-        raise
+
+    def __init__(
+        self, store: Store, new_id: NewId, worker: str, holding: set[str], wakes: Notifier, offload: Offload
+    ) -> None:
+        self._store, self._new_id, self._worker = store, new_id, worker
+        self._holding, self._wakes, self._offload = holding, wakes, offload
+
+    async def admit(self, tenant: str, key: str, path: str, body: bytes, prefix: str) -> RequestIdentity | Reply | Log:
+        """Return the stored answer for this request, or the ticket to process it here.
+
+        Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used with another
+        request, 409 if the other takes too long (specification of bad inputs: the IETF draft defines both).
+        """
+        if len(body) <= LARGE:
+            fingerprint = _fingerprint(path, body)
+        else:
+            fingerprint = await self._offload.run(tenant, _fingerprint_of_large, path, body)
+        response_id = self._new_id(prefix)
+        waited = 0.0
+        # Registered before it is reserved: a process that holds a lease must send heartbeats.
+        self._holding.add(response_id)
+        try:
+            while True:
+                found = await self._store.write(
+                    idempotency.reserve, tenant, key, fingerprint, response_id, self._worker
+                )
+                if found.fingerprint != fingerprint:
+                    raise _reused()
+                if found.reply is not None:
+                    self._holding.discard(response_id)
+                    return found.reply if found.reply.body else Log(tenant, found.response_id)
+                if found.response_id == response_id:
+                    return RequestIdentity(tenant, response_id, key, size=len(body))
+                if waited >= PATIENCE:
+                    raise _in_progress()
+                with self._wakes.expect(found.response_id) as change:
+                    if await self._store.read(idempotency.find, tenant, key) == found:
+                        await change.wait(LOOK_AGAIN)
+                waited += LOOK_AGAIN
+        except BaseException:
+            self._holding.discard(response_id)
+            raise
+
+    @asynccontextmanager
+    async def hold(self, ticket: RequestIdentity) -> AsyncGenerator[None, None]:
+        """Hold a reserved key while the request runs; if it fails, the key is free for the next attempt."""
+        try:
+            yield
+        except BaseException:
+            try:
+                await self._store.write(idempotency.free, ticket.tenant, ticket.key, ticket.response_id)
+            except StoreError as trouble:
+                text = "Cannot release the Idempotency-Key of the failed response %s until the store works again: %s"
+                log.warning(text, ticket.response_id, trouble)
+            raise
+        finally:
+            # If the lease remains, the worker releases it.
+            self._holding.discard(ticket.response_id)
 
 
 def _fingerprint(path: str, body: bytes) -> bytes:

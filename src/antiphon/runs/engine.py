@@ -178,7 +178,7 @@ class Engine:
         self.cache = Cache(self.store, self.router, self.now, self.room)
         self.api_keys = KnownKeys(self.store)
         responses = self.shared.add("responses", response_slots(self.max_responses))
-        self.quota = StorageQuota(self.store)
+        self.quota = StorageQuota(self.store, self.bounds)
         tariff = Tariff(self.models, lambda: () if self.vision is None else (self.vision.model,), self.reserved_output)
         self.meter = Meter(self.store, self.now, responses, tariff, self.currency)
         self.offload = Offload(self.shared.add("large_requests", thread_turns()))
@@ -242,7 +242,8 @@ class Engine:
 
     async def reserve_storage(self, tenant: str, size: int = 0) -> StorageReservation:
         """Reserve storage for a request of `size` bytes. Raises `ClientError` (429): see `StorageQuota`."""
-        return await self.quota.reserve(self.bounds, tenant, size)
+        self.quota.bounds = self.bounds  # tests replace them
+        return await self.quota.reserve(tenant, size)
 
     def ticket(self, given: RequestIdentity | None) -> RequestIdentity:
         """Return the identity of a request, with an id for its response."""

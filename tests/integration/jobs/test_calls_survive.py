@@ -10,7 +10,7 @@ import pytest
 
 from antiphon.access.keyring import Keyring
 from antiphon.errors import StoreError
-from antiphon.jobs.queue import cancel, enqueue
+from antiphon.gateway import Gateway
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
@@ -35,7 +35,7 @@ KEYRING = Keyring()
 
 async def queue(made: Engine, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "stream": True, **body})
-    return (await enqueue(made, decode_request(raw), raw)).response.id
+    return (await Gateway(made).queue.enqueue(decode_request(raw), raw)).response.id
 
 
 async def ended(made: Engine, response_id: str) -> dict[str, Any]:
@@ -298,7 +298,7 @@ async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_i
     response_id = await queue(one.engine, tools=[MCP])
     await until(lambda: servers.used)
 
-    await cancel(one.engine, "", response_id)
+    await Gateway(one.engine).queue.cancel("", response_id)
     servers.gate.set()
     await until(lambda: not one.engine.shared.usage()["background_jobs"].in_use)
     response = await ended(one.engine, response_id)

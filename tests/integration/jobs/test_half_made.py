@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.jobs import queue, recorder
+from antiphon.gateway import Gateway
+from antiphon.jobs import recorder
 from antiphon.storage.operations import event_log, jobs
 from antiphon.testing import check_event_stream
 from antiphon.tools.base import ToolResult, Use
@@ -41,7 +42,7 @@ def cancel(request: pytest.FixtureRequest, stateful: Served) -> Cancel:
 
     async def elsewhere(response_id: str) -> dict[str, Any]:
         other, _ = engine(store=stateful.engine.store)
-        return await queue.cancel(other, "", response_id)
+        return await Gateway(other).queue.cancel("", response_id)
 
     return here if request.param == "the same replica" else elsewhere
 

@@ -13,8 +13,9 @@ import msgspec
 import pytest
 
 from antiphon.errors import StoreError
+from antiphon.gateway import Gateway
 from antiphon.jobs import worker as workers
-from antiphon.jobs.queue import MOST_LOST, cancel, enqueue
+from antiphon.jobs.queue import MOST_LOST
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.persistence import RequestIdentity
@@ -37,7 +38,9 @@ TURNS = 20
 
 async def queue(made: Engine, tenant: str = "", taken: Reservation = NOTHING_RESERVED, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, **body})
-    return (await enqueue(made, decode_request(raw), raw, RequestIdentity(tenant, taken=taken))).response.id
+    return (
+        await Gateway(made).queue.enqueue(decode_request(raw), raw, RequestIdentity(tenant, taken=taken))
+    ).response.id
 
 
 async def status(made: Engine, response_id: str, tenant: str = "") -> str:
@@ -145,7 +148,7 @@ async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
     response_id = await queue(made)
     await gate.until(1)
     elsewhere = Engine(made.models, made.store, made.new_id, made.now)
-    await cancel(elsewhere, "", response_id)
+    await Gateway(elsewhere).queue.cancel("", response_id)
     await until(lambda: not gate.waiting)
     await worker.close()
 
@@ -183,7 +186,7 @@ async def test_what_is_cancelled_elsewhere_is_stopped_as_soon_as_it_is_heard(
     worker.start()
     response_id = await queue(made)
     await gate.until(1)
-    await cancel(Engine(made.models, made.store, made.new_id, made.now), "", response_id)
+    await Gateway(Engine(made.models, made.store, made.new_id, made.now)).queue.cancel("", response_id)
     await until(lambda: not gate.waiting)
     await worker.close()
 
@@ -204,7 +207,7 @@ async def test_news_of_what_does_not_run_here_is_not_looked_into(monkeypatch: py
         return store.looks
 
     before = await heard()
-    await cancel(made, "", await queue(made))
+    await Gateway(made).queue.cancel("", await queue(made))
     assert await heard() == before
     assert made.shared.usage()["background_jobs"].capacity == 1
     await worker.close()
@@ -326,7 +329,7 @@ async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
     response_id = await queue(made)
     await gate.until(1)
     if is_cancelled:
-        await cancel(made, "", response_id)
+        await Gateway(made).queue.cancel("", response_id)
     await worker.close()
     (line,) = caplog.text.splitlines()
 
@@ -499,7 +502,7 @@ async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Engine, str]:
                 return await self.original.finish(*how, **also)
             self.is_broken = False
             if meanwhile == "cancelled":
-                await cancel(made, "", response_id)
+                await Gateway(made).queue.cancel("", response_id)
             elif meanwhile == "in_progress":
                 await self.write(leases.give_back, made.worker, response_id)
                 assert await self.write(stored_jobs.claim, "other", 10) is not None

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import LARGE
 from antiphon.recording import idempotency
-from antiphon.recording.idempotency import admit
 from antiphon.recording.persistence import RequestIdentity
 from tests.support.engine import engine
 
@@ -15,13 +15,13 @@ from tests.support.engine import engine
 async def test_the_same_body_on_another_path_is_another_request() -> None:
     made, _ = engine()
     body = b'{"metadata": {"a": "b"}}'
-    first = await admit(made, "", "key", "/v1/conversations", body, "conv")
+    first = await Gateway(made).idempotency.admit("", "key", "/v1/conversations", body, "conv")
     assert isinstance(first, RequestIdentity)
     with pytest.raises(ClientError) as refused:
-        await admit(made, "", "key", "/v1/responses", body, "resp")
+        await Gateway(made).idempotency.admit("", "key", "/v1/responses", body, "resp")
     assert (refused.value.status, refused.value.code) == (422, "idempotency_key_reused")
 
-    other = await admit(made, "", "other", "/v1/responses", body, "resp")
+    other = await Gateway(made).idempotency.admit("", "other", "/v1/responses", body, "resp")
     assert isinstance(other, RequestIdentity)
     assert made.holding == {first.response_id, other.response_id}
 
@@ -29,9 +29,9 @@ async def test_the_same_body_on_another_path_is_another_request() -> None:
 async def test_a_large_body_that_differs_is_another_request() -> None:
     made, _ = engine()
     one, other = (b'{"metadata": {"a": "%b"}}' % (letter * (LARGE + 1)) for letter in (b"x", b"y"))
-    await admit(made, "", "key", "/v1/responses", one, "resp")
+    await Gateway(made).idempotency.admit("", "key", "/v1/responses", one, "resp")
     with pytest.raises(ClientError) as refused:
-        await admit(made, "", "key", "/v1/responses", other, "resp")
+        await Gateway(made).idempotency.admit("", "key", "/v1/responses", other, "resp")
 
     assert refused.value.code == "idempotency_key_reused"
 
@@ -45,9 +45,9 @@ async def test_a_body_that_is_only_written_differently_is_the_same_request(
     text = b"x" * size
     one = b'{"input":"%b","metadata":{"a":"1","b":"2"}}' % text
     other = b'{"metadata": {"b": "2", "a": "1"}, "input": "%b"}' % text
-    await admit(made, "", "key", "/v1/responses", one, "resp")
+    await Gateway(made).idempotency.admit("", "key", "/v1/responses", one, "resp")
     with pytest.raises(ClientError) as refused:
-        await admit(made, "", "key", "/v1/responses", other, "resp")
+        await Gateway(made).idempotency.admit("", "key", "/v1/responses", other, "resp")
 
     assert refused.value.code == "idempotency_in_progress"
 
@@ -56,11 +56,11 @@ async def test_the_same_request_waits_for_the_first_for_so_long_and_no_longer(mo
     monkeypatch.setattr(idempotency, "LOOK_AGAIN", 0.005)
     monkeypatch.setattr(idempotency, "PATIENCE", 0.02)
     made, _ = engine()
-    first = await admit(made, "", "key", "/v1/responses", b"{}", "resp")
+    first = await Gateway(made).idempotency.admit("", "key", "/v1/responses", b"{}", "resp")
     assert isinstance(first, RequestIdentity)
     with pytest.raises(ClientError) as refused:
         async with asyncio.timeout(30):
-            await admit(made, "", "key", "/v1/responses", b"{}", "resp")
+            await Gateway(made).idempotency.admit("", "key", "/v1/responses", b"{}", "resp")
 
     assert (refused.value.status, refused.value.code) == (409, "idempotency_in_progress")
     assert made.holding == {first.response_id}
