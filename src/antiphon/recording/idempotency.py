@@ -53,7 +53,7 @@ def check_key(key: str) -> None:
 class IdempotencyKeys:
     """The keys of one store. `worker` is the name under which this process reserves them.
 
-    `holding` has the ids of running responses here; `wakes` tells of responses that have ended.
+    `holding` has the ids of running responses here; `wakes` announces responses that have ended.
     """
 
     def __init__(
