@@ -16,12 +16,12 @@ from antiphon.gateway.made import JsonObject
 from antiphon.history.context import CHAINABLE
 from antiphon.jobs.queue import Queued
 from antiphon.jobs.replay import CutOff
+from antiphon.process import going_away
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.response import output_text
 from antiphon.recording.completion_recorder import CompletionRecorder
 from antiphon.recording.idempotency import Log, check_key
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine, going_away
 from antiphon.runs.input_tokens import Count
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
@@ -48,7 +48,6 @@ __all__ = [
     "Count",
     "CutOff",
     "Endpoints",
-    "Engine",
     "Facts",
     "Gateway",
     "ImagesTally",

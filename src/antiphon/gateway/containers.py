@@ -12,12 +12,12 @@ from antiphon.protocol.containers import (
     CreateContainer,
 )
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.stored.container_objects import ContainerLimits, shown_container, shown_container_file
 from antiphon.stored.containers import Containers as StoredContainers
 from antiphon.stored.file_limits import Room
-from antiphon.stored.files import Files, Written
+from antiphon.stored.files import Written
+from antiphon.stored.parts import ObjectParts
 from antiphon.stored.vector_store_files import page_of
 
 __all__ = ["Containers", "StoredContainer", "Written"]
@@ -26,14 +26,12 @@ __all__ = ["Containers", "StoredContainer", "Written"]
 class Containers:
     """`/v1/containers` as methods."""
 
-    def __init__(self, engine: Engine) -> None:
-        files, bounds = engine.files, engine.bounds
-        if not isinstance(files, Files):
-            raise TypeError("the files of this engine can only be read")
+    def __init__(self, parts: ObjectParts) -> None:
+        files, bounds = parts.files.get(), parts.bounds
         quota = ContainerQuota(bounds.containers, MOST_FILES, MOST_BYTES)
         limits = ContainerLimits(quota, MEMORY[bounds.container_memory])
         self._files = files
-        self._containers = StoredContainers(engine.store, files, limits, engine.new_id, engine.now)
+        self._containers = StoredContainers(parts.store, files, limits, parts.new_id, parts.now)
 
     @property
     def held(self) -> int:

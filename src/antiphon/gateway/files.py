@@ -6,12 +6,12 @@ from functools import cached_property
 from antiphon.gateway.made import JsonObject
 from antiphon.protocol.files import CompleteUpload, CreateUpload, FileForm, FilesQuery
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine
 from antiphon.storage.records.files import StoredFile, StoredUpload
 from antiphon.stored.file_limits import Room
 from antiphon.stored.file_objects import clean_filename, shown_file, shown_files, shown_part, shown_upload
 from antiphon.stored.files import Files as StoredFiles
 from antiphon.stored.files import Written
+from antiphon.stored.parts import ObjectParts
 from antiphon.stored.uploads import PART, Uploads
 
 __all__ = ["PART", "Files", "Written", "clean_filename"]
@@ -23,19 +23,16 @@ FEW = 500
 class Files:
     """`/v1/files` and `/v1/uploads` as methods."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, parts: ObjectParts) -> None:
+        self._parts = parts
 
     @cached_property
     def _files(self) -> StoredFiles:
-        files = self._engine.files
-        if not isinstance(files, StoredFiles):
-            raise TypeError("the files of this engine can only be read")
-        return files
+        return self._parts.files.get()
 
     @cached_property
     def _uploads(self) -> Uploads:
-        return Uploads(self._engine.store, self._files, self._engine.new_id, self._engine.now)
+        return Uploads(self._parts.store, self._files, self._parts.new_id, self._parts.now)
 
     @property
     def held(self) -> int:
@@ -63,7 +60,7 @@ class Files:
         page = await self._files.page(tenant, query)
         if len(page.files) <= FEW:
             return shown_files(page.files, page.has_more)
-        return await self._engine.offload.run(tenant, shown_files, page.files, page.has_more)
+        return await self._parts.offload.run(tenant, shown_files, page.files, page.has_more)
 
     async def list_of_all(self, tenant: str | None, query: FilesQuery) -> JsonObject:
         """Return a page of the files with their tenants; without a `tenant`, of all tenants."""

@@ -3,10 +3,10 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
 from antiphon.errors import log
 from antiphon.periodic import Periodic
-from antiphon.runs.engine import Upkeep
 from antiphon.storage.contract import RETENTION, Store
 from antiphon.storage.operations import files, responses
 from antiphon.storage.records.responses import PurgeSize
@@ -46,6 +46,18 @@ async def sweep(store: Store, delete_blobs: DeleteBlobs) -> int:
         await delete_blobs(stale)
         gone += len(stale)
     return gone
+
+
+@dataclass(slots=True)
+class Upkeep:
+    """The reason why this process does not delete expired data, or why it stores nothing."""
+
+    clock_skew: float = 0.0
+    """Seconds by which its clock is ahead of the store's."""
+    purge_held: int = 0
+    """Stored responses that have expired, if they are too many for one purge."""
+    is_disk_full: bool = False
+    """Whether the disk of the store has no room."""
 
 
 class Cleaner(Periodic):

@@ -6,8 +6,8 @@ from functools import partial
 import msgspec
 
 from antiphon.errors import ClientError
+from antiphon.jobs.parts import JobParts
 from antiphon.protocol.json_pieces import encode_large
-from antiphon.runs.engine import Engine
 from antiphon.storage.operations import jobs, responses
 from antiphon.storage.records.jobs import Frames
 from antiphon.storage.records.responses import StoredResponse
@@ -24,34 +24,34 @@ class CutOff(Exception):  # noqa: N818 - the reader must reconnect; this is not 
     """The log lost its open end: a reader that has received it must not continue with the events that follow."""
 
 
-async def begin_replay(engine: Engine, tenant: str, response_id: str) -> None:
+async def begin_replay(parts: JobParts, tenant: str, response_id: str) -> None:
     """Raise `ClientError` unless the response has a log: 404 if it is unknown, else 400."""
-    tail = await engine.store.read(jobs.tail, tenant, response_id, -1)
+    tail = await parts.store.read(jobs.tail, tenant, response_id, -1)
     if tail is None:
         raise not_found(response_id)
     if not tail.is_streamed:
-        stored = await engine.store.read(responses.load, tenant, response_id)
+        stored = await parts.store.read(responses.load, tenant, response_id)
         raise _no_log(stored)
 
 
 async def replay(
-    engine: Engine, tenant: str, response_id: str, after: int, *, padding: bool
+    parts: JobParts, tenant: str, response_id: str, after: int, *, padding: bool
 ) -> AsyncGenerator[bytes, None]:
     """Yield the events after a number as server-sent events, to the end of the stream. Raises `CutOff`."""
     generation: int | None = None
-    with engine.wakes.expect(response_id) as change:
+    with parts.process.wakes.expect(response_id) as change:
         while True:
-            tail = await change.look((tenant, after), partial(engine.store.read, jobs.tail, tenant, response_id, after))
-            if tail is None or engine.is_over or generation not in (None, tail.generation):
+            tail = await change.look((tenant, after), partial(parts.store.read, jobs.tail, tenant, response_id, after))
+            if tail is None or parts.process.is_over or generation not in (None, tail.generation):
                 raise CutOff
             generation = tail.generation
             for frames in tail.frames:
                 is_whole = padding and frames.first > after
-                body = frames.body if is_whole else await _shown(engine, tenant, frames, after, padding)
+                body = frames.body if is_whole else await _shown(parts, tenant, frames, after, padding)
                 if KEPT not in body:
                     yield body
                 else:
-                    async for event in _with_images(engine, tenant, body):
+                    async for event in _with_images(parts, tenant, body):
                         yield event
                 after = frames.last
             if not tail.frames and tail.status not in OPEN:
@@ -60,19 +60,19 @@ async def replay(
                 await change.wait(LOOK_AGAIN)
 
 
-async def _shown(engine: Engine, tenant: str, frames: Frames, after: int, padding: bool) -> bytes:
+async def _shown(parts: JobParts, tenant: str, frames: Frames, after: int, padding: bool) -> bytes:
     """Return the frames that a client has not received; large ones are split in a thread."""
     if len(frames.body) <= LARGE:
         return _part(frames, after, padding)
-    return await engine.offload.run(tenant, _part, frames, after, padding)
+    return await parts.run.offload.run(tenant, _part, frames, after, padding)
 
 
-async def _with_images(engine: Engine, tenant: str, body: bytes) -> AsyncGenerator[bytes, None]:
+async def _with_images(parts: JobParts, tenant: str, body: bytes) -> AsyncGenerator[bytes, None]:
     """Yield each event, with its images."""
     from antiphon.stored.images import event_with_images  # noqa: PLC0415 - few responses have images
 
     for event in filter(None, body.split(b"\n\n")):
-        yield await event_with_images(engine, tenant, event) + b"\n\n"
+        yield await event_with_images(parts.reading, tenant, event) + b"\n\n"
 
 
 def _part(frames: Frames, after: int, padding: bool) -> bytes:

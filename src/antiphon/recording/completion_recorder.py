@@ -6,16 +6,19 @@ one that is not a chat completion, is passed on unchanged and is not stored.
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ParamSpec, Self, TypeVar
 
 import msgspec
 
 from antiphon.errors import log
 from antiphon.forwarding.passthrough import Sink
+from antiphon.ids import Clock, NewId
 from antiphon.protocol.json_pieces import pieces
 from antiphon.recording.quota import StorageReservation
-from antiphon.runs.engine import Engine
-from antiphon.sharing.memory import LARGE, Account
+from antiphon.sharing.memory import LARGE, Account, Memory
+from antiphon.sharing.offload import Offload
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import chat_completions
 from antiphon.storage.records.chat_completions import StoredCompletion
 from antiphon.telemetry.context import about
@@ -41,6 +44,19 @@ T = TypeVar("T")
 _encode = msgspec.json.Encoder().encode
 
 
+@dataclass(frozen=True, slots=True)
+class CompletionParts:
+    """What recording a chat completion needs."""
+
+    store: Store
+    memory: Memory
+    offload: Offload
+    new_id: NewId
+    now: Clock
+    retention: int
+    """Seconds for which a completion is stored."""
+
+
 class CompletionRecorder:
     """Receives the response to a request, stores it, and passes it on to the sink of `into`.
 
@@ -48,18 +64,24 @@ class CompletionRecorder:
     """
 
     def __init__(
-        self, engine: Engine, request: dict[str, Any], tenant: str, reservation: StorageReservation, *, is_large: bool
+        self,
+        parts: CompletionParts,
+        request: dict[str, Any],
+        tenant: str,
+        reservation: StorageReservation,
+        *,
+        is_large: bool,
     ) -> None:
-        self._engine, self._tenant, self._is_large = engine, tenant, is_large
+        self._shared, self._tenant, self._is_large = parts, tenant, is_large
         self._request, self._reservation = request, reservation
-        self._account = Account(engine.memory, tenant)
+        self._account = Account(parts.memory, tenant)
         self._size = 0
         self._parts: list[bytes] = []
         self._events: EventDecoder | None = None
         self._fold = CompletionFold()
         self._is_over = False
         self._request_id = about().request_id
-        self._id = engine.new_id("chatcmpl").replace("_", "-", 1)
+        self._id = parts.new_id("chatcmpl").replace("_", "-", 1)
         self.request = {name: value for name, value in request.items() if name not in OURS}
         """The request that a backend receives."""
 
@@ -148,7 +170,7 @@ class CompletionRecorder:
 
     def _stored(self, completion: dict[str, Any]) -> StoredCompletion:
         """Return a completion as it is stored: with the parameters of its request, as OpenAI shows it."""
-        request, now = self._request, int(self._engine.now())
+        request, now = self._request, int(self._shared.now())
         shown = {name: request.get(name) for name in ECHOED}
         shown |= {"input_user": request.get("user"), "request_id": self._request_id, **completion, "id": self._id}
         shown["created"] = completion.get("created") or now
@@ -160,20 +182,20 @@ class CompletionRecorder:
             metadata=_encode(request.get("metadata") or {}),
             messages=[_of_pieces(message) for message in request["messages"]],
             tenant=self._tenant,
-            expires_at=now + self._engine.retention,
+            expires_at=now + self._shared.retention,
         )
 
     async def _keep(self, stored: StoredCompletion | None) -> None:
         if stored is None:
             log.warning("A chat completion was not stored: the backend's answer was not complete.")
         else:
-            await self._engine.store.write(chat_completions.save, stored)
+            await self._shared.store.write(chat_completions.save, stored)
 
     async def _run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Process the response and the request, in a thread if they are large."""
         if self._size <= LARGE and not self._is_large:
             return function(*args, **kwargs)
-        return await self._engine.offload.run(self._tenant, function, *args, **kwargs)
+        return await self._shared.offload.run(self._tenant, function, *args, **kwargs)
 
 
 def _of_pieces(value: Any) -> bytes:

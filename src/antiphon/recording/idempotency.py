@@ -1,16 +1,21 @@
 """`Idempotency-Key`: a repeated request is not processed again; it receives the same response."""
 
 import hashlib
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import msgspec
 
-from antiphon.errors import ClientError
+from antiphon.errors import ClientError, StoreError, log
+from antiphon.ids import NewId
+from antiphon.process import ProcessState
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.protocol.validation.validate import LARGE
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine
+from antiphon.sharing.offload import Offload
+from antiphon.storage.contract import Store
 from antiphon.storage.operations import idempotency
 from antiphon.storage.records.tenants import Reply
 
@@ -45,41 +50,66 @@ def check_key(key: str) -> None:
         )
 
 
-async def admit(
-    engine: Engine, tenant: str, key: str, path: str, body: bytes, prefix: str
-) -> RequestIdentity | Reply | Log:
-    """Return the stored answer for this request, or the ticket to process it here.
+@dataclass(slots=True)
+class IdempotencyKeys:
+    """The keys of requests, which all servers of a store share."""
 
-    Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used with another
-    request, 409 if the other takes too long (specification of bad inputs: the IETF draft defines both).
-    """
-    if len(body) <= LARGE:
-        fingerprint = _fingerprint(path, body)
-    else:
-        fingerprint = await engine.offload.run(tenant, _fingerprint_of_large, path, body)
-    response_id = engine.new_id(prefix)
-    waited = 0.0
-    # Registered before it is reserved: a process that holds a lease must send heartbeats.
-    engine.holding.add(response_id)
-    try:
-        while True:
-            found = await engine.store.write(idempotency.reserve, tenant, key, fingerprint, response_id, engine.worker)
-            if found.fingerprint != fingerprint:
-                raise _reused()
-            if found.reply is not None:
-                engine.holding.discard(response_id)
-                return found.reply if found.reply.body else Log(tenant, found.response_id)
-            if found.response_id == response_id:
-                return RequestIdentity(tenant, response_id, key, size=len(body))
-            if waited >= PATIENCE:
-                raise _in_progress()
-            with engine.wakes.expect(found.response_id) as change:
-                if await engine.store.read(idempotency.find, tenant, key) == found:
-                    await change.wait(LOOK_AGAIN)
-            waited += LOOK_AGAIN
-    except BaseException:
-        engine.holding.discard(response_id)
-        raise
+    store: Store
+    process: ProcessState
+    offload: Offload
+    new_id: NewId
+
+    async def reserve(
+        self, tenant: str, key: str, path: str, body: bytes, prefix: str
+    ) -> RequestIdentity | Reply | Log:
+        """Return the stored answer for this request, or the ticket to process it here.
+
+        Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used with another
+        request, 409 if the other takes too long (specification of bad inputs: the IETF draft defines both).
+        """
+        if len(body) <= LARGE:
+            fingerprint = _fingerprint(path, body)
+        else:
+            fingerprint = await self.offload.run(tenant, _fingerprint_of_large, path, body)
+        response_id, worker = self.new_id(prefix), self.process.worker
+        waited = 0.0
+        # Registered before it is reserved: a process that holds a lease must send heartbeats.
+        self.process.holding.add(response_id)
+        try:
+            while True:
+                found = await self.store.write(idempotency.reserve, tenant, key, fingerprint, response_id, worker)
+                if found.fingerprint != fingerprint:
+                    raise _reused()
+                if found.reply is not None:
+                    self.process.holding.discard(response_id)
+                    return found.reply if found.reply.body else Log(tenant, found.response_id)
+                if found.response_id == response_id:
+                    return RequestIdentity(tenant, response_id, key, size=len(body))
+                if waited >= PATIENCE:
+                    raise _in_progress()
+                with self.process.wakes.expect(found.response_id) as change:
+                    if await self.store.read(idempotency.find, tenant, key) == found:
+                        await change.wait(LOOK_AGAIN)
+                waited += LOOK_AGAIN
+        except BaseException:
+            self.process.holding.discard(response_id)
+            raise
+
+    @asynccontextmanager
+    async def hold(self, ticket: RequestIdentity) -> AsyncGenerator[None, None]:
+        """Hold a reserved key while the request runs; if it fails, the key is free for the next attempt."""
+        try:
+            yield
+        except BaseException:
+            try:
+                await self.store.write(idempotency.free, ticket.tenant, ticket.key, ticket.response_id)
+            except StoreError as trouble:
+                text = "Cannot release the Idempotency-Key of the failed response %s until the store works again: %s"
+                log.warning(text, ticket.response_id, trouble)
+            raise
+        finally:
+            # If the lease remains, the worker releases it.
+            self.process.holding.discard(ticket.response_id)
 
 
 def _fingerprint(path: str, body: bytes) -> bytes:

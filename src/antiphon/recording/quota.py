@@ -46,20 +46,20 @@ class StorageReservation:
 class StorageQuota:
     """Enforces the storage limit of tenants, `Bounds.stored_bytes`."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, bounds: Bounds) -> None:
+        self._store, self.bounds = store, bounds
         self._reserved: dict[str, int] = {}
         """Reserved bytes of the requests in progress here, by tenant."""
 
-    async def reserve(self, bounds: Bounds, tenant: str, size: int) -> StorageReservation:
+    async def reserve(self, tenant: str, size: int = 0) -> StorageReservation:
         """Reserve storage for a request of `size` bytes. Raises `ClientError` (429) if the quota is exhausted."""
-        if not bounds.stored_bytes:
+        if not self.bounds.stored_bytes:
             return StorageReservation(self._reserved, tenant, 0)
         # Earlier requests can be stored meanwhile and then count twice: never counting them would be worse.
         before = self._reserved.get(tenant, 0)
         reservation = StorageReservation(self._reserved, tenant, COPIES * size + OUTPUT)
         try:
-            bounds.check_stored(await self._store.read(sizes.stored_bytes, tenant), before)
+            self.bounds.check_stored(await self._store.read(sizes.stored_bytes, tenant), before)
         except BaseException:
             reservation.release()
             raise

@@ -180,9 +180,9 @@ async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str)
     key = http.headers[IDEMPOTENCY_HEADER].decode("latin-1")
     check_key(key)
     async with DisconnectWatch(http.receive):
-        found = await gateway.reserve(http.tenant, key, http.scope["path"], body, prefix)
+        found = await gateway.idempotency.reserve(http.tenant, key, http.scope["path"], body, prefix)
     if isinstance(found, RequestIdentity):
-        await http.cleanup.enter_async_context(gateway.reserved(found))
+        await http.cleanup.enter_async_context(gateway.idempotency.hold(found))
         return found
     if isinstance(found, Log):
         return stream_reply(FrameStream(gateway.replay(found.tenant, found.response_id)))

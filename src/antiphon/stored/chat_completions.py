@@ -7,59 +7,61 @@ import msgspec
 
 from antiphon.errors import ClientError
 from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
-from antiphon.runs.engine import Engine
 from antiphon.storage.operations import chat_completions, pages
 from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
 from antiphon.storage.records.responses import PageQuery, StoredItem
 from antiphon.stored.large import decoded, shown, size_of
+from antiphon.stored.parts import ObjectParts
 
 
-async def list_completions(engine: Engine, tenant: str, query: CompletionsQuery) -> dict[str, Any]:
+async def list_completions(parts: ObjectParts, tenant: str, query: CompletionsQuery) -> dict[str, Any]:
     """Return a page of the tenant's completions. Raises `ClientError` (400) if `after` is not in the list."""
     wanted = CompletionQuery(query.limit, query.after, query.order == "desc", query.model, query.metadata or {})
-    page = await engine.store.read(chat_completions.page, tenant, wanted)
+    page = await parts.store.read(chat_completions.page, tenant, wanted)
     if page.is_unknown:
         raise _unknown_after(query, "stored chat completion")
     size = sum(len(one.body) for one in page.completions)
-    return await shown(engine, tenant, size, _completions, page.completions, page.has_more)
+    return await shown(parts, tenant, size, _completions, page.completions, page.has_more)
 
 
-async def retrieve(engine: Engine, tenant: str, completion_id: str) -> dict[str, Any]:
+async def retrieve(parts: ObjectParts, tenant: str, completion_id: str) -> dict[str, Any]:
     """Return a completion. Raises `ClientError` (404) if it is unknown."""
     return await _show(
-        engine, tenant, _found(await engine.store.read(chat_completions.load, tenant, completion_id), completion_id)
+        parts, tenant, _found(await parts.store.read(chat_completions.load, tenant, completion_id), completion_id)
     )
 
 
-async def update(engine: Engine, tenant: str, completion_id: str, metadata: Mapping[str, str] | None) -> dict[str, Any]:
+async def update(
+    parts: ObjectParts, tenant: str, completion_id: str, metadata: Mapping[str, str] | None
+) -> dict[str, Any]:
     """Replace a completion's metadata; return the completion. Raises `ClientError` (404) if it is unknown."""
-    changed = await engine.store.write(
+    changed = await parts.store.write(
         chat_completions.update, tenant, completion_id, msgspec.json.encode(metadata or {})
     )
-    return await _show(engine, tenant, _found(changed, completion_id))
+    return await _show(parts, tenant, _found(changed, completion_id))
 
 
-async def delete(engine: Engine, tenant: str, completion_id: str) -> dict[str, Any]:
+async def delete(parts: ObjectParts, tenant: str, completion_id: str) -> dict[str, Any]:
     """Delete a completion. Raises `ClientError` (404) if it is unknown."""
-    if not await engine.store.write(chat_completions.delete, tenant, completion_id):
+    if not await parts.store.write(chat_completions.delete, tenant, completion_id):
         raise not_found(completion_id)
     return {"object": "chat.completion.deleted", "id": completion_id, "deleted": True}
 
 
 async def list_messages(
-    engine: Engine, tenant: str, completion_id: str, query: CompletionMessagesQuery
+    parts: ObjectParts, tenant: str, completion_id: str, query: CompletionMessagesQuery
 ) -> dict[str, Any]:
     """Return a page of the messages of a completion's request.
 
     Raises `ClientError`: 404 if the completion is unknown, 400 if `after` is not one of its messages.
     """
     wanted = PageQuery(query.limit, query.after, descending=query.order == "desc")
-    page = await engine.store.read(pages.completion_messages, tenant, completion_id, wanted)
+    page = await parts.store.read(pages.completion_messages, tenant, completion_id, wanted)
     if page is None:
         raise not_found(completion_id)
     if page.unknown:
         raise _unknown_after(query, "message")
-    return await shown(engine, tenant, size_of(page.items), _messages, page.items, page.has_more)
+    return await shown(parts, tenant, size_of(page.items), _messages, page.items, page.has_more)
 
 
 def not_found(completion_id: str) -> ClientError:
@@ -78,8 +80,8 @@ def _found(completion: StoredCompletion | None, completion_id: str) -> StoredCom
     return completion
 
 
-async def _show(engine: Engine, tenant: str, completion: StoredCompletion) -> dict[str, Any]:
-    return await shown(engine, tenant, len(completion.body), _completion, completion)
+async def _show(parts: ObjectParts, tenant: str, completion: StoredCompletion) -> dict[str, Any]:
+    return await shown(parts, tenant, len(completion.body), _completion, completion)
 
 
 def _completion(completion: StoredCompletion) -> dict[str, Any]:

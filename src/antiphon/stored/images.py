@@ -4,11 +4,12 @@ A stored item has a reference instead of the image (`protocol/kept_images.py`), 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from typing import Any, Protocol
 
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.kept_images import KeptImage, as_base64
+from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.contract import FileReader, Store
 from antiphon.storage.operations import item_blobs
@@ -24,22 +25,22 @@ TYPE = b'"image_generation_call"'
 
 
 class Shared(Protocol):
-    """The parts of an `Engine` that reading images needs."""
+    """The parts that reading images needs."""
 
     store: Store
     memory: Memory
 
     @property
-    def files(self) -> FileReader:
+    def files(self) -> Lazy[FileReader]:
         """Reads blobs."""
         ...
 
 
 class Images:
-    """Stores the images of all tenants. An `ImageStore`. `open_files` returns the storage of their content."""
+    """Stores the images of all tenants. An `ImageStore`. `files` stores their content."""
 
-    def __init__(self, open_files: Callable[[], Files], shared: Shared) -> None:
-        self._open_files, self._shared = open_files, shared
+    def __init__(self, files: Lazy[Files], store: Store) -> None:
+        self._files, self._store = files, store
 
     async def keep(self, tenant: str, data: bytes) -> str:
         """Store an image while its response runs, and then as long as a response contains it."""
@@ -47,27 +48,27 @@ class Images:
         async def content() -> AsyncGenerator[bytes, None]:
             yield data
 
-        files = self._open_files()
+        files = self._files.get()
         return (await files.write(tenant, content(), await files.room(tenant))).blob
 
     async def load(self, tenant: str, kept: KeptImage) -> bytes | None:
         """Return a stored image, or None if the tenant has no such blob. Raises `StoreError`."""
-        return await load_image(self._shared, tenant, kept)
+        return await load_image(self._store, self._files, tenant, kept)
 
     async def load_file(self, tenant: str, file_id: str, most: int) -> bytes | None:
         """Return the content of a file, or None if it is unknown or too large. Raises `StoreError`."""
-        files = self._open_files()
+        files = self._files.get()
         found = await files.find(tenant, file_id)
         if found is None or found.size > most:
             return None
         return b"".join([part async for part in files.read(found)])
 
 
-async def load_image(shared: Shared, tenant: str, kept: KeptImage) -> bytes | None:
+async def load_image(store: Store, files: Lazy[FileReader], tenant: str, kept: KeptImage) -> bytes | None:
     """Return a stored image; see `Images.load`."""
-    if not await shared.store.read(item_blobs.owns, tenant, kept.blob):
+    if not await store.read(item_blobs.owns, tenant, kept.blob):
         return None
-    return b"".join([part async for part in shared.files.read_blob(tenant, kept.blob, 0, kept.size)])
+    return b"".join([part async for part in files.get().read_blob(tenant, kept.blob, 0, kept.size)])
 
 
 async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
@@ -82,7 +83,7 @@ async def with_images(shared: Shared, tenant: str, value: Object) -> Object:
     account = Account(shared.memory, tenant)
     account.take(PER_BYTE * sum(kept.size for _, kept in items))
     for item, kept in items:
-        data = await load_image(shared, tenant, kept)
+        data = await load_image(shared.store, shared.files, tenant, kept)
         item["result"] = None if data is None else await asyncio.to_thread(as_base64, data)
     made = LargeObject(value)
     made.account = account

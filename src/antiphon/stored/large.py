@@ -8,6 +8,7 @@ import msgspec
 from antiphon.access.keyring import Keyring
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.json_slices import decode_in_slices
+from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.storage.contract import FileReader, Store
@@ -17,7 +18,7 @@ P = ParamSpec("P")
 
 
 class Shared(Protocol):
-    """The parts of an `Engine` that tenants share when they read stored data."""
+    """The parts that tenants share when they read stored data."""
 
     offload: Offload
     memory: Memory
@@ -25,7 +26,7 @@ class Shared(Protocol):
     store: Store
 
     @property
-    def files(self) -> FileReader:
+    def files(self) -> Lazy[FileReader]:
         """Reads the blobs of items."""
         ...
 

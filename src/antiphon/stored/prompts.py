@@ -12,71 +12,71 @@ from antiphon.protocol.prompts import NewPromptVersion, PromptsQuery, PromptTemp
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.templates import variables_of
 from antiphon.protocol.validation import refusals
-from antiphon.runs.engine import Engine
 from antiphon.storage.operations import prompts
 from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt
+from antiphon.stored.parts import ObjectParts
 
 MOST_VERSIONS = 10_000
 """Maximum number of versions of all prompts of a tenant."""
 
 
-async def create(engine: Engine, tenant: str, template: PromptTemplate) -> dict[str, Any]:
+async def create(parts: ObjectParts, tenant: str, template: PromptTemplate) -> dict[str, Any]:
     """Create a prompt with its first version. Raises `ClientError`: 400, 429 if the tenant has no room."""
     body = _encoded(template)
-    with await engine.reserve_storage(tenant, len(body)):
-        prompt_id, now = engine.new_id("pmpt"), int(engine.now())
-        stored = await engine.store.write(prompts.create, tenant, prompt_id, body, now, MOST_VERSIONS)
+    with await parts.quota.reserve(tenant, len(body)):
+        prompt_id, now = parts.new_id("pmpt"), int(parts.now())
+        stored = await parts.store.write(prompts.create, tenant, prompt_id, body, now, MOST_VERSIONS)
     if stored is None:
         raise _full()
     return shown_prompt(stored)
 
 
-async def add_version(engine: Engine, tenant: str, prompt_id: str, request: NewPromptVersion) -> dict[str, Any]:
+async def add_version(parts: ObjectParts, tenant: str, prompt_id: str, request: NewPromptVersion) -> dict[str, Any]:
     """Add a version to a prompt; return it. Raises `ClientError`: 400, 404, 429 if the tenant has no room."""
-    _check_stored(engine, prompt_id)
+    _check_stored(parts, prompt_id)
     fields = asdict(request)
     is_default = fields.pop("set_as_default")
     if request.name is None:
-        fields["name"] = template_of(await find_prompt(engine, tenant, prompt_id)).name
+        fields["name"] = template_of(await find_prompt(parts, tenant, prompt_id)).name
     body = _encoded(PromptTemplate(**fields))
-    with await engine.reserve_storage(tenant, len(body)):
-        stored = await engine.store.write(
-            prompts.add_version, tenant, prompt_id, body, int(engine.now()), MOST_VERSIONS, is_default=is_default
+    with await parts.quota.reserve(tenant, len(body)):
+        stored = await parts.store.write(
+            prompts.add_version, tenant, prompt_id, body, int(parts.now()), MOST_VERSIONS, is_default=is_default
         )
     if stored is None:
-        await find_prompt(engine, tenant, prompt_id)
+        await find_prompt(parts, tenant, prompt_id)
         raise _full()
     return shown_prompt(stored)
 
 
-async def retrieve(engine: Engine, tenant: str, prompt_id: str, version: str | None) -> dict[str, Any]:
+async def retrieve(parts: ObjectParts, tenant: str, prompt_id: str, version: str | None) -> dict[str, Any]:
     """Return a version of a prompt, by default its default version. Raises `ClientError` (404)."""
-    return shown_prompt(await find_prompt(engine, tenant, prompt_id, version))
+    return shown_prompt(await find_prompt(parts, tenant, prompt_id, version))
 
 
-async def list_prompts(engine: Engine, tenant: str, query: PromptsQuery) -> dict[str, Any]:
+async def list_prompts(parts: ObjectParts, tenant: str, query: PromptsQuery) -> dict[str, Any]:
     """Return a page of the prompts. Those in the settings are the oldest. Raises `ClientError` (400)."""
-    named = [as_stored(*one) for one in sorted(engine.named_prompts.items())]
+    named = [as_stored(*one) for one in sorted(parts.named_prompts.items())]
     ids = [one.id for one in named]
     if query.order == "desc":
         named.reverse()
         if query.after in ids[::-1]:
             return _page(named[ids[::-1].index(str(query.after)) + 1 :], query.limit)
-        page = await _stored_page(engine, tenant, query)
+        page = await _stored_page(parts, tenant, query)
         return _page([*page.prompts, *([] if page.has_more else named)], query.limit, has_more=page.has_more)
     if query.after is None or query.after in ids:
         first = named[ids.index(query.after) + 1 if query.after else 0 :]
-        page = await engine.store.read(prompts.page, tenant, PromptQuery(query.limit, None, descending=False))
+        page = await parts.store.read(prompts.page, tenant, PromptQuery(query.limit, None, descending=False))
         return _page([*first, *page.prompts], query.limit, has_more=page.has_more)
-    page = await _stored_page(engine, tenant, query)
+    page = await _stored_page(parts, tenant, query)
     return _page(page.prompts, query.limit, has_more=page.has_more)
 
 
-async def list_versions(engine: Engine, tenant: str, prompt_id: str, query: PromptsQuery) -> dict[str, Any]:
+async def list_versions(parts: ObjectParts, tenant: str, prompt_id: str, query: PromptsQuery) -> dict[str, Any]:
     """Return a page of a prompt's versions. Raises `ClientError`: 404, 400 if `after` is not in the list."""
-    if (named := engine.named_prompts.get(prompt_id)) is not None:
+    if (named := parts.named_prompts.get(prompt_id)) is not None:
         return _page([] if query.after == str(named.version) else [as_stored(prompt_id, named)], query.limit)
-    page = await engine.store.read(prompts.versions, tenant, prompt_id, _query(query))
+    page = await parts.store.read(prompts.versions, tenant, prompt_id, _query(query))
     if page is None:
         raise unknown_prompt(prompt_id)
     if page.is_unknown:
@@ -86,20 +86,20 @@ async def list_versions(engine: Engine, tenant: str, prompt_id: str, query: Prom
     return shown | {"first_id": numbers[0] if numbers else None, "last_id": numbers[-1] if numbers else None}
 
 
-async def set_default(engine: Engine, tenant: str, prompt_id: str, version: int) -> dict[str, Any]:
+async def set_default(parts: ObjectParts, tenant: str, prompt_id: str, version: int) -> dict[str, Any]:
     """Make a version the default; return it. Raises `ClientError`: 400 for a prompt in the settings, 404."""
-    _check_stored(engine, prompt_id)
-    stored = await engine.store.write(prompts.set_default, tenant, prompt_id, version)
+    _check_stored(parts, prompt_id)
+    stored = await parts.store.write(prompts.set_default, tenant, prompt_id, version)
     if stored is None:
-        await find_prompt(engine, tenant, prompt_id)
+        await find_prompt(parts, tenant, prompt_id)
         raise unknown_prompt(prompt_id, str(version))
     return shown_prompt(stored)
 
 
-async def delete(engine: Engine, tenant: str, prompt_id: str) -> dict[str, Any]:
+async def delete(parts: ObjectParts, tenant: str, prompt_id: str) -> dict[str, Any]:
     """Delete a prompt with all its versions. Raises `ClientError`: 400 for a prompt in the settings, 404."""
-    _check_stored(engine, prompt_id)
-    if not await engine.store.write(prompts.delete, tenant, prompt_id):
+    _check_stored(parts, prompt_id)
+    if not await parts.store.write(prompts.delete, tenant, prompt_id):
         raise unknown_prompt(prompt_id)
     return {"id": prompt_id, "object": "prompt.deleted", "deleted": True}
 
@@ -123,8 +123,8 @@ def shown_prompt(stored: StoredPrompt) -> dict[str, Any]:
     }
 
 
-async def _stored_page(engine: Engine, tenant: str, query: PromptsQuery) -> PromptPage:
-    page = await engine.store.read(prompts.page, tenant, _query(query))
+async def _stored_page(parts: ObjectParts, tenant: str, query: PromptsQuery) -> PromptPage:
+    page = await parts.store.read(prompts.page, tenant, _query(query))
     if page.is_unknown:
         raise refusals.invalid("after", f"no prompt has the id '{refusals.shown(query.after)}'.")
     return page
@@ -153,8 +153,8 @@ def _encoded(template: PromptTemplate) -> bytes:
     return msgspec.json.encode(template)
 
 
-def _check_stored(engine: Engine, prompt_id: str) -> None:
-    if prompt_id in engine.named_prompts:
+def _check_stored(parts: ObjectParts, prompt_id: str) -> None:
+    if prompt_id in parts.named_prompts:
         text = f"The prompt '{prompt_id}' is defined in the settings of this server. Change it there."
         raise ClientError(text, code="read_only_prompt")
 

@@ -16,7 +16,6 @@ from antiphon.protocol.vector_stores import (
     UpdateStoreFile,
     VectorStoresQuery,
 )
-from antiphon.runs.engine import Engine
 from antiphon.search.contract import expired_store, unknown_store
 from antiphon.search.filters import read_attributes
 from antiphon.sharing.memory import Account
@@ -32,8 +31,9 @@ from antiphon.storage.records.vector_stores import (
     StorePageQuery,
     VectorStore,
 )
-from antiphon.stored.file_text import file_text, weight_of_file
+from antiphon.stored.file_text import weight_of_file
 from antiphon.stored.large import shown
+from antiphon.stored.parts import ObjectParts
 from antiphon.telemetry.context import about
 from antiphon.upstream.permitted import check_permitted, restriction
 
@@ -41,33 +41,33 @@ AUTO = 800, 400
 """The default chunk size and overlap in estimated tokens, unless a setting has others for the embedding model."""
 
 
-async def attach(engine: Engine, tenant: str, store_id: str, request: AttachFile) -> dict[str, Any]:
+async def attach(parts: ObjectParts, tenant: str, store_id: str, request: AttachFile) -> dict[str, Any]:
     """Attach a file; return it. Raises `ClientError`: 404 for an unknown store or file, 400 for an expired store."""
-    await _check_model(engine, tenant, store_id)
-    usual = await _usual_sizes(engine, tenant, store_id)
+    await _check_model(parts, tenant, store_id)
+    usual = await _usual_sizes(parts, tenant, store_id)
     new = new_file(request.file_id, _attributes(request.attributes), request.chunking_strategy, usual)
-    check_attached(await engine.store.write(vector_stores.attach, tenant, store_id, [new]), store_id)
-    return await retrieve(engine, tenant, store_id, request.file_id)
+    check_attached(await parts.store.write(vector_stores.attach, tenant, store_id, [new]), store_id)
+    return await retrieve(parts, tenant, store_id, request.file_id)
 
 
 async def list_files(
-    engine: Engine, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
+    parts: ObjectParts, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
 ) -> dict[str, Any]:
     """Return a page of the files of a store or batch. Raises `ClientError`: 404, 400 for an unknown bound."""
-    page = await load_page(engine, tenant, store_id, query, batch_id)
-    return await shown(engine, tenant, size_of(page), _page, page.files, page.has_more)
+    page = await load_page(parts, tenant, store_id, query, batch_id)
+    return await shown(parts, tenant, size_of(page), _page, page.files, page.has_more)
 
 
 async def load_page(
-    engine: Engine, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
+    parts: ObjectParts, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
 ) -> StoreFilePage:
     """Load a page of the files of a store or batch. Raises `ClientError` like `list_files`."""
     if batch_id is None:
-        await load_store(engine, tenant, store_id)
+        await load_store(parts, tenant, store_id)
     else:
-        await _load_batch(engine, tenant, store_id, batch_id)
+        await _load_batch(parts, tenant, store_id, batch_id)
     wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc", query.filter)
-    page = await engine.store.read(vector_stores.files, tenant, store_id, wanted, batch_id)
+    page = await parts.store.read(vector_stores.files, tenant, store_id, wanted, batch_id)
     if page.unknown:
         raise unknown_bound(page.unknown, query, "file")
     return page
@@ -78,40 +78,42 @@ def size_of(page: StoreFilePage) -> int:
     return sum(len(one.attributes) for one in page.files)
 
 
-async def retrieve(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
+async def retrieve(parts: ObjectParts, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
     """Return a file in a store. Raises `ClientError` (404) if the store or the file is unknown."""
-    return shown_store_file(await load_file(engine, tenant, store_id, file_id))
+    return shown_store_file(await load_file(parts, tenant, store_id, file_id))
 
 
-async def update(engine: Engine, tenant: str, store_id: str, file_id: str, request: UpdateStoreFile) -> dict[str, Any]:
+async def update(
+    parts: ObjectParts, tenant: str, store_id: str, file_id: str, request: UpdateStoreFile
+) -> dict[str, Any]:
     """Replace the attributes of a file; return it. Raises `ClientError` (404) if it is unknown."""
     attributes = _attributes(request.attributes)
-    await load_store(engine, tenant, store_id)
-    file = await engine.store.write(vector_stores.set_attributes, tenant, store_id, file_id, attributes)
+    await load_store(parts, tenant, store_id)
+    file = await parts.store.write(vector_stores.set_attributes, tenant, store_id, file_id, attributes)
     if file is None:
         raise _no_such_file(store_id, file_id)
     return shown_store_file(file)
 
 
-async def detach(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
+async def detach(parts: ObjectParts, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
     """Remove a file from a store. Raises `ClientError` (404) if the store or the file is unknown."""
-    await load_store(engine, tenant, store_id)
-    if not await engine.store.write(vector_stores.detach, tenant, store_id, file_id):
+    await load_store(parts, tenant, store_id)
+    if not await parts.store.write(vector_stores.detach, tenant, store_id, file_id):
         raise _no_such_file(store_id, file_id)
     return {"id": file_id, "object": "vector_store.file.deleted", "deleted": True}
 
 
-async def content(engine: Engine, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
+async def content(parts: ObjectParts, tenant: str, store_id: str, file_id: str) -> dict[str, Any]:
     """Return the text of a file in a store. Raises `ClientError`: 404 if it is unknown, 400 if it has no text."""
-    await load_file(engine, tenant, store_id, file_id)
-    file = await engine.files.find(tenant, file_id)
+    await load_file(parts, tenant, store_id, file_id)
+    file = await parts.files.get().find(tenant, file_id)
     if file is None:
         raise _no_such_file(store_id, file_id)
-    memory = Account(engine.memory, tenant)
+    memory = Account(parts.memory, tenant)
     try:
-        memory.take(weight_of_file(file, engine.memory.most(tenant)))
-        text = await file_text(engine, file)
-        return await shown(engine, tenant, len(text), _content, text)
+        memory.take(weight_of_file(file, parts.memory.most(tenant)))
+        text = await parts.texts.get().load(file)
+        return await shown(parts, tenant, len(text), _content, text)
     except DocumentError as error:
         raise ClientError(error.message, code=error.code, param="file_id") from error
     finally:
@@ -123,10 +125,10 @@ def _content(text: str) -> dict[str, Any]:
     return {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
 
 
-async def create_batch(engine: Engine, tenant: str, store_id: str, request: CreateFileBatch) -> dict[str, Any]:
+async def create_batch(parts: ObjectParts, tenant: str, store_id: str, request: CreateFileBatch) -> dict[str, Any]:
     """Attach files together; return the batch. Raises `ClientError` and attaches none if one is unknown."""
-    await _check_model(engine, tenant, store_id)
-    usual = await _usual_sizes(engine, tenant, store_id)
+    await _check_model(parts, tenant, store_id)
+    usual = await _usual_sizes(parts, tenant, store_id)
     if request.files is not None:
         new = [
             new_file(one.file_id, _attributes(one.attributes, f"files[{i}].attributes"), one.chunking_strategy, usual)
@@ -136,67 +138,67 @@ async def create_batch(engine: Engine, tenant: str, store_id: str, request: Crea
         common = _attributes(request.attributes), request.chunking_strategy, usual
         new = [new_file(file_id, *common) for file_id in request.file_ids or ()]
     distinct = {one.file_id: one for one in new}
-    batch_id = engine.new_id("vsfb")
-    outcome = await engine.store.write(vector_stores.attach, tenant, store_id, list(distinct.values()), batch_id)
+    batch_id = parts.new_id("vsfb")
+    outcome = await parts.store.write(vector_stores.attach, tenant, store_id, list(distinct.values()), batch_id)
     check_attached(outcome, store_id)
-    return await retrieve_batch(engine, tenant, store_id, batch_id)
+    return await retrieve_batch(parts, tenant, store_id, batch_id)
 
 
-async def retrieve_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
+async def retrieve_batch(parts: ObjectParts, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
     """Return a batch. Raises `ClientError` (404) if the store or the batch is unknown."""
-    return _batch(await _load_batch(engine, tenant, store_id, batch_id))
+    return _batch(await _load_batch(parts, tenant, store_id, batch_id))
 
 
-async def cancel_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
+async def cancel_batch(parts: ObjectParts, tenant: str, store_id: str, batch_id: str) -> dict[str, Any]:
     """Cancel the unfinished files of a batch; return it. Raises `ClientError` (404) if it is unknown."""
-    await load_store(engine, tenant, store_id)
-    batch = await engine.store.write(vector_stores.cancel_batch, tenant, store_id, batch_id)
+    await load_store(parts, tenant, store_id)
+    batch = await parts.store.write(vector_stores.cancel_batch, tenant, store_id, batch_id)
     if batch is None:
         raise _no_such_batch(batch_id)
     return _batch(batch)
 
 
-async def load_store(engine: Engine, tenant: str, store_id: str) -> VectorStore:
+async def load_store(parts: ObjectParts, tenant: str, store_id: str) -> VectorStore:
     """Return a store. Raises `ClientError` (404) if it is unknown."""
-    store = await engine.store.read(vector_stores.find, tenant, store_id)
+    store = await parts.store.read(vector_stores.find, tenant, store_id)
     if store is None:
         raise unknown_store(store_id)
     return store
 
 
-async def load_file(engine: Engine, tenant: str, store_id: str, file_id: str) -> StoreFile:
+async def load_file(parts: ObjectParts, tenant: str, store_id: str, file_id: str) -> StoreFile:
     """Return a file in a store. Raises `ClientError` (404) if the store or the file is unknown."""
-    await load_store(engine, tenant, store_id)
-    file = await engine.store.read(vector_stores.file, tenant, store_id, file_id)
+    await load_store(parts, tenant, store_id)
+    file = await parts.store.read(vector_stores.file, tenant, store_id, file_id)
     if file is None:
         raise _no_such_file(store_id, file_id)
     return file
 
 
-async def _load_batch(engine: Engine, tenant: str, store_id: str, batch_id: str) -> StoreBatch:
-    await load_store(engine, tenant, store_id)
-    batch = await engine.store.read(vector_stores.batch, tenant, store_id, batch_id)
+async def _load_batch(parts: ObjectParts, tenant: str, store_id: str, batch_id: str) -> StoreBatch:
+    await load_store(parts, tenant, store_id)
+    batch = await parts.store.read(vector_stores.batch, tenant, store_id, batch_id)
     if batch is None:
         raise _no_such_batch(batch_id)
     return batch
 
 
-def usual_sizes(engine: Engine, embedding_model: str) -> tuple[int, int]:
+def usual_sizes(parts: ObjectParts, embedding_model: str) -> tuple[int, int]:
     """Return the size and overlap of chunks, in estimated tokens, for files that are attached without them."""
-    tokens = engine.chunk_tokens.get(embedding_model)
+    tokens = parts.chunk_tokens.get(embedding_model)
     return AUTO if tokens is None else (tokens, tokens // 2)
 
 
-async def _usual_sizes(engine: Engine, tenant: str, store_id: str) -> tuple[int, int]:
+async def _usual_sizes(parts: ObjectParts, tenant: str, store_id: str) -> tuple[int, int]:
     """Return those of a store; only servers with sizes for models read the store for them."""
-    store = await engine.store.read(vector_stores.find, tenant, store_id) if engine.chunk_tokens else None
-    return AUTO if store is None else usual_sizes(engine, store.embedding_model)
+    store = await parts.store.read(vector_stores.find, tenant, store_id) if parts.chunk_tokens else None
+    return AUTO if store is None else usual_sizes(parts, store.embedding_model)
 
 
-async def _check_model(engine: Engine, tenant: str, store_id: str) -> None:
+async def _check_model(parts: ObjectParts, tenant: str, store_id: str) -> None:
     """Raise `ClientError` (400) if the request's key does not allow the embedding model of a store."""
     if restriction.get():
-        store = await load_store(engine, tenant, store_id)
+        store = await load_store(parts, tenant, store_id)
         check_permitted(store.embedding_model, "Search by meaning", "vector_store_id")
 
 

@@ -11,12 +11,12 @@ from antiphon.protocol.vector_stores import (
     UpdateVectorStore,
     VectorStoresQuery,
 )
-from antiphon.runs.engine import Engine
 from antiphon.search.contract import Hit, Ranking, SearchRequest, SearchResults, expired_store, unknown_store
 from antiphon.search.filters import read_filter
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import StorePageQuery, VectorStore, VectorStorePage
 from antiphon.stored.large import shown
+from antiphon.stored.parts import ObjectParts
 from antiphon.stored.vector_store_files import (
     check_attached,
     counts_of,
@@ -29,47 +29,47 @@ from antiphon.stored.vector_store_files import (
 from antiphon.upstream.permitted import check_permitted
 
 
-async def create(engine: Engine, tenant: str, request: CreateVectorStore) -> dict[str, Any]:
+async def create(parts: ObjectParts, tenant: str, request: CreateVectorStore) -> dict[str, Any]:
     """Create a store with its first files. Raises `ClientError` (404) for an unknown file."""
     store = VectorStore(
-        engine.new_id("vs"),
+        parts.new_id("vs"),
         tenant,
-        int(engine.now()),
+        int(parts.now()),
         request.name,
         request.description,
         msgspec.json.encode(request.metadata or {}),
         _days(request.expires_after),
-        embedding_model=engine.embedding_model,
+        embedding_model=parts.rules.embedding_model,
     )
     if request.file_ids:
-        check_permitted(engine.embedding_model, "Search by meaning", "file_ids")
-    cut = request.chunking_strategy, usual_sizes(engine, store.embedding_model)
+        check_permitted(parts.rules.embedding_model, "Search by meaning", "file_ids")
+    cut = request.chunking_strategy, usual_sizes(parts, store.embedding_model)
     files = [new_file(file_id, None, *cut) for file_id in dict.fromkeys(request.file_ids or ())]
-    check_attached(await engine.store.write(vector_stores.create, store, files), store.id)
-    return await retrieve(engine, tenant, store.id)
+    check_attached(await parts.store.write(vector_stores.create, store, files), store.id)
+    return await retrieve(parts, tenant, store.id)
 
 
-async def list_stores(engine: Engine, tenant: str, query: VectorStoresQuery) -> dict[str, Any]:
+async def list_stores(parts: ObjectParts, tenant: str, query: VectorStoresQuery) -> dict[str, Any]:
     """Return a page of the stores. Raises `ClientError` (400) if `after` or `before` is not in the list."""
-    page = await load_page(engine, tenant, query)
+    page = await load_page(parts, tenant, query)
     return page_of([shown_store(one) for one in page.stores], has_more=page.has_more)
 
 
-async def load_page(engine: Engine, tenant: str | None, query: VectorStoresQuery) -> VectorStorePage:
+async def load_page(parts: ObjectParts, tenant: str | None, query: VectorStoresQuery) -> VectorStorePage:
     """Load a page of the stores of one or all tenants. Raises `ClientError` (400) like `list_stores`."""
     wanted = StorePageQuery(query.limit, query.after, query.before, query.order == "desc")
-    page = await engine.store.read(vector_stores.page, tenant, wanted)
+    page = await parts.store.read(vector_stores.page, tenant, wanted)
     if page.unknown:
         raise unknown_bound(page.unknown, query, "vector store")
     return page
 
 
-async def retrieve(engine: Engine, tenant: str, store_id: str) -> dict[str, Any]:
+async def retrieve(parts: ObjectParts, tenant: str, store_id: str) -> dict[str, Any]:
     """Return a store. Raises `ClientError` (404) if it is unknown."""
-    return shown_store(await load_store(engine, tenant, store_id))
+    return shown_store(await load_store(parts, tenant, store_id))
 
 
-async def update(engine: Engine, tenant: str, store_id: str, request: UpdateVectorStore) -> dict[str, Any]:
+async def update(parts: ObjectParts, tenant: str, store_id: str, request: UpdateVectorStore) -> dict[str, Any]:
     """Change a store; return it. Raises `ClientError` (404) if it is unknown."""
     changes: dict[str, Any] = {}
     if request.name is not msgspec.UNSET:
@@ -78,20 +78,22 @@ async def update(engine: Engine, tenant: str, store_id: str, request: UpdateVect
         changes["metadata"] = msgspec.json.encode(request.metadata or {})
     if request.expires_after is not msgspec.UNSET:
         changes["days"] = _days(request.expires_after)
-    store = await engine.store.write(vector_stores.update, tenant, store_id, changes)
+    store = await parts.store.write(vector_stores.update, tenant, store_id, changes)
     if store is None:
         raise unknown_store(store_id)
     return shown_store(store)
 
 
-async def delete(engine: Engine, tenant: str, store_id: str) -> dict[str, Any]:
+async def delete(parts: ObjectParts, tenant: str, store_id: str) -> dict[str, Any]:
     """Delete a store; its files are kept. Raises `ClientError` (404) if it is unknown."""
-    if not await engine.store.write(vector_stores.delete, tenant, store_id):
+    if not await parts.store.write(vector_stores.delete, tenant, store_id):
         raise unknown_store(store_id)
     return {"id": store_id, "object": "vector_store.deleted", "deleted": True}
 
 
-async def search(engine: Engine, tenant: str, store_id: str, request: SearchVectorStore) -> tuple[dict[str, Any], bool]:
+async def search(
+    parts: ObjectParts, tenant: str, store_id: str, request: SearchVectorStore
+) -> tuple[dict[str, Any], bool]:
     """Search a store; return the results, and whether they are by keywords only because its model does not answer.
 
     Raises `ClientError`: 404 if it is unknown, 400 if it has expired; `AntiphonError`.
@@ -99,19 +101,19 @@ async def search(engine: Engine, tenant: str, store_id: str, request: SearchVect
     queries = (request.query,) if isinstance(request.query, str) else tuple(request.query)
     filters = read_filter(request.filters, "filters")
     wanted = SearchRequest(tenant, (store_id,), queries, request.max_num_results, filters, _ranking(request))
-    found = await engine.search.search(wanted)
+    found = await parts.search.search(wanted)
     size = sum(len(hit.text) for hit in found.hits)
-    return await shown(engine, tenant, size, _results, found), bool(found.by_keywords)
+    return await shown(parts, tenant, size, _results, found), bool(found.by_keywords)
 
 
-async def reindex(engine: Engine, tenant: str, store_id: str) -> int:
+async def reindex(parts: ObjectParts, tenant: str, store_id: str) -> int:
     """Ingest all files of a store again, with the currently configured embeddings; return the number of files.
 
     Raises `ClientError`: 404 if it is unknown, 400 if it has expired.
     """
-    check_permitted(engine.embedding_model, "Search by meaning")
-    await load_store(engine, tenant, store_id)
-    count = await engine.store.write(vector_stores.reindex, tenant, store_id, engine.embedding_model)
+    check_permitted(parts.rules.embedding_model, "Search by meaning")
+    await load_store(parts, tenant, store_id)
+    count = await parts.store.write(vector_stores.reindex, tenant, store_id, parts.rules.embedding_model)
     if count is None:
         raise expired_store(store_id)
     return count

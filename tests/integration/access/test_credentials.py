@@ -18,7 +18,7 @@ from antiphon.tools.registry import Toolset
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import NOW, ask, engine, said
+from tests.support.parts import NOW, ask, said, scripted_parts
 from tests.support.tools import Servers
 
 LENT: dict[str, Any] = {"authorization": "a-key-of-theirs", "headers": {"x-key": "another-key"}}
@@ -33,7 +33,7 @@ ITEMS: list[dict[str, Any]] = [
 
 
 async def test_a_stored_input_holds_none() -> None:
-    made, _ = engine(said("Hm."))
+    made, _ = scripted_parts(said("Hm."))
     response = await ask(made, input=ITEMS, tools=[MCP])
     stored = await made.store.read(responses.load, "", response["id"])
 
@@ -43,9 +43,9 @@ async def test_a_stored_input_holds_none() -> None:
 
 @pytest.mark.parametrize("given", ["Hi", ITEMS], ids=["text", "items"])
 async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_same(given: Any) -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     body = json.dumps({"model": "m", "input": given, "tools": [MCP], "background": True, "top_p": 0.5}).encode()
-    queued = await enqueue(made, decode_request(body), body)
+    queued = await enqueue(made.jobs, decode_request(body), body)
     job = await made.store.read(jobs.find_job, "", queued.response.id)
 
     assert job is not None and b"-key" not in job.request
@@ -58,14 +58,14 @@ async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_sam
 async def test_what_one_backend_would_miss_in_the_background_is_to_be_asked_in_the_foreground(
     given: dict[str, Any], backends: str
 ) -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     made.models = ModelRegistry([ScriptedBackend([], name=name, models=["m"]) for name in backends], lambda: NOW)
     made.models.backends[-1].update(options=BackendOptions(api="responses"))
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
     with pytest.raises(ClientError) as refused:
-        await enqueue(made, decode_request(body), body)
+        await enqueue(made.jobs, decode_request(body), body)
     body = json.dumps({"model": "m", "input": "Hi", "background": True, "tools": [OPEN]}).encode()
-    queued = await enqueue(made, decode_request(body), body)
+    queued = await enqueue(made.jobs, decode_request(body), body)
 
     assert (refused.value.status, refused.value.code, refused.value.param) == (400, "unsupported_value", "tools")
     assert "without 'background'" in refused.value.message
@@ -76,29 +76,29 @@ async def test_what_one_backend_would_miss_in_the_background_is_to_be_asked_in_t
 async def test_what_this_server_would_miss_in_the_background_is_to_be_asked_in_the_foreground(
     given: dict[str, Any],
 ) -> None:
-    made, _ = engine()
-    made.toolset = Toolset(mcp=Servers())
+    made, _ = scripted_parts()
+    made.run.toolset = Toolset(mcp=Servers())
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
     with pytest.raises(ClientError, match="'authorization' and 'headers' of"):
-        await enqueue(made, decode_request(body), body)
+        await enqueue(made.jobs, decode_request(body), body)
     body = json.dumps({"model": "m", "input": "Hi", "background": True, "tools": [OPEN]}).encode()
 
-    assert (await enqueue(made, decode_request(body), body)).response.status == "queued"
+    assert (await enqueue(made.jobs, decode_request(body), body)).response.status == "queued"
 
 
 async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     body = b'{"model": "m",  "input": "Hi", "background": true}'
-    queued = await enqueue(made, decode_request(body), body)
+    queued = await enqueue(made.jobs, decode_request(body), body)
     job = await made.store.read(jobs.find_job, "", queued.response.id)
 
     assert job is not None and job.request == body
 
 
 async def test_a_conversation_holds_none() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     request = msgspec.convert({"items": ITEMS}, CreateConversation)
-    conversation = await conversations.create(made, request, RequestIdentity(response_id="conv_1"))
+    conversation = await conversations.create(made.objects, request, RequestIdentity(response_id="conv_1"))
     stored = await made.store.read(stored_conversations.items, "", conversation["id"])
 
     assert stored is not None and len(stored) == 4

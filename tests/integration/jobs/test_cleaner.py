@@ -9,8 +9,7 @@ import pytest
 
 from antiphon.ids import Clock, new_id
 from antiphon.jobs import cleaner as cleaners
-from antiphon.jobs.cleaner import Cleaner, objection
-from antiphon.runs.engine import Upkeep
+from antiphon.jobs.cleaner import Cleaner, Upkeep, objection
 from antiphon.storage.blobs.places import Places
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.gateway.parts import Parts
 from antiphon.jobs import recorder
 from antiphon.jobs.queue import cancel, work
 from antiphon.storage.operations import api_keys, jobs
@@ -15,7 +16,7 @@ from antiphon.storage.records.tenants import Limits
 from antiphon.upstream.backend import Reply
 from tests.integration.jobs.test_worker import TURNS, queue, status
 from tests.support.changed_stores import replace_operation
-from tests.support.engine import Engine, engine, said
+from tests.support.parts import said, scripted_parts
 from tests.support.replay import delta, sse
 from tests.support.waiting import LoopClock, eventually, let_others_run, until
 
@@ -40,19 +41,19 @@ class Talks:
             yield await self._said.get()
 
 
-async def begun(**body: Any) -> tuple[Engine, Talks, str, "asyncio.Task[None]"]:
+async def begun(**body: Any) -> tuple[Parts, Talks, str, "asyncio.Task[None]"]:
     """A background response whose model was asked, and has said nothing so far."""
-    made, backend = engine()
+    made, backend = scripted_parts()
     model = Talks(backend)
     response_id = await queue(made, **body)
-    job = await made.store.write(jobs.claim, made.worker, 1)
+    job = await made.store.write(jobs.claim, made.process.worker, 1)
     assert job is not None
-    working = asyncio.create_task(work(made, job))
+    working = asyncio.create_task(work(made.jobs, job))
     await asyncio.wait_for(model.is_asked.wait(), 30)
     return made, model, response_id, working
 
 
-async def until_logged(made: Engine, response_id: str, mark: bytes, count: int = 1) -> None:
+async def until_logged(made: Parts, response_id: str, mark: bytes, count: int = 1) -> None:
     await eventually(
         lambda: made.store.read(jobs.tail, "", response_id, -1),
         lambda tail: tail and b"".join(frames.body for frames in tail.frames).count(mark) == count,
@@ -149,7 +150,7 @@ async def test_what_a_model_said_before_it_fell_silent_is_part_of_a_cancelled_re
     made, model, response_id, working = await begun()
     model.say(delta(content="Once "))
     await until_logged(made, response_id, b'"delta":"Once "')
-    cancelled = await cancel(made, "", response_id)
+    cancelled = await cancel(made.jobs, "", response_id)
     await end(working)
 
     (message,) = cancelled["output"]
@@ -165,7 +166,7 @@ async def test_a_response_that_was_ended_elsewhere_ends_here_with_the_next_write
     stream: bool, said: list[dict[str, Any]], is_done: bool
 ) -> None:
     made, model, response_id, working = await begun(stream=stream)
-    await cancel(made, "", response_id)
+    await cancel(made.jobs, "", response_id)
     model.say(*said, done=is_done)
     await until(working.done)
 

@@ -12,7 +12,6 @@ from antiphon.protocol.console import FiguresParameters
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.resources import ResponsesQuery
 from antiphon.query.matching import matches, with_key_ids
-from antiphon.runs.engine import Engine
 from antiphon.runs.run import Run
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_detail, facts_page, jobs, responses, webhooks
@@ -30,6 +29,7 @@ from antiphon.stored.console.rebuilt import rebuild_calls, rebuild_request, size
 from antiphon.stored.console.redaction import redacted
 from antiphon.stored.console.summaries import KeyNames, summary
 from antiphon.stored.large import decoded, shown
+from antiphon.stored.parts import ObjectParts
 from antiphon.stored.response_list import filters_of, read_page, shown_page
 from antiphon.stored.responses import INCLUDED as ON_DEMAND
 from antiphon.stored.responses import have_images, not_found, put_images, shown_item, shown_response
@@ -57,14 +57,14 @@ P = ParamSpec("P")
 class ConsoleReader:
     """Reads for the console. Methods raise `ClientError` (404) for objects that are unknown or not stored."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self._store = engine, engine.store
-        self._names = KeyNames(engine.store)
-        self._changes = Changes(engine.store, partial(self._running, None), self._names.load, _encoded)
+    def __init__(self, parts: ObjectParts) -> None:
+        self._parts, self._store = parts, parts.store
+        self._names = KeyNames(parts.store)
+        self._changes = Changes(parts.store, partial(self._running, None), self._names.load, _encoded)
 
     async def page(self, tenant: str | None, query: ResponsesQuery) -> Json:
         """Return a page of responses. The first page also has the running responses of this process."""
-        filters = filters_of(query.q, self._engine.now())
+        filters = filters_of(query.q, self._parts.now())
         page = await read_page(self._store, tenant, query, filters)
         names = await self._names.load([one.key_id for one in page.facts])
         show = partial(summary, names=names)
@@ -79,7 +79,7 @@ class ConsoleReader:
         """Return one response with its timeline, notes and chain."""
         family = await self._family(tenant, response_id)
         names = await self._names.load([family.facts.key_id])
-        return details(family, names, self._engine.retention, await self._undelivered(family.facts))
+        return details(family, names, self._parts.rules.retention, await self._undelivered(family.facts))
 
     async def facts(self, tenant: str | None, response_id: str) -> Facts:
         """Return the facts of one response, which lead to its content and name its tenant for the audit log."""
@@ -106,8 +106,8 @@ class ConsoleReader:
         kept = await self._store.read(stored_facts.bodies, facts.tenant, facts.id)
         if kept is not None:
             spans = await self._store.read(stored_facts.spans, facts.tenant, facts.id)
-            return await self._engine.offload.run(facts.tenant, kept_calls, kept, spans)
-        return await rebuild_calls(self._engine, stored, facts)
+            return await self._parts.offload.run(facts.tenant, kept_calls, kept, spans)
+        return await rebuild_calls(self._parts.run, stored, facts)
 
     async def events(self, facts: Facts, after: int, limit: int) -> Json:
         """Return up to `limit` stored events after a number, up to the event that exceeds `EVENT_BYTES`."""
@@ -118,7 +118,7 @@ class ConsoleReader:
             tail = await self._store.read(jobs.tail, owner, facts.id, place)
             if tail is None or not tail.is_streamed:
                 raise ClientError("The events of this response are not stored.", status=404, code="not_stored")
-            found += await self._engine.offload.run(owner, _events, tail, after, limit + 1 - len(found))
+            found += await self._parts.offload.run(owner, _events, tail, after, limit + 1 - len(found))
             size += sum(len(frames.body) for frames in tail.frames)
             is_whole = not tail.frames
             place = tail.frames[-1].last if tail.frames else place
@@ -127,7 +127,7 @@ class ConsoleReader:
 
     async def figures(self, tenant: str | None, query: FiguresParameters) -> Json:
         """Return figures. Raises `ClientError` (400) for too many time spans."""
-        now = int(self._engine.now())
+        now = int(self._parts.now())
         until = now + 1 if query.until is None else query.until
         since = until - HOUR if query.since is None else query.since
         step = query.step or max(MINUTE, (until - since) // 90 // MINUTE * MINUTE)
@@ -145,11 +145,11 @@ class ConsoleReader:
 
     def check_filters(self, q: str | None) -> None:
         """Raise `ClientError` (400) for an invalid filter line."""
-        filters_of(q, self._engine.now())
+        filters_of(q, self._parts.now())
 
     async def watch(self, tenant: str | None, q: str | None) -> AsyncGenerator[Batch, None]:
         """Yield responses as they change, as JSON summaries, each with the number of skipped changes before it."""
-        filters = with_key_ids(filters_of(q, self._engine.now()), await self._names.load())
+        filters = with_key_ids(filters_of(q, self._parts.now()), await self._names.load())
         async with aclosing(self._changes.watch(tenant, filters)) as batches:
             async for batch in batches:
                 yield batch
@@ -164,7 +164,7 @@ class ConsoleReader:
 
     def _runs(self, tenant: str | None) -> list[Run]:
         """Return the running responses that clients of this process wait for."""
-        runs = [run for run in self._engine.runs if isinstance(run, Run) and not run.record.is_background]
+        runs = [run for run in self._parts.run.process.runs if isinstance(run, Run) and not run.record.is_background]
         return [run for run in runs if run.origin is not None and tenant in (None, run.origin.tenant)]
 
     def _running(self, tenant: str | None = None, known: Container[str] = ()) -> list[Facts]:
@@ -194,10 +194,10 @@ class ConsoleReader:
 
     async def _shown(self, stored: StoredResponse, make: Callable[P, Json], *args: P.args, **kwargs: P.kwargs) -> Json:
         """Return the object that `make` creates from a response, in a thread and counted as memory if it is large."""
-        return await shown(self._engine, stored.tenant, size_of_response(stored), make, *args, **kwargs)
+        return await shown(self._parts, stored.tenant, size_of_response(stored), make, *args, **kwargs)
 
     async def _with_images(self, stored: StoredResponse, items: Sequence[StoredItem], value: Json) -> Json:
-        return value if not have_images(items) else await put_images(self._engine, stored.tenant, value)
+        return value if not have_images(items) else await put_images(self._parts, stored.tenant, value)
 
     async def _stored(self, facts: Facts) -> StoredResponse:
         stored = await self._store.read(responses.load, facts.tenant, facts.id)

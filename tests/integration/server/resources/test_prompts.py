@@ -35,7 +35,7 @@ async def test_a_prompt_is_made_read_and_deleted(stateful: Served) -> None:
     assert prompt["id"].startswith("pmpt_")
     assert set(prompt["id"].removeprefix("pmpt_")) <= set("0123456789abcdef")
     created = prompt.pop("created_at")
-    assert abs(created - stateful.engine.now()) < 60
+    assert abs(created - stateful.parts.run.now()) < 60
     messages = [{"type": "message", **TEMPLATE["messages"][0]}]
     assert prompt == {
         "id": prompt["id"],
@@ -86,7 +86,7 @@ async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_old
         for one in data:
             await deleted(stateful, f"/prompts/{one['id']}")
     named = {name: PromptConfig(instructions=name) for name in ("first", "second")}
-    stateful.engine.named_prompts = named_prompts(named)
+    stateful.parts.objects.named_prompts = named_prompts(named)
     ids = ["first", "second", *[(await made(stateful))["id"] for _ in range(3)]]
     for order, expected in (("asc", ids), ("desc", ids[::-1])):
         for limit in (1, 2, 3, 4, 100):
