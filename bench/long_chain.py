@@ -18,9 +18,9 @@ from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.storage.store import Store
 from antiphon.upstream.registry import ModelRegistry
 from bench.chain import Instant, body_of, turn
 from bench.parts import bench_parts

@@ -5,7 +5,7 @@ from antiphon.build.parts import Tools, parts_of
 from antiphon.build.tools import outside_tools_of
 from antiphon.config import Settings
 from antiphon.gateway.parts import Parts
-from antiphon.storage.contract import Store
+from antiphon.storage.store import Store
 from antiphon.upstream.registry import ModelRegistry
 
 

@@ -27,7 +27,8 @@ EITHER = "{.py,/**/*.py}"
 
 AREAS: Mapping[str, Area] = {
     "store": Area(
-        _code("storage/sql_store", "storage/notifications", "storage/sqlite", "storage/postgres")
+        _code("storage/store", "storage/upkeep", "storage/chunk_writer", "storage/notifications")
+        + _code("storage/sqlite", "storage/postgres")
         + _code("storage/operations/step"),
         (
             "tests/unit/storage",
@@ -41,6 +42,7 @@ AREAS: Mapping[str, Area] = {
     ),
     "jobs and leases": Area(
         _code("jobs", "recording/idempotency", "storage/operations/jobs", "storage/operations/idempotency")
+        + _code("storage/operations/event_log", "storage/operations/leases")
         + _code("storage/sql/jobs.sql", "storage/sql/keys.sql"),
         (
             "tests/unit/jobs",
@@ -113,7 +115,8 @@ AREAS: Mapping[str, Area] = {
         (
             "tests/unit/storage",
             "tests/integration/storage",
-            "tests/integration/stored",
+            "tests/integration/objects",
+            "tests/integration/console",
             "tests/integration/cache",
             "tests/integration/webhooks",
             "tests/integration/jobs/test_cleaner.py",

@@ -24,8 +24,8 @@ from antiphon.runs.plan import RunPlan
 from antiphon.runs.prepare import compacts, open_response, tools_of, view_of
 from antiphon.runs.run import Run, turn_of
 from antiphon.runs.turn import Turn
-from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat_completions.prefix import Conversation

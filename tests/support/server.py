@@ -24,21 +24,21 @@ from antiphon.build.tools import outside_tools_of
 from antiphon.config import Settings
 from antiphon.gateway.parts import Parts
 from antiphon.http_server.host import Host
+from antiphon.objects.webhooks import Webhooks
 from antiphon.outbound.ssrf import LookUp
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.watchers import WatchAccess
 from antiphon.sharing.memory import Memory
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures, ModelNames
 from antiphon.telemetry.otel.collector import Traces
-from antiphon.telemetry.store_metrics import timed
+from antiphon.telemetry.store_metrics import observe_store
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
-from antiphon.webhooks.endpoints import Endpoints
 from tests.support.prompt import PromptServer
 from tests.support.waiting import let_others_run
 
@@ -54,7 +54,7 @@ class Served:
     sdk: AsyncOpenAI
     http: aiohttp.ClientSession
     host: Host
-    endpoints: Endpoints
+    endpoints: Webhooks
     house: Application
     base: Foundation
 
@@ -102,6 +102,7 @@ async def serve(
     limits: Limits | None = None,
     memory: int = Memory().size,
     max_responses: int = MAX_RESPONSES,
+    retention: int = 30 * 86_400,
     facts: bool = True,
     bodies: bool = False,
     console: bool = True,
@@ -133,12 +134,14 @@ async def serve(
     base = Foundation(
         settings,
         models,
-        opened if measures is None else timed(opened, measures),
+        opened,
         measures=counted,
         observers=observers,
         look_up=look_up,
     )
-    base.memory = Memory(memory, bounds.body)
+    base.memory, base.retention = Memory(memory, bounds.body), retention
+    if measures is not None:
+        observe_store(opened, measures)
     tools = Tools(outside_tools_of(settings, {}), await open_sandbox(settings, {}) if has_tools else None)
     listing = asyncio.create_task(let_others_run())
     house = assemble(base, tools, backends, listing, traces, closing)

@@ -16,11 +16,11 @@ from antiphon.jobs.ingester import Ingester
 from antiphon.jobs.profiles import ProfileKeeper
 from antiphon.jobs.sums import Summing
 from antiphon.jobs.worker import Worker
+from antiphon.objects.webhooks import Webhooks
 from antiphon.telemetry.loop_watchdog import LoopWatchdog
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.poll import Poll
 from antiphon.webhooks.courier import Courier, delivery_turns, webhook_reach
-from antiphon.webhooks.endpoints import Endpoints
 
 if TYPE_CHECKING:
     from antiphon.telemetry.otel.collector import Traces
@@ -44,7 +44,7 @@ class Application:
 
     parts: Parts
     gateway: Gateway
-    endpoints: Endpoints
+    endpoints: Webhooks
     backends: LiveBackends
     courier: Courier
     ingester: Ingester
@@ -117,7 +117,7 @@ def assemble(
     return Application(
         parts,
         Gateway(parts),
-        Endpoints(base.store, courier, base.new_id, base.now, reach, per_tenant),
+        Webhooks(base.store, courier, base.new_id, base.now, reach, per_tenant),
         live,
         courier,
         ingester,

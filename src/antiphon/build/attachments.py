@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from antiphon.documents.reader import DocumentReader
     from antiphon.history.attachments import Attachments, FetchedFile, FetchFile
     from antiphon.history.kept_texts import KeptTexts
-    from antiphon.stored.file_text import FileTexts
-    from antiphon.stored.files import Files
+    from antiphon.objects.file_text import FileTexts
+    from antiphon.objects.files import Files
 
 AT_ONCE = 8
 WAITING = 32
@@ -60,7 +60,7 @@ def _kept_texts(base: Foundation) -> "KeptTexts":
 
 
 def _open_texts(base: Foundation, files: "Lazy[Files]", documents: "Lazy[DocumentReader]") -> "FileTexts":
-    from antiphon.stored.file_text import FileTexts  # noqa: PLC0415 - the same
+    from antiphon.objects.file_text import FileTexts  # noqa: PLC0415 - the same
 
     return FileTexts(files, documents, _kept_texts(base))
 

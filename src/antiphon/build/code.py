@@ -13,16 +13,16 @@ from antiphon.errors import AntiphonError, ClientError, ConfigError, log
 from antiphon.extras import missing
 from antiphon.packages import require_module
 from antiphon.sharing.lazy import Lazy
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import sizes
+from antiphon.storage.store import Store
 from antiphon.tools.base import CodeState, ContainerTools
 from antiphon.tools.later import ContainerToolsLater
 
 if TYPE_CHECKING:
     from antiphon.history.attachments import Attachments
+    from antiphon.objects.files import Files
     from antiphon.sandbox.contract import Sandbox
     from antiphon.storage.records.files import StoredFile
-    from antiphon.stored.files import Files
     from antiphon.tools.code.content import Fetched, WrittenBlob
     from antiphon.tools.code.tool import CodeLimits, CodeTools
 
@@ -142,7 +142,7 @@ class FileContent:
 
     async def write(self, tenant: str, content: AsyncIterable[bytes], most: int) -> "WrittenBlob":
         """See `Content.write`. The storage limit of the tenant applies too."""
-        from antiphon.stored.file_limits import Room  # noqa: PLC0415 - for requests with code alone
+        from antiphon.objects.file_limits import Room  # noqa: PLC0415 - for requests with code alone
         from antiphon.tools.code.content import TooLargeError, WrittenBlob  # noqa: PLC0415 - the same
 
         left = most

@@ -8,12 +8,13 @@ from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.extras import require
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import BlobStorage, Store
+from antiphon.storage.blobs.base import BlobStorage
 from antiphon.storage.records.files import FileQuota
+from antiphon.storage.store import Store
 
 if TYPE_CHECKING:
-    from antiphon.stored.file_limits import FileLimits
-    from antiphon.stored.files import Files
+    from antiphon.objects.file_limits import FileLimits
+    from antiphon.objects.files import Files
 
 BUCKET = "s3://"
 
@@ -26,11 +27,12 @@ def check_files(settings: Settings) -> None:
 
 def open_files(base: Foundation) -> "Files":
     """Return the files of a process, with the limits and the storage of its settings."""
+    from antiphon.objects.files import Files  # noqa: PLC0415 - the same
     from antiphon.storage.blobs.turns import part_turns  # noqa: PLC0415 - for requests with files alone
-    from antiphon.stored.files import Files  # noqa: PLC0415 - the same
 
     turns = base.shared.add("file_parts", part_turns())
-    return Files(base.store, blobs_of(base.store, base.settings, turns), limits_of(base.settings), base.now)
+    blobs = blobs_of(base.store, base.settings, turns)
+    return Files(base.store, blobs, limits_of(base.settings), base.now, base.offload)
 
 
 async def sweep_files(store: Store, settings: Settings) -> int:
@@ -42,8 +44,8 @@ async def sweep_files(store: Store, settings: Settings) -> int:
 
 def files_of(store: Store, settings: Settings) -> "Files":
     """Return the files of a store, for a command."""
+    from antiphon.objects.files import Files  # noqa: PLC0415 - the same
     from antiphon.storage.blobs.turns import part_turns  # noqa: PLC0415 - for commands alone
-    from antiphon.stored.files import Files  # noqa: PLC0415 - the same
 
     check_files(settings)
     return Files(store, blobs_of(store, settings, part_turns()), limits_of(settings))
@@ -51,7 +53,7 @@ def files_of(store: Store, settings: Settings) -> "Files":
 
 def limits_of(settings: Settings) -> "FileLimits":
     """Return the limits of what a client can store."""
-    from antiphon.stored.file_limits import FileLimits  # noqa: PLC0415 - for requests with files alone
+    from antiphon.objects.file_limits import FileLimits  # noqa: PLC0415 - for requests with files alone
 
     quota = FileQuota(settings.max_files, settings.max_file_bytes)
     return FileLimits(settings.max_file, settings.max_upload, quota, settings.max_stored_bytes)

@@ -16,7 +16,7 @@ from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
+from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.observers import Observers
 from antiphon.upstream.registry import ModelRegistry
@@ -48,6 +48,8 @@ class Foundation:
     quota: StorageQuota = field(init=False)
     memory: Memory = field(init=False)
     offload: Offload = field(init=False)
+    retention: int = field(init=False)
+    """Seconds until a response expires."""
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -59,12 +61,8 @@ class Foundation:
         self.bounds = bounds_of(settings)
         self.quota = StorageQuota(self.store, self.bounds)
         self.memory = Memory(max(settings.max_bodies, settings.max_body), settings.max_body)
+        self.retention = settings.retention_days * 86_400
         self.offload = Offload(self.shared.add("large_requests", thread_turns()))
-
-    @property
-    def retention(self) -> int:
-        """Seconds until a response expires."""
-        return self.settings.retention_days * 86_400
 
 
 def bounds_of(settings: Settings) -> Bounds:

@@ -54,11 +54,11 @@ def image_tool_of(base: Foundation, files: FileParts, router: Lazy[Router]) -> L
 
 def _open_tool(base: Foundation, files: FileParts, router: Lazy[Router]) -> HostedTool:
     from antiphon.build.routed_images import RoutedImages  # noqa: PLC0415 - for requests with the tool alone
-    from antiphon.stored.images import Images  # noqa: PLC0415 - the same
+    from antiphon.objects.images import Images  # noqa: PLC0415 - the same
     from antiphon.tools.images.tool import ImageGeneration, image_turns  # noqa: PLC0415 - the same
 
     turns = base.shared.add("images", image_turns(base.settings.images_running))
-    store, fetch = Images(files.files, base.store), partial(_fetch, files.attachments)
+    store, fetch = Images(base.store, files.files.get), partial(_fetch, files.attachments)
     return ImageGeneration(RoutedImages(base, router), store, fetch, turns, base.settings.images_timeout)
 
 

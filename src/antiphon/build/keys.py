@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from antiphon.access.keyring import Keyring, new_key
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import secrets
+from antiphon.storage.store import Store
 
 
 async def open_keyring(store: Store, keys: Sequence[bytes] = ()) -> Keyring:

@@ -13,19 +13,16 @@ from antiphon.build.search import SearchParts, search_parts_of
 from antiphon.build.tools import OutsideTools, toolset_of
 from antiphon.cache.cache import Cache, Room
 from antiphon.cache.semantic import Similarity
-from antiphon.gateway.parts import ImageParts, Parts
+from antiphon.gateway.parts import ImageParts, ObjectParts, Parts
 from antiphon.history.chain_cache import ChainCache
 from antiphon.history.parts import HistoryParts
 from antiphon.history.vision import Vision
-from antiphon.jobs.cleaner import Upkeep
 from antiphon.jobs.parts import IngestionParts, JobParts
-from antiphon.recording.completion_recorder import CompletionParts
 from antiphon.recording.facts_writer import FactsWriter
-from antiphon.recording.idempotency import IdempotencyKeys
 from antiphon.runs.parts import RunParts, RunRules
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.runs.respond import respond
-from antiphon.stored.parts import ObjectParts
+from antiphon.status.upkeep import Upkeep
 from antiphon.tools.registry import Toolset
 
 if TYPE_CHECKING:
@@ -50,19 +47,16 @@ def parts_of(base: Foundation, tools: Tools) -> Parts:
     files, search = file_parts_of(base), search_parts_of(base)
     images = image_parts_of(base, files, tools.images_key)
     run = _run_parts(base, files, _toolset(base, tools, files, search, images))
-    objects = _object_parts(base, run, files, search)
     return Parts(
         store=base.store,
         models=base.models,
         process=base.process,
         run=run,
-        jobs=_job_parts(base, run, objects),
+        jobs=_job_parts(base, run),
         ingestion=_ingestion_parts(base, files, search),
-        objects=objects,
-        completions=CompletionParts(base.store, base.memory, base.offload, base.new_id, base.now, base.retention),
+        objects=_object_parts(base, files, search),
         images=images,
         keys=KnownKeys(base.store),
-        idempotency=IdempotencyKeys(base.store, base.process, base.offload, base.new_id),
         shared=base.shared,
         measures=base.measures,
         upkeep=Upkeep(),
@@ -130,24 +124,8 @@ def _room(base: Foundation) -> Room:
     return Room(settings.cache_ttl, base.retention, settings.cache_size * 1024 * 1024, similarity)
 
 
-def _object_parts(base: Foundation, run: RunParts, files: FileParts, search: SearchParts) -> ObjectParts:
-    return ObjectParts(
-        store=base.store,
-        quota=base.quota,
-        bounds=base.bounds,
-        keyring=base.keyring,
-        memory=base.memory,
-        offload=base.offload,
-        files=files.files,
-        texts=files.texts,
-        search=search.search,
-        rules=run.rules,
-        chunk_tokens=base.settings.search_chunk_tokens,
-        named_prompts=_named_prompts(base),
-        run=run,
-        new_id=base.new_id,
-        now=base.now,
-    )
+def _object_parts(base: Foundation, files: FileParts, search: SearchParts) -> ObjectParts:
+    return ObjectParts(files.files, files.texts, search.search, base.settings.search_chunk_tokens, _named_prompts(base))
 
 
 def _named_prompts(base: Foundation) -> "Mapping[str, SettingsPrompt]":
@@ -158,12 +136,11 @@ def _named_prompts(base: Foundation) -> "Mapping[str, SettingsPrompt]":
     return named_prompts(base.settings.prompts)
 
 
-def _job_parts(base: Foundation, run: RunParts, objects: ObjectParts) -> JobParts:
+def _job_parts(base: Foundation, run: RunParts) -> JobParts:
     return JobParts(
         store=base.store,
         process=base.process,
         run=run,
-        reading=objects,
         meter=base.meter,
         counter=base.measures.jobs,
         queue_per_tenant=base.settings.background_queue_per_tenant,

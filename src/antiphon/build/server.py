@@ -27,11 +27,11 @@ from antiphon.outbound.ssrf import LookUp
 from antiphon.packages import require_module
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
+from antiphon.storage.large_reads import shared_reads
 from antiphon.storage.open import open_store
-from antiphon.storage.sql_store import shared_reads
+from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.store_metrics import timed
+from antiphon.telemetry.store_metrics import observe_store
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.registry import ModelRegistry
 
@@ -110,7 +110,8 @@ async def _open_tools(
 async def _open_store(
     settings: Settings, keys: Sequence[bytes], reads: FairScheduler, measures: Measures, closing: AsyncExitStack
 ) -> tuple[Store, Keyring]:
-    store = timed(await open_store(settings.store, settings.store_connections, reads, is_written=True), measures)
+    store = await open_store(settings.store, settings.store_connections, reads, is_written=True)
+    observe_store(store, measures)
     closing.push_async_callback(store.close)
     keyring = await open_keyring(store, keys)
     with suppress(StoreError):  # from the first request on, data expires by the store's clock

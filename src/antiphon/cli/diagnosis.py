@@ -40,10 +40,10 @@ from antiphon.http_server.host import WEBSOCKET
 from antiphon.jobs.cleaner import MOST_SKEW, differs
 from antiphon.packages import described, problem_with
 from antiphon.sharing.compression import ZSTD
-from antiphon.storage.contract import Store
 from antiphon.storage.open import creates_file, open_store, schema_of
-from antiphon.storage.operations import lessons
+from antiphon.storage.operations import health, lessons
 from antiphon.storage.records.lessons import StoredLesson
+from antiphon.storage.store import Store
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.lessons import LIFE
@@ -134,7 +134,7 @@ async def _store(settings: Settings, found: list[Finding]) -> None:
         return
     store = await open_store(url, is_written=True)
     try:
-        await store.check()
+        await store.read(health.check)
         await store.check_writable()
         found.append(Finding("store", "ok", f"{store.url} can be read and written; its schema is {schema.found}."))
         await _check_clock(store, found)

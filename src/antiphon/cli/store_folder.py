@@ -9,14 +9,13 @@ from pathlib import Path
 import msgspec
 
 from antiphon.errors import ClientError, ConfigError
-from antiphon.gateway.files import Files
+from antiphon.gateway.parts import Parts
+from antiphon.objects.vector_store_objects import usual_sizes
 from antiphon.protocol.files import FileForm
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
-from antiphon.stored.parts import ObjectParts
-from antiphon.stored.vector_store_files import usual_sizes
 
 PART = 1024 * 1024
 """Bytes of a file that are read at a time."""
@@ -56,7 +55,7 @@ def files_below(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
             raise ConfigError(f"{path} does not exist. Check the path.")
 
 
-async def add(parts: ObjectParts, store: VectorStore, paths: Sequence[tuple[str, Path]], progress: Progress) -> Added:
+async def add(parts: Parts, store: VectorStore, paths: Sequence[tuple[str, Path]], progress: Progress) -> Added:
     """Add files to a store, and wait until all are ingested. A file that the store has with this content is skipped.
 
     Raises `ClientError` if a quota of the tenant has no room for a file, `StoreError`.
@@ -83,7 +82,7 @@ async def add(parts: ObjectParts, store: VectorStore, paths: Sequence[tuple[str,
     return result
 
 
-async def attached(parts: ObjectParts, store: VectorStore) -> Sequence[StoreFile]:
+async def attached(parts: Parts, store: VectorStore) -> Sequence[StoreFile]:
     """Return all files of a store."""
     found: list[StoreFile] = []
     after: str | None = None
@@ -102,10 +101,10 @@ def _path(file: StoreFile) -> str:
     return str(attributes.get("path", ""))
 
 
-async def _is_same(parts: ObjectParts, before: StoreFile, path: Path) -> bool:
+async def _is_same(parts: Parts, before: StoreFile, path: Path) -> bool:
     if before.status not in ("completed", "in_progress"):
         return False
-    file = await parts.files.get().find(before.tenant, before.file_id)
+    file = await parts.objects.files.get().find(before.tenant, before.file_id)
     return file is not None and file.digest == await asyncio.to_thread(_digest, path)
 
 
@@ -117,14 +116,14 @@ def _digest(path: Path) -> bytes:
     return digest.digest()
 
 
-async def _attach(parts: ObjectParts, store: VectorStore, name: str, path: Path) -> str:
-    files, tenant = Files(parts), store.tenant
+async def _attach(parts: Parts, store: VectorStore, name: str, path: Path) -> str:
+    files, tenant = parts.objects.files.get(), store.tenant
     written = await files.write(tenant, _content(path), await files.room(tenant))
     identity = RequestIdentity(tenant)
     made = await files.create(FileForm(purpose="assistants"), path.name, written, identity)
     file_id = str(made["id"])
     attributes = msgspec.json.encode({"path": name[:512]})
-    new = NewStoreFile(file_id, attributes, *usual_sizes(parts, store.embedding_model))
+    new = NewStoreFile(file_id, attributes, *usual_sizes(parts.objects.chunk_tokens, store.embedding_model))
     outcome = await parts.store.write(vector_stores.attach, tenant, store.id, [new])
     if outcome.result is not AttachResult.DONE:
         raise ConfigError(f"The vector store {store.id} accepts no more files: {outcome.result.value}.")
@@ -138,7 +137,7 @@ async def _content(path: Path) -> AsyncIterator[bytes]:
 
 
 async def _ingested(
-    parts: ObjectParts, store: VectorStore, file_ids: Sequence[str], result: Added, progress: Callable[[int], None]
+    parts: Parts, store: VectorStore, file_ids: Sequence[str], result: Added, progress: Callable[[int], None]
 ) -> None:
     """Wait until no file is in progress, and record the outcome of each."""
     waiting = list(file_ids)

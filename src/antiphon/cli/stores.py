@@ -20,10 +20,10 @@ from antiphon.cli.store_folder import Added, add, files_below
 from antiphon.cli.with_store import notice, say
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
+from antiphon.gateway.parts import Parts
 from antiphon.search.contract import SearchRequest
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import StorePageQuery, VectorStore
-from antiphon.stored.parts import ObjectParts
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
@@ -69,7 +69,7 @@ def add_files(
     if not found:
         raise ConfigError("These paths contain no files. Hidden files (names with a leading dot) are skipped.")
 
-    async def act(parts: ObjectParts) -> None:
+    async def act(parts: Parts) -> None:
         target = await _found_or_made(parts, tenant, into or paths[0].resolve().name)
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
         with Progress(*columns, console=Console(stderr=True)) as bar:
@@ -92,7 +92,7 @@ def list_stores(tenant: TenantFlag = "", store: StoreFlag = None, config: Config
       antiphon stores list
     """
 
-    async def act(parts: ObjectParts) -> None:
+    async def act(parts: Parts) -> None:
         rows = [_row(one) async for one in _all(parts, tenant)]
         if not rows:
             say("There are no vector stores. Create one with `antiphon stores add PATH`.")
@@ -120,9 +120,9 @@ def search(
       antiphon stores search handbook "How many days of leave?" --limit 3
     """
 
-    async def act(parts: ObjectParts) -> None:
+    async def act(parts: Parts) -> None:
         target = await _found(parts, tenant, name)
-        results = await parts.search.search(SearchRequest(target.tenant, (target.id,), (query,), limit))
+        results = await parts.objects.search.search(SearchRequest(target.tenant, (target.id,), (query,), limit))
         for reason in results.by_keywords.values():
             notice(f"Searched by keywords only: {reason}")
         if not results.hits:
@@ -149,9 +149,11 @@ def reindex(
       antiphon stores reindex handbook
     """
 
-    async def act(parts: ObjectParts) -> None:
+    async def act(parts: Parts) -> None:
         target = await _found(parts, tenant, name)
-        count = await parts.store.write(vector_stores.reindex, target.tenant, target.id, parts.rules.embedding_model)
+        count = await parts.store.write(
+            vector_stores.reindex, target.tenant, target.id, parts.run.rules.embedding_model
+        )
         if count is None:
             raise ConfigError(f"The vector store {target.id} has expired, so its files cannot be ingested again.")
         say(f"Files to ingest again: {count}. `antiphon stores list` shows how many are in progress.")
@@ -159,7 +161,7 @@ def reindex(
     _with_parts(read_settings(config, store=store), act, ingests=False)
 
 
-def _with_parts(settings: Settings, act: Callable[[ObjectParts], Awaitable[None]], *, ingests: bool = True) -> None:
+def _with_parts(settings: Settings, act: Callable[[Parts], Awaitable[None]], *, ingests: bool = True) -> None:
     """Act with the parts of these settings, which also ingest files; running servers on the same store ingest too."""
 
     async def run() -> None:
@@ -170,19 +172,19 @@ def _with_parts(settings: Settings, act: Callable[[ObjectParts], Awaitable[None]
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, *, ingests: bool) -> AsyncIterator[ObjectParts]:
+async def _opened(settings: Settings, *, ingests: bool) -> AsyncIterator[Parts]:
     house = await build(settings)
     try:
         house.worker.concurrency = 0  # background responses are for servers
         house.worker.start()
         if ingests:
             house.ingester.start()
-        yield house.parts.objects
+        yield house.parts
     finally:
         await house.close()
 
 
-async def _all(parts: ObjectParts, tenant: str) -> AsyncIterator[VectorStore]:
+async def _all(parts: Parts, tenant: str) -> AsyncIterator[VectorStore]:
     after: str | None = None
     while True:
         page = await parts.store.read(vector_stores.page, tenant, StorePageQuery(PAGE, after))
@@ -193,7 +195,7 @@ async def _all(parts: ObjectParts, tenant: str) -> AsyncIterator[VectorStore]:
         after = page.stores[-1].id
 
 
-async def _find(parts: ObjectParts, tenant: str, name: str) -> VectorStore | None:
+async def _find(parts: Parts, tenant: str, name: str) -> VectorStore | None:
     """Return the vector store with this ID, else the newest one with this name."""
     by_id = await parts.store.read(vector_stores.find, tenant, name)
     if by_id is not None:
@@ -204,17 +206,19 @@ async def _find(parts: ObjectParts, tenant: str, name: str) -> VectorStore | Non
     return None
 
 
-async def _found(parts: ObjectParts, tenant: str, name: str) -> VectorStore:
+async def _found(parts: Parts, tenant: str, name: str) -> VectorStore:
     store = await _find(parts, tenant, name)
     if store is None:
         raise ConfigError(f"The vector store '{name}' does not exist. `antiphon stores list` lists the vector stores.")
     return store
 
 
-async def _found_or_made(parts: ObjectParts, tenant: str, name: str) -> VectorStore:
+async def _found_or_made(parts: Parts, tenant: str, name: str) -> VectorStore:
     store = await _find(parts, tenant, name)
     if store is None:
-        made = VectorStore(ids.new_id("vs"), tenant, int(ids.now()), name, embedding_model=parts.rules.embedding_model)
+        made = VectorStore(
+            ids.new_id("vs"), tenant, int(ids.now()), name, embedding_model=parts.run.rules.embedding_model
+        )
         await parts.store.write(vector_stores.create, made)
         return made
     return store

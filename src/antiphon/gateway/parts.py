@@ -1,20 +1,17 @@
 """The parts of one process, by what needs them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from antiphon.access.api_keys import KnownKeys
-from antiphon.jobs.cleaner import Upkeep
 from antiphon.jobs.parts import IngestionParts, JobParts
 from antiphon.process import ProcessState
-from antiphon.recording.completion_recorder import CompletionParts
-from antiphon.recording.idempotency import IdempotencyKeys
 from antiphon.runs.parts import RunParts
 from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.resources import SharedResources
-from antiphon.storage.contract import Store
-from antiphon.stored.parts import ObjectParts
+from antiphon.status.upkeep import Upkeep
+from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures
 from antiphon.tools.base import CodeState
 from antiphon.upstream.registry import ModelRegistry
@@ -22,6 +19,10 @@ from antiphon.upstream.router import Router
 
 if TYPE_CHECKING:
     from antiphon.forwarding.image_answers import ReadImage
+    from antiphon.history.prompted import SettingsPrompt
+    from antiphon.objects.file_text import FileTexts
+    from antiphon.objects.files import Files
+    from antiphon.search.contract import StoreSearch
 
 
 @dataclass(slots=True)
@@ -44,6 +45,20 @@ class ImageParts:
 
 
 @dataclass(slots=True)
+class ObjectParts:
+    """What the files, vector stores and prompts of the API need."""
+
+    files: "Lazy[Files]"
+    texts: "Lazy[FileTexts]"
+    """The texts of files."""
+    search: "StoreSearch"
+    chunk_tokens: Mapping[str, int]
+    """Sizes of chunks by embedding model, for files that are attached without one."""
+    named_prompts: "Mapping[str, SettingsPrompt]"
+    """The prompts of the settings, by their ids."""
+
+
+@dataclass(slots=True)
 class Parts:
     """The parts of one process. Each is complete when it is made."""
 
@@ -54,11 +69,9 @@ class Parts:
     jobs: JobParts
     ingestion: IngestionParts
     objects: ObjectParts
-    completions: CompletionParts
     images: ImageParts
     keys: KnownKeys
     """The API keys."""
-    idempotency: IdempotencyKeys
     shared: SharedResources
     """The capacity that tenants share in this process."""
     measures: Measures

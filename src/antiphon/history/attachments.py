@@ -31,7 +31,7 @@ from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.memory import Account, Memory, weight
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.recent import Recent
-from antiphon.storage.contract import FileReader
+from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.records.files import StoredFile
 from antiphon.translation.files import NONE_READ, PAST, Form, ReadFile, ReadFiles
 from antiphon.translation.to_chat_completions.media import decode, encode, is_plain_text, name_in

@@ -15,9 +15,9 @@ from antiphon.history.decoding import FEW, FEW_BYTES, UNSHARED, in_slices, load_
 from antiphon.protocol.items.messages import InputItem
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import responses
 from antiphon.storage.records.responses import ChainExtent, StoredItem, StoredResponse
+from antiphon.storage.store import Store
 from antiphon.translation.to_chat_completions.prefix import Log, Prefix
 
 MOST_STEPS = 8

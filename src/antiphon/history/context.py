@@ -1,4 +1,37 @@
-"""The items that the model sees, and those that are stored (specification section 10)."""
+"""The items that the model sees, and those that are stored (specification section 10).
+
+Theory of operation.
+
+A context has two parts, the history and the new input. The history has at most one source, because the API allows
+only one of `previous_response_id` and `conversation`:
+
+    recalled        a connection kept the items that the previous response left: nothing is read
+    a chain         `previous_response_id`: the items of all responses above it, most of them cached (`chain_cache.py`)
+    a conversation  its own copies of items, with the position at which the new ones will follow
+    none            the first request; most of these never come here (`runs/prepare.py`)
+
+Four steps build it, and each needs the one before:
+
+1. Load the history. Its extent is compared with the bounds, and memory is reserved, before it is read; and again
+   before it is decoded, because only the text shows how wide its characters are.
+2. Reject a request with nothing to answer.
+3. Add the input. An item gets an id if it has none, and a reference becomes the item that it names. The history is
+   searched first, then the store, which can have other items with this id.
+4. Check that calls and outputs match. A call can be in the history and its output in the input, so this comes last.
+
+What holds always:
+
+- `items` is the history, then the input, oldest first. Only `input` is stored with the response: a chain of N turns
+  needs the space of N turns, and not of N². A recalled history is stored too, because the store does not have it.
+- The history is trusted, the input is not. A client could otherwise send an approval request of its own, or another
+  version of a stored one, and approve it. So with a history the input contains neither an approval request nor the id
+  of a stored item. A call that a client repeats without its id is the stored call.
+- A prefix is shared with all requests that follow the same response. Its log only grows, and no item in it changes.
+- `is_large` only changes from False to True. Everything after that is done in threads.
+- Referenced items count for the same bounds as a history: many small references must not load more than one large
+  one.
+- The memory account is closed here after an error, otherwise when the response has ended.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -97,14 +130,17 @@ async def load_context(
     memory = memory or Account(parts.memory, tenant)
     context = Context(tenant=tenant, is_recalled=recalled is not None, is_large=is_large, memory=memory)
     loading = _Loading(parts, request, context, HistoryMemory(parts.bounds, memory))
+    # In this order: see the module.
     try:
         await loading.load_history(recalled)
+        # A chain can be continued without a new input; a conversation without items has nothing to continue.
         is_bare = not loading.given and request.previous_response_id is None and not context.history
         if needs_input and is_bare and not opening_of(request):
             raise nothing_given()
         await loading.add_input()
         await loading.check()
     except BaseException:
+        # No run exists yet that would release it.
         memory.close()
         raise
     return context
@@ -152,13 +188,16 @@ class _Loading:
     async def add_input(self) -> None:
         """Add the new input with its references resolved."""
         parts, context, given = self._parts, self._context, self.given
+        # Items are counted here, and not characters: a body with a long text is large already.
         is_long = len(given) > MANY and not isinstance(given, str)
         context.is_large = context.is_large or is_long or type(given) is SentItems
+        # A long input was kept as raw JSON: what the last request of the conversation already had is not decoded.
         if type(given) is SentItems:
             is_stored = self._request.store is not False
             reading = parts.offload.run(context.tenant, read_sent, given, parts.new_id, is_stored=is_stored)
             sent, items, content_parts = await reading
             await self._intake.add(weight(0, content_parts))
+            # The known beginning was checked with that request, and has its messages: only the rest is new.
             if sent is not None:
                 context.input, context.opened = items, sent.opened
                 context.items = Conversation(items, sent.prefix)
@@ -169,11 +208,13 @@ class _Loading:
             await self._intake.add(weight(0, content_parts))
         else:
             items = normalise_input(given, parts.new_id) if given else []
+        # Some clients send the calls of the last answer again, together with their outputs.
         if context.history and not isinstance(given, str) and not CALLS.keys().isdisjoint(map(type, items)):
             from antiphon.history.repeated_calls import without_repeated  # noqa: PLC0415 - few inputs contain calls
 
             items = without_repeated(given, items, context.history, context.prefix)
         refers = _References(parts, context, self._intake)
+        # One after the other: each reference is counted before the next one is loaded.
         for item in items:
             is_whole = not isinstance(item, REFERRING)
             context.input.append(item if is_whole else await refers.resolve(item))
@@ -182,6 +223,7 @@ class _Loading:
         # The translated turns of a chain are shared with other requests, so a thread builds its own.
         prefix = None if context.is_large else context.prefix
         context.items = Conversation([*context.history, *context.input], prefix)
+        # With a prefix, the items before it are already translated, so their number does not count.
         context.is_large = context.is_large or (len(context.items) > MANY and context.prefix is None)
 
     async def check(self) -> None:

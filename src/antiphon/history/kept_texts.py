@@ -9,9 +9,9 @@ from antiphon.documents.reader import Document
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import file_texts
 from antiphon.storage.records.files import FileText
+from antiphon.storage.store import Store
 
 LARGEST_KEPT = 8 * 1024 * 1024
 """Bytes of a compressed text above which it is not stored: the file is read again."""

@@ -9,7 +9,7 @@ from antiphon.ids import NewId
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
+from antiphon.storage.store import Store
 
 
 @dataclass(slots=True)

@@ -3,15 +3,13 @@
 This is done once, before anything is reserved for the request: a background response is queued as resolved.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec.structs import asdict
 
 from antiphon.errors import ClientError
-from antiphon.history.context import conversation_not_found
 from antiphon.protocol.items.content import ContentPart, InputText
 from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.prompts import PromptTemplate, defaults_of
@@ -19,8 +17,6 @@ from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedReq
 from antiphon.protocol.templates import PATH, fill
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.rules import check_request
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import conversations, prompts
 from antiphon.storage.records.prompts import StoredPrompt
 
 LONGEST = 9
@@ -37,29 +33,14 @@ class SettingsPrompt:
     template: PromptTemplate
 
 
-class Sources(Protocol):
-    """The parts that know prompts; an `Engine` has them."""
-
-    store: Store
-    named_prompts: Mapping[str, SettingsPrompt]
-
-
-async def find_prompt(sources: Sources, tenant: str, prompt_id: str, version: str | None = None) -> StoredPrompt:
-    """Return a version of a prompt, by default the default version. Raises `ClientError` (404)."""
-    number = None if version is None else _number(version)
-    named = sources.named_prompts.get(prompt_id)
-    if named is not None:
-        found = as_stored(prompt_id, named) if number in (None, named.version) else None
-    else:
-        found = None if number == 0 else await sources.store.read(prompts.find, tenant, prompt_id, number)
-    if found is None:
-        raise unknown_prompt(prompt_id, version)
-    return found
-
-
 def as_stored(prompt_id: str, named: SettingsPrompt) -> StoredPrompt:
     """Return a prompt of the settings in the form of a stored one."""
     return StoredPrompt(prompt_id, "", named.version, True, 0, msgspec.json.encode(named.template))
+
+
+def number_of(version: str) -> int:
+    """Return the number of a version; 0, which no version has, for any other text."""
+    return int(version) if version.isascii() and version.isdecimal() and len(version) <= LONGEST else 0
 
 
 def template_of(stored: StoredPrompt) -> PromptTemplate:
@@ -71,21 +52,6 @@ def unknown_prompt(prompt_id: str, version: str | None = None) -> ClientError:
     """Return the error for a prompt, or a version, that does not exist (specification of hosted tools, section 11)."""
     which = "" if version is None else f" and version '{refusals.shown(version)}'"
     return ClientError(f"Prompt with id '{refusals.shown(prompt_id)}'{which} not found.", status=404)
-
-
-async def resolve(sources: Sources, tenant: str, request: CreateResponse, prompt: PromptParam) -> PromptedRequest:
-    """Return the request with the content of its prompt. Raises `ClientError`: 404 for an unknown prompt, 400.
-
-    An unknown conversation is reported first, as the API does.
-    """
-    try:
-        template = template_of(await find_prompt(sources, tenant, prompt.id, prompt.version))
-        return merged(request, prompt, template)
-    except ClientError:
-        conversation = request.conversation_id
-        if conversation and await sources.store.read(conversations.load, tenant, conversation) is None:
-            raise conversation_not_found(conversation) from None
-        raise
 
 
 def merged(request: CreateResponse, prompt: PromptParam, template: PromptTemplate) -> PromptedRequest:
@@ -145,8 +111,3 @@ def echoed(request: CreateResponse) -> dict[str, Any]:
 
 def _developer(text: str) -> Message:
     return Message(role="developer", content=[InputText(text=text)])
-
-
-def _number(version: str) -> int:
-    """Return the number of a version; 0, which no version has, for any other text."""
-    return int(version) if version.isascii() and version.isdecimal() and len(version) <= LONGEST else 0

@@ -3,13 +3,14 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from antiphon.errors import log
 from antiphon.periodic import Periodic
-from antiphon.storage.contract import RETENTION, Store
-from antiphon.storage.operations import files, responses
+from antiphon.status.upkeep import Upkeep
+from antiphon.storage.operations import expiry, files
 from antiphon.storage.records.responses import PurgeSize
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import RETENTION, expire_containers, purge
 
 LOOK_EVERY = 2.0
 """Seconds between two checks of the clock; other servers wait for this one to write its time."""
@@ -48,18 +49,6 @@ async def sweep(store: Store, delete_blobs: DeleteBlobs) -> int:
     return gone
 
 
-@dataclass(slots=True)
-class Upkeep:
-    """The reason why this process does not delete expired data, or why it stores nothing."""
-
-    clock_skew: float = 0.0
-    """Seconds by which its clock is ahead of the store's."""
-    purge_held: int = 0
-    """Stored responses that have expired, if they are too many for one purge."""
-    is_disk_full: bool = False
-    """Whether the disk of the store has no room."""
-
-
 class Cleaner(Periodic):
     """Purges one store, from `start` to `close`, and reports to `upkeep` the reason if it cannot purge."""
 
@@ -86,11 +75,11 @@ class Cleaner(Periodic):
         if abs(skew) > MOST_SKEW or (self._purged is not None and time.monotonic() - self._purged < PURGE_EVERY):
             return
         self._purged = time.monotonic()
-        size = await self._store.write(responses.purge_size, self._fraction)
+        size = await self._store.write(expiry.purge_size, self._fraction)
         self._report_size(size)
         if not size.is_too_large:
-            await self._store.purge(self._retention)
-        await self._store.expire_containers(MOST_CONTAINERS)
+            await purge(self._store, self._retention)
+        await expire_containers(self._store, MOST_CONTAINERS)
         if self._delete_blobs is not None:
             await sweep(self._store, self._delete_blobs)
 
@@ -130,5 +119,5 @@ async def objection(store: Store, fraction: float) -> str | None:
         skew = await store.clock_skew()
     if skew is not None and abs(skew) > MOST_SKEW:
         return differs(skew)
-    size = await store.write(responses.purge_size, fraction)
+    size = await store.write(expiry.purge_size, fraction)
     return too_large(size, fraction) if size.is_too_large else None

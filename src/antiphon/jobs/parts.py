@@ -12,14 +12,14 @@ from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.resources import SharedResources
-from antiphon.storage.contract import FileReader, Store
-from antiphon.stored.large import Shared
+from antiphon.storage.blobs.base import FileReader
+from antiphon.storage.store import Store
 from antiphon.telemetry.kinds import Counter
 from antiphon.upstream.outages import Outages
 
 if TYPE_CHECKING:
+    from antiphon.objects.file_text import FileTexts
     from antiphon.search.contract import Embeddings
-    from antiphon.stored.file_text import FileTexts
 
 
 @dataclass(slots=True)
@@ -29,8 +29,6 @@ class JobParts:
     store: Store
     process: ProcessState
     run: RunParts
-    reading: Shared
-    """Reads stored responses with their images."""
     meter: Meter
     counter: Counter
     """Counts jobs by their outcome."""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace as replace_struct
@@ -17,6 +16,8 @@ from antiphon.history.history_memory import HistoryMemory
 from antiphon.jobs.half_made import close_half_made
 from antiphon.jobs.parts import JobParts
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
+from antiphon.objects.pages import JsonObject
+from antiphon.objects.responses import Responses
 from antiphon.protocol.requests import BackgroundOptions, CreateResponse, LocalRequest
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
@@ -36,11 +37,10 @@ from antiphon.runs.prepare import (
 )
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
-from antiphon.storage.operations import jobs, responses
+from antiphon.storage.operations import jobs
 from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
 from antiphon.storage.records.jobs import SOONEST, Deferral, Job, LockResult
 from antiphon.storage.records.tenants import Reply
-from antiphon.stored.responses import not_found, show_response
 from antiphon.telemetry.context import note
 from antiphon.translation.to_chat_completions.prefix import MANY
 from antiphon.translation.writer import ResponseWriter
@@ -66,18 +66,37 @@ class Queued:
     ignored_tools: Sequence[str]
 
 
-async def enqueue(
-    parts: JobParts, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None
-) -> Queued:
-    """Queue a background response; return it in its current state, durable.
+class BackgroundQueue:
+    """The background responses of all tenants. Workers of any server run them."""
 
-    Raises `ClientError` if the request can be rejected before the model is called.
-    """
-    ticket = identified(ticket, parts.run.new_id)
-    if not parts.run.history.bounds.stored_bytes:
-        return await _enqueue(parts, request, body, ticket)
-    with await parts.run.quota.reserve(ticket.tenant, len(body)):
-        return await _enqueue(parts, request, body, ticket)
+    def __init__(self, parts: JobParts, stored: Responses) -> None:
+        self._parts, self._stored = parts, stored
+
+    async def enqueue(self, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None) -> Queued:
+        """Queue a background response; return it in its current state, durable.
+
+        `body` is the request's JSON, for the worker that runs it. Raises `ClientError` if the request can be rejected
+        before the model is called.
+        """
+        parts = self._parts
+        ticket = identified(ticket, parts.run.new_id)
+        if not parts.run.history.bounds.stored_bytes:
+            return await _enqueue(parts, request, body, ticket)
+        with await parts.run.quota.reserve(ticket.tenant, len(body)):
+            return await _enqueue(parts, request, body, ticket)
+
+    async def cancel(self, tenant: str, response_id: str) -> JsonObject:
+        """End a background response, on any server; return its current state. One that has ended is unchanged.
+
+        Raises `ClientError`: 404 if it is unknown, 400 if it is not a background response (specification section 13).
+        """
+        while (job := await self._parts.store.read(jobs.find_job, tenant, response_id)) is not None:
+            if await end(self._parts, job):
+                break
+        response = await self._stored.retrieve(tenant, response_id)
+        if not response["background"]:
+            raise ClientError("Cannot cancel a synchronous response.")
+        return response
 
 
 async def _enqueue(parts: JobParts, request: CreateResponse, body: bytes, ticket: RequestIdentity) -> Queued:
@@ -142,23 +161,6 @@ def _deferral_of(request: CreateResponse, created_at: int) -> Deferral:
     continues = options.continuation_id
     digest = sha256(continues.encode("utf-8", "surrogatepass")).hexdigest()[:32] if continues else ""
     return Deferral(created_at + window - LEAD if window else 0, digest)
-
-
-async def cancel(parts: JobParts, tenant: str, response_id: str) -> dict[str, Any]:
-    """End a background response, on any server; return its current state. One that has ended is unchanged.
-
-    Raises `ClientError`: 404 if it is unknown, 400 if it is not a background response (specification section 13).
-    """
-    while (job := await parts.store.read(jobs.find_job, tenant, response_id)) is not None:
-        if await end(parts, job):
-            break
-    stored = await parts.store.read(responses.load, tenant, response_id)
-    if stored is None:
-        raise not_found(response_id)
-    response = await show_response(stored, (), parts.reading)
-    if not response["background"]:
-        raise ClientError("Cannot cancel a synchronous response.")
-    return response
 
 
 async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> bool:

@@ -18,9 +18,9 @@ from antiphon.protocol.json_pieces import pieces
 from antiphon.recording.quota import StorageReservation
 from antiphon.sharing.memory import LARGE, Account, Memory
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import chat_completions
 from antiphon.storage.records.chat_completions import StoredCompletion
+from antiphon.storage.store import Store
 from antiphon.telemetry.context import about
 from antiphon.translation.from_chat.completion import CompletionFold, read_completion, read_object
 from antiphon.translation.wire import COMMENT, DONE, EventDecoder
@@ -46,13 +46,13 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class CompletionParts:
-    """What recording a chat completion needs."""
+    """What the recorders of a server share. `now` is the time in seconds since the epoch."""
 
     store: Store
-    memory: Memory
-    offload: Offload
     new_id: NewId
     now: Clock
+    memory: Memory
+    offload: Offload
     retention: int
     """Seconds for which a completion is stored."""
 

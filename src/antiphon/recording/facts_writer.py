@@ -4,9 +4,9 @@ import asyncio
 from contextlib import suppress
 
 from antiphon.errors import StoreError, log
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.records.facts import Facts
+from antiphon.storage.store import Store
 
 SOON = 0.25
 """Seconds for which facts of responses that are not stored are collected before they are written."""

@@ -15,9 +15,9 @@ from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.protocol.validation.validate import LARGE
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import idempotency
 from antiphon.storage.records.tenants import Reply
+from antiphon.storage.store import Store
 
 LONGEST = 255
 """Characters of a key."""
@@ -50,18 +50,13 @@ def check_key(key: str) -> None:
         )
 
 
-@dataclass(slots=True)
 class IdempotencyKeys:
-    """The keys of requests, which all servers of a store share."""
+    """The keys of one store, as this process reserves them."""
 
-    store: Store
-    process: ProcessState
-    offload: Offload
-    new_id: NewId
+    def __init__(self, store: Store, process: ProcessState, offload: Offload, new_id: NewId) -> None:
+        self._store, self._process, self._offload, self._new_id = store, process, offload, new_id
 
-    async def reserve(
-        self, tenant: str, key: str, path: str, body: bytes, prefix: str
-    ) -> RequestIdentity | Reply | Log:
+    async def admit(self, tenant: str, key: str, path: str, body: bytes, prefix: str) -> RequestIdentity | Reply | Log:
         """Return the stored answer for this request, or the ticket to process it here.
 
         Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used with another
@@ -70,29 +65,31 @@ class IdempotencyKeys:
         if len(body) <= LARGE:
             fingerprint = _fingerprint(path, body)
         else:
-            fingerprint = await self.offload.run(tenant, _fingerprint_of_large, path, body)
-        response_id, worker = self.new_id(prefix), self.process.worker
+            fingerprint = await self._offload.run(tenant, _fingerprint_of_large, path, body)
+        response_id = self._new_id(prefix)
         waited = 0.0
         # Registered before it is reserved: a process that holds a lease must send heartbeats.
-        self.process.holding.add(response_id)
+        self._process.holding.add(response_id)
         try:
             while True:
-                found = await self.store.write(idempotency.reserve, tenant, key, fingerprint, response_id, worker)
+                found = await self._store.write(
+                    idempotency.reserve, tenant, key, fingerprint, response_id, self._process.worker
+                )
                 if found.fingerprint != fingerprint:
                     raise _reused()
                 if found.reply is not None:
-                    self.process.holding.discard(response_id)
+                    self._process.holding.discard(response_id)
                     return found.reply if found.reply.body else Log(tenant, found.response_id)
                 if found.response_id == response_id:
                     return RequestIdentity(tenant, response_id, key, size=len(body))
                 if waited >= PATIENCE:
                     raise _in_progress()
-                with self.process.wakes.expect(found.response_id) as change:
-                    if await self.store.read(idempotency.find, tenant, key) == found:
+                with self._process.wakes.expect(found.response_id) as change:
+                    if await self._store.read(idempotency.find, tenant, key) == found:
                         await change.wait(LOOK_AGAIN)
                 waited += LOOK_AGAIN
         except BaseException:
-            self.process.holding.discard(response_id)
+            self._process.holding.discard(response_id)
             raise
 
     @asynccontextmanager
@@ -102,14 +99,14 @@ class IdempotencyKeys:
             yield
         except BaseException:
             try:
-                await self.store.write(idempotency.free, ticket.tenant, ticket.key, ticket.response_id)
+                await self._store.write(idempotency.free, ticket.tenant, ticket.key, ticket.response_id)
             except StoreError as trouble:
                 text = "Cannot release the Idempotency-Key of the failed response %s until the store works again: %s"
                 log.warning(text, ticket.response_id, trouble)
             raise
         finally:
             # If the lease remains, the worker releases it.
-            self.process.holding.discard(ticket.response_id)
+            self._process.holding.discard(ticket.response_id)
 
 
 def _fingerprint(path: str, body: bytes) -> bytes:

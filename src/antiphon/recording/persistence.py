@@ -16,12 +16,12 @@ from antiphon.protocol.response import Response, output_text
 from antiphon.recording.checkpoints import Checkpoint, Checkpoints
 from antiphon.recording.quota import StorageReservation
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, idempotency
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.jobs import NOTHING_RESERVED, Reservation
 from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.records.tenants import Reply
+from antiphon.storage.store import Store
 from antiphon.translation.wire import encode
 
 UNSTORED = 600

@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from antiphon.history.bounds import Bounds
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import sizes
+from antiphon.storage.store import Store
 
 COPIES = 2
 """Copies of a request in the store: with the response, and with its conversation or its job."""

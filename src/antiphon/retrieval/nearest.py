@@ -12,9 +12,9 @@ from antiphon.retrieval.loaded import MOST, Loaded, LoadedStores
 from antiphon.search.filters import Filter
 from antiphon.search.vectors import candidates, compared, cosines, integers, signature
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.records.chunks import Signatures, file_of
+from antiphon.storage.store import Store
 
 FEW = 2_000
 """Signatures that are compared on the event loop: in 0.4 ms."""

@@ -27,10 +27,10 @@ from antiphon.search.fusion import LONGEST, above, best_of, fuse
 from antiphon.search.terms import terms_of
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import chunks, vector_stores
 from antiphon.storage.records.chunks import KeywordMatches
 from antiphon.storage.records.vector_stores import VectorStore
+from antiphon.storage.store import Store
 
 SEARCHES = 5
 """Stores that a process searches at once; four for one tenant alone."""

@@ -14,7 +14,7 @@ from antiphon.recording.quota import StorageQuota
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import Store
+from antiphon.storage.store import Store
 from antiphon.telemetry.observers import Observers
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry

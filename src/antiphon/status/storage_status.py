@@ -5,8 +5,8 @@ import asyncio
 from antiphon.errors import StoreError
 from antiphon.history.bounds import Bounds
 from antiphon.status.status import StorageStatus, TenantStorage
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import container_counts, sizes
+from antiphon.storage.store import Store
 
 LARGEST = 10
 """Tenants that are listed."""

@@ -23,8 +23,8 @@ from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.parts import NOW, ask, begin, foundation, parts_with, said

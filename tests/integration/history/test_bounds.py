@@ -23,7 +23,6 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import idempotency, responses, sizes
 from antiphon.storage.records.responses import ChainExtent
-from antiphon.stored import conversations
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import replace_operation
 from tests.support.parts import ask, begin, said, scripted_parts
@@ -118,13 +117,13 @@ async def test_a_conversation_that_is_too_long_is_refused_and_takes_no_more() ->
     made, model = bounded(said("fine"), said("fine"), conversation_items=4, history_items=4)
     items = decode_create_conversation(b'{"items":[{"role":"user","content":"a"},{"role":"user","content":"b"}]}')
     assert isinstance(items, CreateConversation)
-    held = (await conversations.create(made.objects, items, RequestIdentity(response_id="conv_1")))["id"]
+    held = (await Gateway(made).conversations.create(items, RequestIdentity(response_id="conv_1")))["id"]
     await ask(made, conversation=held)
     assert await refused(made, conversation=held) == (400, "conversation_too_large", "conversation")
     more = decode_add_items(b'{"items":[{"role":"user","content":"c"}]}')
     assert isinstance(more, AddItems)
     with pytest.raises(ClientError) as caught:
-        await conversations.add_items(made.objects, "", held, more, [])
+        await Gateway(made).conversations.add_items("", held, more, [])
     assert (caught.value.status, caught.value.code) == (400, "conversation_too_large")
     made.run.history.bounds.conversation_items, made.run.history.bounds.history_items = 1_000, 3
     assert await refused(made, conversation=held) == (400, "context_length_exceeded", "conversation")
@@ -140,7 +139,7 @@ async def test_a_tenant_that_has_stored_its_quota_stores_no_more() -> None:
 
     assert await refused(made) == full
     with pytest.raises(ClientError, match="quota"):
-        await conversations.create(made.objects, CreateConversation(), RequestIdentity(response_id="conv_1"))
+        await Gateway(made).conversations.create(CreateConversation(), RequestIdentity(response_id="conv_1"))
     await ask(made, store=False)
     await made.store.write(responses.delete, "", first)
     await ask(made)
@@ -168,12 +167,12 @@ async def test_background_requests_that_come_at_once_stay_within_the_quota() -> 
     made, _ = bounded(stored_bytes=OUTPUT)
     body = b'{"model":"m","input":"Hi","background":true}'
     told = await asyncio.gather(
-        *(Gateway(made).enqueue(decode_request(body), body, RequestIdentity()) for _ in range(4)),
+        *(Gateway(made).queue.enqueue(decode_request(body), body, RequestIdentity()) for _ in range(4)),
         return_exceptions=True,
     )
     refused = [one for one in told if isinstance(one, ClientError)]
     assert [(one.status, one.code) for one in refused] == [(429, "storage_quota_exceeded")] * 3
-    await Gateway(made).enqueue(decode_request(body), body, RequestIdentity())
+    await Gateway(made).queue.enqueue(decode_request(body), body, RequestIdentity())
 
 
 async def test_what_comes_to_nothing_reserves_nothing() -> None:

@@ -23,12 +23,12 @@ from antiphon.gateway import Gateway
 from antiphon.history.chain_cache import ChainCache
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.responses import StoredConversation, StoredItem, StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat_completions.messages import to_messages
 from antiphon.translation.to_chat_completions.prefix import Conversation, Messages, Prefix

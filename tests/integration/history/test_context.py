@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.gateway import Gateway
 from antiphon.history.context import MANY
 from antiphon.protocol.resources import CreateConversation
 from antiphon.recording.persistence import RequestIdentity
+from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import responses
 from antiphon.storage.records.responses import PageQuery
-from antiphon.stored import conversations
 from tests.support.cases import each
 from tests.support.parts import Chunks, ask, called, said, scripted_parts, stream
 from tests.support.replay import delta
@@ -113,7 +114,7 @@ async def test_a_call_in_the_chain_without_its_output_is_refused() -> None:
 async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: str) -> None:
     made, backend = scripted_parts(called(arguments='{"a": 1}'), said("A star."))
     before = {"conversation": "conv_1"} if path == "conversation" else {}
-    await conversations.create(made.objects, CreateConversation(), RequestIdentity(response_id="conv_1"))
+    await Gateway(made).conversations.create(CreateConversation(), RequestIdentity(response_id="conv_1"))
     first = await ask(made, input="Look!", tools=[TOOL], **before)
     call = first["output"][0]
     repeated = {name: call[name] for name in ("type", "call_id", "name", "arguments")}
@@ -122,7 +123,7 @@ async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: 
 
     roles = [message["role"] for message in backend.requests[-1]["messages"]]
     assert (second["status"], roles) == ("completed", ["user", "assistant", "tool"])
-    page = await made.store.input_page("", second["id"], PageQuery(10))
+    page = await input_page(made.store, "", second["id"], PageQuery(10))
     assert page is not None
     assert [json.loads(item.body)["type"] for item in page.items] == [
         "message",

@@ -14,7 +14,7 @@ from antiphon import ids
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
-from antiphon.jobs.queue import MOST_LOST, cancel, enqueue, work
+from antiphon.jobs.queue import MOST_LOST, work
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_compact_request, decode_create_conversation, decode_request
 from antiphon.recording.persistence import RequestIdentity
@@ -24,7 +24,6 @@ from antiphon.sharing.memory import Memory, weight
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, responses
 from antiphon.storage.records.responses import LargeItem, StoredItem
-from antiphon.stored import conversations
 from tests.support.changed_stores import replace_operation
 from tests.support.parts import ask, begin, said, scripted_parts
 from tests.support.waiting import eventually, until
@@ -96,7 +95,7 @@ async def is_compacted(made: Parts, follow: dict[str, str]) -> None:
 
 async def is_queued(made: Parts, follow: dict[str, str]) -> None:
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **follow}).encode()
-    await enqueue(made.jobs, decode_request(body), body)
+    await Gateway(made).queue.enqueue(decode_request(body), body)
 
 
 ENDS: list[Callable[[Parts, dict[str, str]], Awaitable[None]]] = [
@@ -134,8 +133,8 @@ async def overloaded(made: Parts, **body: Any) -> bool:
 async def test_no_history_is_read_where_no_memory_is_free(store_url: str) -> None:
     made, follow = await following(store=store_url)
     body = decode_create_conversation(json.dumps({"items": [{"role": "user", "content": TEXT}]}).encode())
-    made_conversation = await conversations.create(
-        made.objects, body, RequestIdentity(response_id=made.run.new_id("conv"))
+    made_conversation = await Gateway(made).conversations.create(
+        body, RequestIdentity(response_id=made.run.new_id("conv"))
     )
     found = await made.store.read(responses.load, "", follow["previous_response_id"])
     assert found is not None
@@ -246,7 +245,7 @@ async def test_a_large_background_job_that_another_has_ended_is_left_alone() -> 
     await is_queued(made, {"input": LARGE})
     job = await made.store.write(jobs.claim, made.process.worker, 1, 1)
     assert job is not None
-    await cancel(made.jobs, "", job.response.id)
+    await Gateway(made).queue.cancel("", job.response.id)
 
     await work(made.jobs, job)
 

@@ -13,8 +13,8 @@ from antiphon.gateway.parts import Parts
 from antiphon.history import vision
 from antiphon.history.vision import Vision
 from antiphon.runs.respond import respond
-from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.options import BackendOptions, ModelOptions

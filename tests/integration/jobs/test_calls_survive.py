@@ -13,12 +13,12 @@ from antiphon.build.parts import Tools, parts_of
 from antiphon.build.tools import outside_tools_of
 from antiphon.config import Settings
 from antiphon.errors import StoreError
+from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
-from antiphon.jobs.queue import cancel, enqueue
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.search.contract import SearchRequest, SearchResults
-from antiphon.storage.operations import jobs, responses
+from antiphon.storage.operations import event_log, jobs, leases, responses
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, ToolResult, Use
@@ -40,7 +40,7 @@ KEYRING = Keyring()
 
 async def queue(made: Parts, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "stream": True, **body})
-    return (await enqueue(made.jobs, decode_request(raw), raw)).response.id
+    return (await Gateway(made).queue.enqueue(decode_request(raw), raw)).response.id
 
 
 async def ended(made: Parts, response_id: str) -> dict[str, Any]:
@@ -56,7 +56,7 @@ async def ended(made: Parts, response_id: str) -> dict[str, Any]:
 
 async def told(made: Parts, response_id: str) -> list[dict[str, Any]]:
     """Its events, as they are replayed, numbered anew: numbers that were given out once are not given again."""
-    tail = await made.store.read(jobs.tail, "", response_id, -1)
+    tail = await made.store.read(event_log.tail, "", response_id, -1)
     assert tail is not None
     lines = b"".join(frame.body for frame in tail.frames).decode().splitlines()
     events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
@@ -99,9 +99,9 @@ class Dies:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await store.write(jobs.beat, self.parts.process.worker)
-        beats = await store.read(jobs.beats)
-        await store.write(jobs.expire_worker, self.parts.process.worker, beats[self.parts.process.worker])
+        await store.write(leases.beat, self.parts.process.worker)
+        beats = await store.read(leases.beats)
+        await store.write(leases.expire_worker, self.parts.process.worker, beats[self.parts.process.worker])
 
 
 class _Deaf:
@@ -312,7 +312,7 @@ async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_i
     response_id = await queue(one.parts, tools=[MCP])
     await until(lambda: servers.used)
 
-    await cancel(one.parts.jobs, "", response_id)
+    await Gateway(one.parts).queue.cancel("", response_id)
     servers.gate.set()
     await until(lambda: not one.parts.shared.usage()["background_jobs"].in_use)
     response = await ended(one.parts, response_id)

@@ -7,11 +7,11 @@ from typing import Any
 from aiohttp import web
 
 from antiphon.config import Settings
+from antiphon.gateway import Gateway
 from antiphon.protocol.kept_images import KeptImage
 from antiphon.runs.tool_calls import LOST
 from antiphon.storage.operations import files
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.stored.responses import retrieve
 from antiphon.testing import assert_event_stream
 from antiphon.tools.images.content import look_at
 from antiphon.tools.registry import Toolset
@@ -79,7 +79,7 @@ async def test_an_image_that_was_made_before_a_crash_is_kept() -> None:
 
         second = worker(store, images, said("Here it is."))
         response = await taken_over(second, response_id)
-        shown = await retrieve(store, "", response_id, (), second.parts.objects)
+        shown = await Gateway(second.parts).responses.retrieve("", response_id)
 
     kept = KeptImage.read(response["output"][0]["result"])
     picture = look_at(base64.b64decode(shown["output"][0]["result"]))

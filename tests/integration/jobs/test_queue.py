@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.jobs.queue import cancel, end, enqueue, work
+from antiphon.gateway import Gateway
+from antiphon.jobs.queue import end, work
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.facts_writer import FactsWriter
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.storage.operations import facts_detail, jobs
+from antiphon.storage.operations import facts_detail, jobs, leases
 from antiphon.storage.records.jobs import LockResult, Reservation
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
@@ -52,7 +53,7 @@ async def test_a_job_to_which_another_wrote_meanwhile_is_not_ended_again(text: s
     job = await made.store.write(jobs.claim, made.process.worker, 1)
     assert job is not None
     assert job.is_partial is (text == LARGE)
-    await cancel(made.jobs, "", response_id)
+    await Gateway(made).queue.cancel("", response_id)
 
     assert not await end(made.jobs, job)
     assert await status(made, response_id) == "cancelled"
@@ -65,7 +66,7 @@ async def test_a_job_of_another_version_is_not_ended_by_what_was_read_of_an_olde
     response_id = await queue(made, input=LARGE)
     job = await made.store.write(jobs.claim, made.process.worker, 1)
     assert job is not None
-    await made.store.write(jobs.give_back, made.process.worker, response_id)
+    await made.store.write(leases.give_back, made.process.worker, response_id)
     newer = await made.store.write(jobs.claim, made.process.worker, 1)
     assert newer is not None
 
@@ -78,7 +79,7 @@ async def test_a_job_of_another_version_is_not_ended_by_what_was_read_of_an_olde
 async def test_parameters_outside_the_api_reach_the_backend_of_a_background_response() -> None:
     made, backend = scripted_parts(said("Hi"), dialect="vllm")
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "top_k": 5})
-    queued = await enqueue(made.jobs, decode_request(raw, made.models.accepts), raw)
+    queued = await Gateway(made).queue.enqueue(decode_request(raw, made.models.accepts), raw)
     job = await made.store.write(jobs.claim, made.process.worker, 1)
     assert job is not None
     await work(made.jobs, job)
@@ -104,7 +105,7 @@ async def test_a_background_response_is_made_and_logged_for_the_key_of_its_reque
     backend.post = post  # type: ignore[method-assign]
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True})
     for taken in (Reservation("key_1", models=("m",)), Reservation("key_2"), Reservation()):
-        await enqueue(made.jobs, decode_request(raw), raw, RequestIdentity(taken=taken))
+        await Gateway(made).queue.enqueue(decode_request(raw), raw, RequestIdentity(taken=taken))
         job = await made.store.write(jobs.claim, made.process.worker, 1)
         assert job is not None
         await work(made.jobs, job)

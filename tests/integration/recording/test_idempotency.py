@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import LARGE
 from antiphon.recording import idempotency
 from antiphon.recording.persistence import RequestIdentity
@@ -14,13 +15,13 @@ from tests.support.parts import scripted_parts
 async def test_the_same_body_on_another_path_is_another_request() -> None:
     made, _ = scripted_parts()
     body = b'{"metadata": {"a": "b"}}'
-    first = await made.idempotency.reserve("", "key", "/v1/conversations", body, "conv")
+    first = await Gateway(made).idempotency.admit("", "key", "/v1/conversations", body, "conv")
     assert isinstance(first, RequestIdentity)
     with pytest.raises(ClientError) as refused:
-        await made.idempotency.reserve("", "key", "/v1/responses", body, "resp")
+        await Gateway(made).idempotency.admit("", "key", "/v1/responses", body, "resp")
     assert (refused.value.status, refused.value.code) == (422, "idempotency_key_reused")
 
-    other = await made.idempotency.reserve("", "other", "/v1/responses", body, "resp")
+    other = await Gateway(made).idempotency.admit("", "other", "/v1/responses", body, "resp")
     assert isinstance(other, RequestIdentity)
     assert made.process.holding == {first.response_id, other.response_id}
 
@@ -28,9 +29,9 @@ async def test_the_same_body_on_another_path_is_another_request() -> None:
 async def test_a_large_body_that_differs_is_another_request() -> None:
     made, _ = scripted_parts()
     one, other = (b'{"metadata": {"a": "%b"}}' % (letter * (LARGE + 1)) for letter in (b"x", b"y"))
-    await made.idempotency.reserve("", "key", "/v1/responses", one, "resp")
+    await Gateway(made).idempotency.admit("", "key", "/v1/responses", one, "resp")
     with pytest.raises(ClientError) as refused:
-        await made.idempotency.reserve("", "key", "/v1/responses", other, "resp")
+        await Gateway(made).idempotency.admit("", "key", "/v1/responses", other, "resp")
 
     assert refused.value.code == "idempotency_key_reused"
 
@@ -44,9 +45,9 @@ async def test_a_body_that_is_only_written_differently_is_the_same_request(
     text = b"x" * size
     one = b'{"input":"%b","metadata":{"a":"1","b":"2"}}' % text
     other = b'{"metadata": {"b": "2", "a": "1"}, "input": "%b"}' % text
-    await made.idempotency.reserve("", "key", "/v1/responses", one, "resp")
+    await Gateway(made).idempotency.admit("", "key", "/v1/responses", one, "resp")
     with pytest.raises(ClientError) as refused:
-        await made.idempotency.reserve("", "key", "/v1/responses", other, "resp")
+        await Gateway(made).idempotency.admit("", "key", "/v1/responses", other, "resp")
 
     assert refused.value.code == "idempotency_in_progress"
 
@@ -55,11 +56,11 @@ async def test_the_same_request_waits_for_the_first_for_so_long_and_no_longer(mo
     monkeypatch.setattr(idempotency, "LOOK_AGAIN", 0.005)
     monkeypatch.setattr(idempotency, "PATIENCE", 0.02)
     made, _ = scripted_parts()
-    first = await made.idempotency.reserve("", "key", "/v1/responses", b"{}", "resp")
+    first = await Gateway(made).idempotency.admit("", "key", "/v1/responses", b"{}", "resp")
     assert isinstance(first, RequestIdentity)
     with pytest.raises(ClientError) as refused:
         async with asyncio.timeout(30):
-            await made.idempotency.reserve("", "key", "/v1/responses", b"{}", "resp")
+            await Gateway(made).idempotency.admit("", "key", "/v1/responses", b"{}", "resp")
 
     assert (refused.value.status, refused.value.code) == (409, "idempotency_in_progress")
     assert made.process.holding == {first.response_id}

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.storage.operations import idempotency, jobs
-from antiphon.storage.operations import jobs as stored_jobs
+from antiphon.storage.operations import idempotency, leases
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, sse
 from tests.support.server import Served
 from tests.support.waiting import until
@@ -36,7 +35,7 @@ async def test_a_client_whose_lease_was_taken_over_gets_no_answer(
     await until(lambda: backend.requests)
     await stateful.house.worker.close()  # it beats no more, and lets go of everything
     if lease == "conversation":
-        await store.write(jobs.hold, "", str(conversation["id"]), "resp_other", "another")
+        await store.write(leases.hold, "", str(conversation["id"]), "resp_other", "another")
     else:
         await store.write(idempotency.reserve, "", "key", b"print", "resp_other", "another")
     go.set()
@@ -45,6 +44,6 @@ async def test_a_client_whose_lease_was_taken_over_gets_no_answer(
     assert TAKEN in text
     assert "response.completed" not in text
     assert status == (200 if is_stream else 503)
-    assert worker not in await store.read(stored_jobs.beats)
+    assert worker not in await store.read(leases.beats)
     _, page = await stateful.get(f"/conversations/{conversation['id']}/items")
     assert page["data"] == []

@@ -17,11 +17,12 @@ from antiphon.search.fitting import MOST_CHARACTERS
 from antiphon.search.vectors import floats, unit
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
+from antiphon.storage.chunk_writer import put_chunks, sweep_chunks
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile, Signatures
 from antiphon.storage.records.vector_stores import VectorStore
+from antiphon.storage.store import Store
 from antiphon.upstream.outages import Outages
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import Methods, replace_operation
@@ -87,7 +88,7 @@ async def offload() -> AsyncIterator[Offload]:
 async def put(store: Store, store_id: str, *texts: str, with_vectors: bool = True) -> IndexedFile:
     file = IndexedFile(T, store_id, f"file-{texts[0]}", 1, f"{texts[0]}.txt")
     rows = [ChunkRow(n, text, 1, unit(direction(text)) if with_vectors else None) for n, text in enumerate(texts)]
-    await store.put_chunks(file, rows)
+    await put_chunks(store, file, rows)
     await store.write(chunks.publish, file)
     return file
 
@@ -173,7 +174,7 @@ async def test_what_is_published_or_dropped_counts_from_the_next_search_on(store
     await put(store, "vs_1", "a kitten")
     assert await texts(search, asked("cat")) == ["a cat", "a kitten"]
     newer = replace(first, version=2)
-    await store.put_chunks(newer, [ChunkRow(0, "a newer cat", 1, unit(direction("cat")))])
+    await put_chunks(store, newer, [ChunkRow(0, "a newer cat", 1, unit(direction("cat")))])
     assert await texts(search, asked("cat")) == ["a cat", "a kitten"]
     await store.write(chunks.publish, newer)
     assert await texts(search, asked("cat")) == ["a newer cat", "a kitten"]
@@ -195,7 +196,7 @@ async def test_what_is_found_does_not_depend_on_versions_that_are_not(
         other = await put(store, "vs_1", *[row.text for row in rows])
         await store.write(chunks.drop, T, "vs_1", other.file_id)
     else:
-        await store.put_chunks(replace(found, version=2), rows)
+        await put_chunks(store, replace(found, version=2), rows)
     for filters in (None, Comparison("ne", "name", "other")):
         after = await searching(store, offload, Known(vs_1="")).search(replace(request, filters=filters))
         assert len(before) == 41 and after.hits == before
@@ -236,7 +237,7 @@ async def test_a_store_that_was_emptied_and_filled_again_is_loaded_anew(store: S
         file = await put(store, "vs_1", name)
         assert await texts(search, asked("cat")) == [name]
         await store.write(chunks.drop, T, "vs_1", file.file_id)
-        await store.sweep_chunks()
+        await sweep_chunks(store)
 
 
 async def test_unknown_and_expired_stores_are_refused(store: Store, offload: Offload) -> None:
@@ -369,7 +370,7 @@ async def test_a_large_store_is_searched_beside_the_event_loop(store: Store, off
             ChunkRow(start + n, text, 1, unit([1.0, n / 300, start / 2100]))
             for n, text in enumerate(words[start : start + 300])
         ]
-        await store.put_chunks(file, rows)
+        await put_chunks(store, file, rows)
     await store.write(chunks.publish, file)
     search = searching(store, offload, Known(vs_1="e"))
     found = await asyncio.gather(

@@ -14,7 +14,7 @@ async def main():
     house = await build(Settings(store="sqlite://", check_interval=0), {})
     create_app(house.parts, house.endpoints)
     house.start()
-    await house.parts.store.purge()
+    await purge(house.parts.store)
     await asyncio.sleep(0)
     await house.close()
 

@@ -8,10 +8,10 @@ import pytest
 
 from antiphon.errors import AntiphonError, ClientError
 from antiphon.gateway.parts import Parts
+from antiphon.objects.items import FILE_RESULTS
 from antiphon.protocol.untrusted import FILES
 from antiphon.search.contract import SearchRequest, SearchResults
 from antiphon.search.filters import Comparison
-from antiphon.stored.responses import FILE_RESULTS
 from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.files.tool import HOW_TO_CITE, FileSearch
 from antiphon.tools.registry import Toolset
