@@ -17,8 +17,8 @@ import uvloop
 
 from antiphon import ids
 from antiphon.gateway import Gateway
+from antiphon.gateway.parts import Parts
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.engine import Engine
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.responses import StoredResponse
@@ -26,6 +26,7 @@ from antiphon.storage.store import Store
 from antiphon.upstream.backend import Listing, Reply
 from antiphon.upstream.registry import ModelRegistry
 from bench.backend import ANSWER
+from bench.parts import bench_parts
 
 LENGTHS = (1, 10, 100, 1000)
 """Which turns of a chain are measured."""
@@ -94,16 +95,16 @@ async def _costs(url: str) -> Costs:
     store = await open_store(url)
     try:
         backend = Instant()
-        engine = Engine(ModelRegistry([backend], ids.now), store, ids.new_id, ids.now)
-        chain = await _grow(engine)
+        parts = bench_parts(ModelRegistry([backend], ids.now), store)
+        chain = await _grow(parts)
         costs = Costs()
-        rounds = [[await turn(engine, backend, chain[length - 1]) for length in LENGTHS] for _ in range(SAMPLES)]
+        rounds = [[await turn(parts, backend, chain[length - 1]) for length in LENGTHS] for _ in range(SAMPLES)]
         for length, turns in zip(LENGTHS, zip(*rounds, strict=True), strict=True):
             costs.text[length], costs.rest[length] = (median(part) for part in zip(*turns, strict=True))
         for length in SIZED:
             before = await _size(url)
             for _ in range(SIZED_SAMPLES):
-                await turn(engine, backend, chain[length - 1])
+                await turn(parts, backend, chain[length - 1])
             costs.size[length] = (await _size(url) - before) / SIZED_SAMPLES
         costs.history = median([await _read(store, str(chain[-1])) for _ in range(READS)])
         return costs
@@ -111,15 +112,15 @@ async def _costs(url: str) -> Costs:
         await store.close()
 
 
-async def _grow(engine: Engine) -> list[str | None]:
+async def _grow(parts: Parts) -> list[str | None]:
     """Make a chain one turn shorter than the longest; return what each turn would follow, None for the first."""
-    run = await Gateway(engine).create(decode_request(body_of(None)))
-    made = await engine.store.read(stored_responses.load, "", (await run.result()).id)
+    run = await Gateway(parts).create(decode_request(body_of(None)))
+    made = await parts.store.read(stored_responses.load, "", (await run.result()).id)
     assert made is not None
     responses = [again(made) for _ in range(LONGEST - 1)]
     chain = [None, *(response.id for response in responses)]
     follow = [replace(each, previous_response_id=parent) for each, parent in zip(responses, chain, strict=False)]
-    await asyncio.gather(*map(engine.store.save, follow))
+    await asyncio.gather(*map(parts.store.save, follow))
     return chain
 
 
@@ -138,11 +139,11 @@ def body_of(previous: str | None) -> bytes:
     return f'{{{follows}"model": "instant", "input": "{_TEXT}"}}'.encode()
 
 
-async def turn(engine: Engine, backend: Instant, previous: str | None) -> tuple[float, float]:
+async def turn(parts: Parts, backend: Instant, previous: str | None) -> tuple[float, float]:
     """Make a turn; return the seconds until the model was asked, and those from there until the turn is durable."""
     request = decode_request(body_of(previous))
     began = time.perf_counter()
-    run = await Gateway(engine).create(request)
+    run = await Gateway(parts).create(request)
     await run.result()
     return backend.asked - began, time.perf_counter() - backend.asked
 

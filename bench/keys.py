@@ -9,7 +9,7 @@ from antiphon.access.api_keys import Mint
 from antiphon.access.metering import MAX_RESPONSES, Meter, response_slots
 from antiphon.access.spending import Weight
 from antiphon.gateway import Gateway
-from antiphon.runs.engine import Engine
+from antiphon.gateway.parts import Parts
 from antiphon.server.admission import Authentication
 from antiphon.server.limits import Limits as Bounds
 from antiphon.server.request import HttpRequest
@@ -18,6 +18,7 @@ from antiphon.storage.operations import api_keys
 from antiphon.storage.records.tenants import ApiKey, Limits
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry
+from bench.parts import bench_parts
 from bench.trace.counter import CallCounter
 
 _REQUESTS = 2_000
@@ -34,12 +35,12 @@ def check() -> tuple[float, float]:
 
 async def _check() -> tuple[float, float]:
     store = SqliteStore.open("sqlite://")
-    free = Gateway(_engine(store))
+    free = Gateway(_parts(store))
     bare, unneeded = await _least((None, []), (free, []))
     mint = await Mint.of(store)
     key, kept = mint.issue("key_1", "acme", "bench", Limits(), 1, None)
     await store.write(api_keys.put, kept)
-    (keyed,) = await _least((Gateway(_engine(store)), [(b"authorization", b"Bearer " + key.encode())]))
+    (keyed,) = await _least((Gateway(_parts(store)), [(b"authorization", b"Bearer " + key.encode())]))
     await store.close()
     return keyed - bare, unneeded - bare
 
@@ -78,8 +79,8 @@ async def _lease(meter: Meter, key: ApiKey, *, is_queued: bool, times: int) -> f
     return (time.process_time() - began) / times * 1e6
 
 
-def _engine(store: SqliteStore) -> Engine:
-    return Engine(ModelRegistry([], ids.now), store, ids.new_id, ids.now)
+def _parts(store: SqliteStore) -> Parts:
+    return bench_parts(ModelRegistry([], ids.now), store)
 
 
 async def _pass(gateway: Gateway | None, headers: list[tuple[bytes, bytes]]) -> float:

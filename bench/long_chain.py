@@ -16,14 +16,14 @@ import uvloop
 from antiphon import ids
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
-from antiphon.history.bounds import Bounds
+from antiphon.gateway.parts import Parts
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.engine import Engine
 from antiphon.storage.open import open_store
 from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.store import Store
 from antiphon.upstream.registry import ModelRegistry
 from bench.chain import Instant, body_of, turn
+from bench.parts import bench_parts
 
 SHORT, LONG = 1_000, 10_000
 """The turns that are compared."""
@@ -64,31 +64,30 @@ async def _costs(url: str) -> Costs:
     store = await open_store(url)
     try:
         heads = await _grow(store)
-        measured = {length: await _turns(_engine(store, LONG), heads[length]) for length in (SHORT, LONG)}
-        loaded = sum(await _turns(_engine(store, SHORT), heads[SHORT]))
-        rejected = median([await _rejected(_engine(store, SHORT), heads[LONG]) for _ in range(SAMPLES)])
+        measured = {length: await _turns(_parts(store, LONG), heads[length]) for length in (SHORT, LONG)}
+        loaded = sum(await _turns(_parts(store, SHORT), heads[SHORT]))
+        rejected = median([await _rejected(_parts(store, SHORT), heads[LONG]) for _ in range(SAMPLES)])
         text = {length: parts[0] for length, parts in measured.items()}
         return Costs(text, {length: parts[1] for length, parts in measured.items()}, loaded, rejected)
     finally:
         await store.close()
 
 
-def _engine(store: Store, turns: int) -> tuple[Engine, Instant]:
-    """Return an engine that loads at most so many turns."""
+def _parts(store: Store, turns: int) -> tuple[Parts, Instant]:
+    """Return parts that load at most so many turns."""
     backend = Instant()
-    bounds = Bounds(history_items=turns * ITEMS)
-    return Engine(ModelRegistry([backend], ids.now), store, ids.new_id, ids.now, bounds=bounds), backend
+    return bench_parts(ModelRegistry([backend], ids.now), store, max_history_items=turns * ITEMS), backend
 
 
-async def _turns(parts: tuple[Engine, Instant], head: str) -> tuple[float, float]:
+async def _turns(parts: tuple[Parts, Instant], head: str) -> tuple[float, float]:
     """Make some turns after this head; return the medians of both parts of what they cost."""
-    engine, backend = parts
-    made = [await turn(engine, backend, head) for _ in range(LONG_SAMPLES)]
+    made_parts, backend = parts
+    made = [await turn(made_parts, backend, head) for _ in range(LONG_SAMPLES)]
     text, rest = (median(part) for part in zip(*made, strict=True))
     return text, rest
 
 
-async def _rejected(parts: tuple[Engine, Instant], head: str) -> float:
+async def _rejected(parts: tuple[Parts, Instant], head: str) -> float:
     request = decode_request(body_of(head))
     began = time.perf_counter()
     try:

@@ -25,11 +25,12 @@ async def served(backend: str, store: str, *, facts: bool = True) -> AsyncIterat
     house = await build(settings, {})
     limits = limits_of(settings)
     app = create_app(
-        house.engine, house.endpoints, has_websocket=True, has_metrics=True, limits=limits, has_console=True
+        house.gateway, house.endpoints, has_websocket=True, has_metrics=True, limits=limits, has_console=True
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        host = Host(app, house, 1, limits=limits, memory=house.engine.memory.size)
+        host = Host(app, house, 1, limits=limits, memory=house.parts.run.history.memory.size)
         house.start()
+        house.watch_loop()
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
         gc.collect()

@@ -2,20 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
 import pytest
 
-from antiphon.build.code import CodeSandbox, open_sandbox
-from antiphon.build.tools import toolset_of
 from antiphon.config import Settings
-from antiphon.runs.engine import Engine
 from antiphon.sandbox.bubblewrap import Bubblewrap
-from tests.support.engine import Chunks, called, said
+from tests.support.parts import Chunks, called, said
 from tests.support.replay import JSON, Answer, completion, sse
 
 AUTO: Any = {"type": "code_interpreter", "container": {"type": "auto"}}
@@ -39,21 +34,6 @@ def skip_without_machines() -> None:
 def settings(**code: Any) -> Settings:
     """Settings of a server that runs code."""
     return Settings(code_sandbox="bubblewrap", **code)
-
-
-@asynccontextmanager
-async def running_code(engine: Engine, **code: Any) -> AsyncIterator[CodeSandbox]:
-    """Have an engine run code."""
-    chosen = settings(**code)
-    opened = await open_sandbox(chosen, {})
-    assert opened is not None
-    tools = opened.tools(lambda: engine)
-    assert tools is not None, opened.state().problem
-    engine.toolset = toolset_of(chosen, {}, code=tools)
-    try:
-        yield opened
-    finally:
-        await tools.close()
 
 
 def coder(request: dict[str, Any]) -> Chunks:

@@ -56,5 +56,5 @@ async def pair(
             HttpBackend(name, replay.url, KEY, **(timeouts or {})) for name, replay in zip("ab", replays, strict=True)
         ]
         served = await stack.enter_async_context(serve(*backends, **how))
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         yield Pair(served, *replays)

@@ -3,46 +3,42 @@
 import asyncio
 import socket
 import ssl
-import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from copy import copy
 from dataclasses import dataclass
-from functools import partial
 from ipaddress import ip_network
 
 import aiohttp
+from msgspec.structs import replace
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from antiphon import ids
 from antiphon.access.metering import MAX_RESPONSES
-from antiphon.build import Application
-from antiphon.build.attachments import read_attachments
-from antiphon.build.files import open_files
-from antiphon.build.images import read_image
-from antiphon.build.search import open_embeddings, open_search
+from antiphon.build.application import Application, assemble
+from antiphon.build.code import open_sandbox
+from antiphon.build.foundation import Foundation
+from antiphon.build.observers import observers_of
+from antiphon.build.parts import Tools, parts_of
+from antiphon.build.tools import outside_tools_of
 from antiphon.config import Settings
+from antiphon.gateway.parts import Parts
 from antiphon.http_server.host import Host
-from antiphon.jobs.ingester import Ingester
-from antiphon.jobs.worker import Worker
 from antiphon.objects.webhooks import Webhooks
 from antiphon.outbound.ssrf import LookUp
-from antiphon.recording.facts_writer import FactsWriter
-from antiphon.runs.engine import Engine
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.watchers import WatchAccess
 from antiphon.sharing.memory import Memory
 from antiphon.storage.open import open_store
 from antiphon.storage.store import Store
-from antiphon.telemetry.access_log import AccessLog
-from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
+from antiphon.telemetry.metrics import Measures, ModelNames
 from antiphon.telemetry.otel.collector import Traces
 from antiphon.telemetry.store_metrics import observe_store
-from antiphon.telemetry.timeline import Timeline
+from antiphon.tools.registry import Toolset
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
-from antiphon.webhooks.courier import Courier, webhook_reach
 from tests.support.prompt import PromptServer
 from tests.support.waiting import let_others_run
 
@@ -54,12 +50,19 @@ class Served:
     """A running server: its base URL, its parts, an SDK client and a plain HTTP client."""
 
     url: str
-    engine: Engine
+    parts: Parts
     sdk: AsyncOpenAI
     http: aiohttp.ClientSession
     host: Host
     endpoints: Webhooks
     house: Application
+    base: Foundation
+
+    async def built_with(self, settings: Settings) -> Parts:
+        """Parts with other settings, on the same store: for the tools that the server then runs."""
+        base = copy(self.base)
+        base.settings = settings
+        return parts_of(base, Tools(outside_tools_of(settings, {}), await open_sandbox(settings, {})))
 
     async def post(self, path: str, **kwargs: object) -> tuple[int, dict[str, object]]:
         """POST and return status and JSON."""
@@ -105,40 +108,54 @@ async def serve(
     console: bool = True,
     settings: Settings | None = None,
     look_up: LookUp | None = None,
+    has_tools: bool = False,
 ) -> AsyncIterator[Served]:
-    """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
+    """Serve these backends, count in `measures`, and `trace`; everything is closed at the end.
+
+    Only with `has_tools` does the server run the hosted tools of the settings.
+    """
+    bounds = limits or Limits()
+    settings = replace(
+        settings or Settings(),
+        facts=facts,
+        console_bodies=bodies,
+        metrics=measures is not None,
+        max_responses=max_responses,
+        webhook_private_addresses=allows_private,
+    )
     opened = await open_store(store) if isinstance(store, str) else store
     models = ModelRegistry(backends, ids.now, dialects, shares, fallback)
-    engine = Engine(models, opened, ids.new_id, ids.now, retention, max_responses=max_responses)
-    engine.memory = Memory(memory, (limits or Limits()).body)
-    engine.open_files = partial(open_files, engine, settings or Settings())
-    engine.observers.add(AccessLog())
+    counted = measures or Measures()
+    observers, traces = observers_of(settings, models, counted, trace)
+    closing = AsyncExitStack()
+    if traces is not None:
+        closing.push_async_callback(traces.close)
+    closing.push_async_callback(opened.close)
+    base = Foundation(
+        settings,
+        models,
+        opened,
+        measures=counted,
+        observers=observers,
+        look_up=look_up,
+    )
+    base.memory, base.retention = Memory(memory, bounds.body), retention
     if measures is not None:
         observe_store(opened, measures)
-        engine.measures = measures
-        engine.observers.add(ResponseMetrics(measures, ModelNames(models), time.monotonic))
-    if facts:
-        engine.facts = FactsWriter(opened)
-        engine.observers.add(Timeline(keeps_bodies=bodies))
-    traces = trace(ModelNames(models)) if trace else None
-    if traces is not None:
-        engine.observers.add(traces.observer)
-    read_attachments(engine, settings or Settings(), look_up)
-    engine.open_search = partial(open_search, engine)
-    engine.read_image = partial(read_image, engine)
-    engine.open_embeddings = partial(open_embeddings, engine, (settings or Settings()).search_embeddings_batch)
-    engine.chunk_tokens = (settings or Settings()).search_chunk_tokens
-    reach = webhook_reach(allows_private=allows_private)
-    courier = Courier(opened, ids.now, reach, count=engine.measures.webhooks.add)
-    endpoints = Webhooks(opened, courier, ids.new_id, ids.now, reach)
-    house = Application(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(let_others_run()))
-    house.ingester = Ingester(engine)
+    tools = Tools(outside_tools_of(settings, {}), await open_sandbox(settings, {}) if has_tools else None)
+    listing = asyncio.create_task(let_others_run())
+    house = assemble(base, tools, backends, listing, traces, closing)
+    house.background = [house.worker, house.ingester, house.courier]
+    if not has_tools:
+        house.parts.run.toolset = Toolset()
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    app = create_app(engine, endpoints, has_websocket=has_websocket, limits=limits, access=ACCESS, has_console=console)
+    app = create_app(
+        house.gateway, house.endpoints, has_websocket=has_websocket, limits=limits, access=ACCESS, has_console=console
+    )
     if traces is not None:
-        house.traces, app = traces, traces.around(app)
-    host = PromptHost(app, house, grace, limits=limits or Limits(), memory=memory, has_websocket=has_websocket)
+        app = traces.around(app)
+    host = PromptHost(app, house, grace, limits=bounds, memory=memory, has_websocket=has_websocket)
     house.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()
@@ -147,7 +164,7 @@ async def serve(
     )
     try:
         async with aiohttp.ClientSession() as http:
-            yield Served(url, engine, sdk, http, host, endpoints, house)
+            yield Served(url, house.parts, sdk, http, host, house.endpoints, house, base)
     finally:
         await sdk.close()
         host.should_exit = host.force_exit = True

@@ -107,12 +107,12 @@ async def asked(app: AsgiApp, scope: Message, data: bytes) -> Answered:
 
 def console_of(served: Served, limits: Limits | None = None, *, has_console: bool = True) -> AsgiApp:
     """An application with a console over the parts of a server."""
-    return create_app(served.engine, served.endpoints, limits=limits, has_console=has_console)
+    return create_app(served.house.gateway, served.endpoints, limits=limits, has_console=has_console)
 
 
 async def signed_in(served: Served, role: Role = Role.READ, tenant: str = "acme") -> Browser:
     """A browser that signed in with a new key of this role."""
-    key, _ = await issued(served.engine.store, tenant, role=role)
+    key, _ = await issued(served.parts.store, tenant, role=role)
     browser = Browser(console_of(served))
     assert (await browser.sign_in(key=key)).status == 200
     return browser
@@ -121,6 +121,6 @@ async def signed_in(served: Served, role: Role = Role.READ, tenant: str = "acme"
 async def operator(served: Served) -> Browser:
     """A browser that signed in with the link of `antiphon console`."""
     browser = Browser(console_of(served))
-    code = await Sessions(served.engine.store, now).issue_code()
+    code = await Sessions(served.parts.store, now).issue_code()
     assert (await browser.sign_in(code=code)).status == 200
     return browser

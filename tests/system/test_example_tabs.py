@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from antiphon.build import toolset_of
-from antiphon.config import Settings
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support import npm
 from tests.support.server import Served, serve
@@ -49,8 +47,7 @@ PRINTED_BY_TYPESCRIPT = {**IN_TABS, "structured_output": ("{ place: 'Dover', tim
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server() -> AsyncIterator[Served]:
-    async with serve(DemoBackend()) as served:
-        served.engine.toolset = toolset_of(Settings(), {}, search=lambda: served.engine.search)
+    async with serve(DemoBackend(), has_tools=True) as served:
         yield served
 
 

@@ -20,8 +20,6 @@ import pytest_asyncio
 from aiohttp.test_utils import TestServer
 from openai import AsyncOpenAI
 
-from antiphon.build import toolset_of
-from antiphon.build.images import images_of
 from antiphon.cli.demo_backend import demo_app
 from antiphon.config import Settings
 from antiphon.http_server.host import Host
@@ -32,7 +30,7 @@ from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.code_environment import SANDBOX, needs_pandas, needs_sandbox
 from tests.support.command import antiphon, serving
-from tests.support.engine import called, said
+from tests.support.parts import called, said
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
 from tests.support.small_web import small_web
@@ -206,9 +204,7 @@ async def test_an_example_of_the_library_runs_alone(name: str) -> None:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server() -> AsyncIterator[Served]:
     """A server for all examples, which may call MCP servers of this machine."""
-    async with serve(DemoBackend()) as served:
-        settings = Settings(outgoing_networks=THIS_MACHINE)
-        served.engine.toolset = toolset_of(settings, {}, search=lambda: served.engine.search)
+    async with serve(DemoBackend(), settings=Settings(outgoing_networks=THIS_MACHINE), has_tools=True) as served:
         yield served
 
 
@@ -234,8 +230,8 @@ async def test_an_example_of_mcp_runs_against_both_servers(name: str, server: Se
 
 
 async def test_the_example_of_tools_runs_whatever_the_server_runs_itself() -> None:
-    async with serve(DemoBackend()) as served:
-        served.engine.toolset = toolset_of(Settings(web_search="http://127.0.0.1:8888"), {})
+    settings = Settings(web_search="http://127.0.0.1:8888")
+    async with serve(DemoBackend(), settings=settings, has_tools=True) as served:
         printed, _ = await said_by("tools", server=served.url)
     assert [words for words in WITH_A_SERVER["tools"] if words not in printed] == []
 
@@ -251,9 +247,8 @@ async def test_the_example_of_searching_tells_what_was_found_opened_and_cited() 
             ],
             models=["demo"],
         )
-        async with serve(model) as served:
-            settings = Settings(web_search=web.searxng, outgoing_networks=THIS_MACHINE)
-            served.engine.toolset = toolset_of(settings, {})
+        settings = Settings(web_search=web.searxng, outgoing_networks=THIS_MACHINE)
+        async with serve(model, settings=settings, has_tools=True) as served:
             printed, _ = await said_by("web_search", server=served.url)
     assert printed.splitlines() == [
         "It searched for harbour Brest and found 1",
@@ -267,8 +262,7 @@ async def test_the_examples_of_searching_files_upload_ask_and_cite(tmp_path: Pat
     (tmp_path / "tides.md").write_text("High water in Brest is at nine.")
     (tmp_path / "ports.md").write_text("Roscoff has ferries to Ireland.")
     question = "When is high water in Brest?"
-    async with serve(DemoBackend()) as served:
-        served.engine.toolset = toolset_of(Settings(), {}, search=lambda: served.engine.search)
+    async with serve(DemoBackend(), has_tools=True) as served:
         printed, _ = await said_by("file_search", str(tmp_path), question, server=served.url)
         (store,) = re.findall(r"^Vector store (vs_\w+) .*'completed': 2,", printed, re.MULTILINE)
         by_the_agent, _ = await said_by("agents_file_search", store, question, server=served.url)
@@ -311,9 +305,7 @@ async def test_the_examples_of_running_code_analyse_a_table_and_save_the_figure(
 
 
 async def test_the_example_of_images_draws_one_and_changes_it(tmp_path: Path) -> None:
-    async with serve(DemoBackend()) as served:
-        settings = Settings(images_model="demo")
-        served.engine.toolset = toolset_of(settings, {}, images=images_of(settings, lambda: served.engine))
+    async with serve(DemoBackend(), settings=Settings(images_model="demo"), has_tools=True) as served:
         printed, _ = await said_by("generate_image", str(tmp_path), server=served.url)
 
     lines = printed.splitlines()

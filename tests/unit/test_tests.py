@@ -9,14 +9,13 @@ import pytest
 from tests.support import rules
 from tests.support.rules import Found, copied_sentences, private_uses, sleeps
 
-MOST_PRIVATE = 20
+MOST_PRIVATE = 19
 
 PRIVATE = {
     "integration/jobs/test_calls_survive.py": (
         ("_beating", "_claiming", "_running"),
         "a worker that is killed within this process: no server stops its tasks without a word",
     ),
-    "integration/history/test_attachments.py": (("_attachments",), "the next process, with an engine in this one"),
     "integration/history/test_vision.py": (
         ("_making",),
         "all three wait for one description before one of them leaves",

@@ -1,9 +1,10 @@
 """Builds the parts of a server from the settings: the only package that imports all of them."""
 
+from antiphon.build.application import Application
 from antiphon.build.backends import check_backends, demo_backend
 from antiphon.build.keys import open_keyring
-from antiphon.build.server import Application, build
-from antiphon.build.tools import toolset_of, web_search_of
+from antiphon.build.server import build
+from antiphon.build.tools import web_search_of
 from antiphon.build.tracing import collector_of
 
 __all__ = [
@@ -13,6 +14,5 @@ __all__ = [
     "collector_of",
     "demo_backend",
     "open_keyring",
-    "toolset_of",
     "web_search_of",
 ]

@@ -1,18 +1,22 @@
-"""Reads and fetches the files in requests; its dependencies are loaded by the first request with a file."""
+"""Reads files for requests; what that needs is loaded by the first request with a file."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from antiphon.config import Settings
+from antiphon.build.files import open_files
+from antiphon.build.foundation import Foundation
 from antiphon.errors import AntiphonError
-from antiphon.outbound.ssrf import LookUp
-from antiphon.runs.engine import Engine
+from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 
 if TYPE_CHECKING:
     from antiphon.documents.reader import DocumentReader
     from antiphon.history.attachments import Attachments, FetchedFile, FetchFile
+    from antiphon.history.kept_texts import KeptTexts
+    from antiphon.objects.file_text import FileTexts
+    from antiphon.objects.files import Files
 
 AT_ONCE = 8
 WAITING = 32
@@ -20,26 +24,54 @@ SECONDS = 60.0
 """For a whole file."""
 
 
-def read_attachments(engine: Engine, settings: Settings, look_up: LookUp | None = None) -> None:
-    """Have an engine read documents and the files in requests. `look_up` resolves names to addresses."""
-    engine.open_documents = partial(_open_documents, engine)
-    engine.open_attachments = partial(_open_attachments, engine, settings, look_up)
+@dataclass(frozen=True, slots=True)
+class FileParts:
+    """What finds files and reads their contents."""
+
+    files: "Lazy[Files]"
+    texts: "Lazy[FileTexts]"
+    """The texts of stored files."""
+    attachments: "Lazy[Attachments]"
+    """The files in requests."""
 
 
-def _open_documents(engine: Engine) -> "DocumentReader":
+def file_parts_of(base: Foundation) -> FileParts:
+    """Return what reads files."""
+    files = Lazy(partial(open_files, base))
+    documents = Lazy(partial(_open_documents, base))
+    return FileParts(
+        files,
+        Lazy(partial(_open_texts, base, files, documents)),
+        Lazy(partial(_open_attachments, base, files, documents)),
+    )
+
+
+def _open_documents(base: Foundation) -> "DocumentReader":
     from antiphon.documents.reader import DocumentReader  # noqa: PLC0415 - for requests with files alone
     from antiphon.sharing.child import child_turns  # noqa: PLC0415 - the same
 
-    return DocumentReader(engine.shared.add("documents", child_turns()))
+    return DocumentReader(base.shared.add("documents", child_turns()))
 
 
-def _open_attachments(engine: Engine, settings: Settings, look_up: LookUp | None) -> "Attachments":
+def _kept_texts(base: Foundation) -> "KeptTexts":
+    from antiphon.history.kept_texts import KeptTexts  # noqa: PLC0415 - the same
+
+    return KeptTexts(base.store, base.offload, base.retention, base.now)
+
+
+def _open_texts(base: Foundation, files: "Lazy[Files]", documents: "Lazy[DocumentReader]") -> "FileTexts":
+    from antiphon.objects.file_text import FileTexts  # noqa: PLC0415 - the same
+
+    return FileTexts(files, documents, _kept_texts(base))
+
+
+def _open_attachments(base: Foundation, files: "Lazy[Files]", documents: "Lazy[DocumentReader]") -> "Attachments":
     from antiphon.history.attachments import Attachments  # noqa: PLC0415 - the same
 
-    return Attachments(engine, partial(_open_fetch, engine, settings, look_up))
+    return Attachments(files, documents, _kept_texts(base), base.memory, base.offload, partial(_open_fetch, base))
 
 
-async def _open_fetch(engine: Engine, settings: Settings, look_up: LookUp | None) -> "FetchFile":
+async def _open_fetch(base: Foundation) -> "FetchFile":
     """Return the fetcher of files by URL."""
     await load("antiphon.outbound.fetch")
     from antiphon.history.attachments import FetchedFile, UnfetchedFileError  # noqa: PLC0415 - the same
@@ -47,8 +79,9 @@ async def _open_fetch(engine: Engine, settings: Settings, look_up: LookUp | None
     from antiphon.outbound.lookups import Lookups, lookup_turns  # noqa: PLC0415 - the same
     from antiphon.outbound.ssrf import Reach, read_networks  # noqa: PLC0415 - the same
 
-    fetcher = Fetcher(Reach(read_networks(settings.outgoing_networks), look_up=look_up or Lookups(lookup_turns())))
-    turns = engine.shared.add("file_fetches", FairScheduler(AT_ONCE, WAITING, leaves_room=True))
+    networks = read_networks(base.settings.outgoing_networks)
+    fetcher = Fetcher(Reach(networks, look_up=base.look_up or Lookups(lookup_turns())))
+    turns = base.shared.add("file_fetches", FairScheduler(AT_ONCE, WAITING, leaves_room=True))
 
     async def fetch(url: str, most: int, tenant: str) -> "FetchedFile":
         try:

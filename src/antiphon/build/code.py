@@ -1,22 +1,25 @@
 """Builds the code tools from the settings: nothing without `code_sandbox`, and most of it at the first request."""
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from antiphon.build.attachments import FileParts
+from antiphon.build.foundation import Foundation
 from antiphon.config import Settings, clean_key
 from antiphon.errors import AntiphonError, ClientError, ConfigError, log
 from antiphon.extras import missing
 from antiphon.packages import require_module
-from antiphon.runs.engine import Engine
+from antiphon.sharing.lazy import Lazy
 from antiphon.storage.operations import sizes
 from antiphon.storage.store import Store
 from antiphon.tools.base import CodeState, ContainerTools
 from antiphon.tools.later import ContainerToolsLater
 
 if TYPE_CHECKING:
+    from antiphon.history.attachments import Attachments
     from antiphon.objects.files import Files
     from antiphon.sandbox.contract import Sandbox
     from antiphon.storage.records.files import StoredFile
@@ -31,25 +34,23 @@ class CodeSandbox:
         self._sandbox, self._settings, self._problem = sandbox, settings, problem
         self._tools: CodeTools | None = None
 
-    def tools(self, engine: Callable[[], Engine]) -> ContainerTools | None:
-        """Return the tools that run code for an engine, or None if the sandbox cannot be used."""
+    def tools(self, base: Foundation, files: FileParts) -> ContainerTools | None:
+        """Return the tools that run code with the files of a process, or None if the sandbox cannot be used."""
         if self._problem:
             return None
-        return ContainerToolsLater(partial(self._open, engine), self._sandbox.close)
+        return ContainerToolsLater(Lazy(partial(self._open, base, files)), self._sandbox.close)
 
     def state(self) -> CodeState:
         """Return the state of the sandbox."""
         name = self._settings.code_sandbox
         return self._tools.state(name) if self._tools is not None else CodeState(name, self._problem)
 
-    def _open(self, engine: Callable[[], Engine]) -> "CodeTools":
-        from antiphon.objects.files import storing  # noqa: PLC0415 - for requests with code alone
-        from antiphon.tools.code.tool import CodeTools  # noqa: PLC0415 - the same
+    def _open(self, base: Foundation, files: FileParts) -> "CodeTools":
+        from antiphon.tools.code.tool import CodeTools  # noqa: PLC0415 - for requests with code alone
 
-        parts, limits = engine(), limits_of(self._settings)
-        content = FileContent(parts.store, storing(parts.files), parts)
+        content, limits = FileContent(base.store, files.files.get(), files.attachments), limits_of(self._settings)
         self._tools = CodeTools(
-            self._sandbox, parts.store, content, parts.worker, limits, parts.shared, parts.new_id, parts.now
+            self._sandbox, base.store, content, base.process.worker, limits, base.shared, base.new_id, base.now
         )
         return self._tools
 
@@ -126,10 +127,10 @@ def limits_of(settings: Settings) -> "CodeLimits":
 
 
 class FileContent:
-    """The content of files in the blob storage. See `Content`. Files by URL are fetched as the engine fetches them."""
+    """The content of files in the blob storage. See `Content`. `attachments` fetches files by URL."""
 
-    def __init__(self, store: Store, files: "Files", engine: Engine | None = None) -> None:
-        self._store, self._files, self._engine = store, files, engine
+    def __init__(self, store: Store, files: "Files", attachments: "Lazy[Attachments] | None" = None) -> None:
+        self._store, self._files, self._attachments = store, files, attachments
 
     async def find(self, tenant: str, file_id: str) -> "StoredFile | None":
         """See `Content.find`."""
@@ -168,13 +169,13 @@ class FileContent:
         from antiphon.sharing.memory import Account  # noqa: PLC0415 - the same
         from antiphon.tools.code.content import Fetched, UnfetchedError  # noqa: PLC0415 - the same
 
-        engine = self._engine
-        if engine is None or engine.open_attachments is None or missing("files", "Files by URL", "input") is not None:
+        if self._attachments is None or missing("files", "Files by URL", "input") is not None:
             raise UnfetchedError("this server fetches no files by URL.")
-        memory = Account(engine.memory, tenant)
+        attachments = self._attachments.get()
+        memory = Account(attachments.memory, tenant)
         try:
             try:
-                found = await engine.attachments.fetch(url, most, tenant)
+                found = await attachments.fetch(url, most, tenant)
                 await memory.obtain(len(found.content))
             except UnfetchedFileError as error:
                 raise UnfetchedError(f"it could not be fetched: {error}.") from error

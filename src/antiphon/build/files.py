@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from antiphon.build.foundation import Foundation
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.extras import require
-from antiphon.runs.engine import Engine
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.blobs.base import BlobStorage, FileReader
+from antiphon.storage.blobs.base import BlobStorage
 from antiphon.storage.records.files import FileQuota
 from antiphon.storage.store import Store
 
@@ -25,13 +25,14 @@ def check_files(settings: Settings) -> None:
         require("s3", f"file_storage {settings.file_storage}")
 
 
-def open_files(engine: Engine, settings: Settings) -> FileReader:
-    """Return the files of an engine, with the limits and the storage of these settings."""
+def open_files(base: Foundation) -> "Files":
+    """Return the files of a process, with the limits and the storage of its settings."""
     from antiphon.objects.files import Files  # noqa: PLC0415 - the same
     from antiphon.storage.blobs.turns import part_turns  # noqa: PLC0415 - for requests with files alone
 
-    blobs = blobs_of(engine.store, settings, engine.shared.add("file_parts", part_turns()))
-    return Files(engine.store, blobs, limits_of(settings), engine.now, engine.offload)
+    turns = base.shared.add("file_parts", part_turns())
+    blobs = blobs_of(base.store, base.settings, turns)
+    return Files(base.store, blobs, limits_of(base.settings), base.now, base.offload)
 
 
 async def sweep_files(store: Store, settings: Settings) -> int:

@@ -23,7 +23,7 @@ def app_of(
     Without `has_console`, the console is omitted, regardless of the settings.
     """
     app = create_app(
-        house.engine,
+        house.gateway,
         house.endpoints,
         has_websocket=settings.websocket,
         has_metrics=settings.metrics,

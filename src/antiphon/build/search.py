@@ -1,15 +1,20 @@
 """Searches vector stores and embeds texts; its dependencies are loaded by the first search."""
 
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
+from antiphon.access.metering import Meter
 from antiphon.access.spending import Spent, cost_of, name_of
+from antiphon.build.foundation import Foundation
+from antiphon.ids import Clock
 from antiphon.protocol.response import Usage
-from antiphon.runs.engine import Engine
 from antiphon.sharing.loading import load
 from antiphon.storage.records.jobs import Reservation
 from antiphon.telemetry.context import about
 from antiphon.upstream.backend_state import Target
+from antiphon.upstream.outages import Outages
 from antiphon.upstream.permitted import check_permitted
 
 if TYPE_CHECKING:
@@ -19,11 +24,37 @@ if TYPE_CHECKING:
     from antiphon.search.contract import Embeddings, SearchRequest, SearchResults, StoreSearch
 
 
+@dataclass(slots=True)
+class SearchParts:
+    """What searches vector stores, and embeds texts for them."""
+
+    search: "StoreSearch"
+    embeddings: "Callable[[str], Embeddings]"
+    """Returns the embeddings client for a model, which knows the limits of its server."""
+    outages: Outages
+    """Embedding models that do not answer."""
+
+
+def search_parts_of(base: Foundation) -> SearchParts:
+    """Return what searches the vector stores of a process."""
+    outages = Outages()
+
+    @cache
+    def embeddings(model: str) -> "Embeddings":
+        from antiphon.retrieval.embeddings import Embedder  # noqa: PLC0415 - for embeddings alone
+
+        charge = _charge(base.meter, base.now)
+        texts = base.settings.search_embeddings_batch
+        return Embedder(model, base.router, base.observers, outages, charge, texts)
+
+    return SearchParts(Search(base, embeddings), embeddings, outages)
+
+
 class Search:
     """See `StoreSearch`. The search modules are loaded in a thread, since that takes 15 ms."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, base: Foundation, embeddings: "Callable[[str], Embeddings]") -> None:
+        self._base, self._embeddings = base, embeddings
         self._opened: Searching | None = None
 
     async def check(self, tenant: str, store_ids: "Sequence[str]") -> None:
@@ -39,14 +70,14 @@ class Search:
             return self._opened
         module = await load("antiphon.retrieval.searching")
         if self._opened is None:  # two requests may have waited for the module
-            engine = self._engine
-            turns = engine.shared.add("searches", module.search_turns())
+            base = self._base
+            turns = base.shared.add("searches", module.search_turns())
             self._opened = module.Searching(
-                *(engine.store, engine.store, engine.embeddings, turns, engine.offload, engine.now),
-                engine.measures.searches_by_keywords.add,
+                *(base.store, base.store, self._embeddings, turns, base.offload, base.now),
+                base.measures.searches_by_keywords.add,
                 _check_model,
             )
-            engine.shared.add("signatures", self._opened.nearest.loaded)
+            base.shared.add("signatures", self._opened.nearest.loaded)
         return self._opened
 
 
@@ -54,19 +85,11 @@ def _check_model(model: str) -> None:
     check_permitted(model, "Search by meaning", "ranking_options")
 
 
-def open_search(engine: Engine) -> "StoreSearch":
-    """Return the search in the vector stores of an engine."""
-    return Search(engine)
+def _charge(meter: Meter, now: Clock) -> Callable[[str, Target, int], None]:
+    """Return what charges the API key of the request, or the key that attached the file, for embedded texts."""
 
+    def charge(tenant: str, target: Target, tokens: int) -> None:
+        spent = Spent(tokens, 0, 0, name_of(target), cost_of(target, Usage(input_tokens=tokens)))
+        meter.charge(tenant, Reservation(about().api_key_id, 0, 0), now(), 0, spent)
 
-def open_embeddings(engine: Engine, texts: int, model: str) -> "Embeddings":
-    """Return the embedder that calls a model through the backends of an engine, at most `texts` texts at once."""
-    from antiphon.retrieval.embeddings import Embedder  # noqa: PLC0415 - for embeddings alone
-
-    return Embedder(model, engine.router, engine.observers, engine.outages, partial(_charge, engine), texts)
-
-
-def _charge(engine: Engine, tenant: str, target: Target, tokens: int) -> None:
-    """Charge the API key of the request, or the key that attached the file, for texts that were embedded."""
-    spent = Spent(tokens, 0, 0, name_of(target), cost_of(target, Usage(input_tokens=tokens)))
-    engine.meter.charge(tenant, Reservation(about().api_key_id, 0, 0), engine.now(), 0, spent)
+    return charge

@@ -1,7 +1,8 @@
 """Builds the hosted tools of the settings."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from antiphon.errors import ConfigError
 from antiphon.extras import require
 from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.outbound.ssrf import LookUp, Reach, read_networks
+from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.resources import SharedResources
 from antiphon.telemetry.metrics import Measures
 from antiphon.tools.base import ContainerTools, HostedTool
@@ -23,21 +25,24 @@ if TYPE_CHECKING:
     from antiphon.tools.web.tool import WebSearch
 
 
-def toolset_of(
+@dataclass(frozen=True, slots=True)
+class OutsideTools:
+    """The tools that call other servers: those of MCP servers, and web search."""
+
+    mcp: McpServers
+    web: "WebSearch | None"
+
+
+def outside_tools_of(
     settings: Settings,
     environment: Mapping[str, str] | None = None,
     shared: SharedResources | None = None,
     look_up: LookUp | None = None,
     measures: Measures | None = None,
-    search: "Callable[[], StoreSearch] | None" = None,
-    code: ContainerTools | None = None,
-    images: "Callable[[], HostedTool] | None" = None,
-) -> Toolset:
-    """Return the hosted tools of these settings; they report shared resources to `shared`.
+) -> OutsideTools:
+    """Return the tools of these settings that call other servers; they report shared resources to `shared`.
 
-    `look_up` resolves names to addresses, `measures` counts; `search` returns the search in vector stores, and is
-    called for the first search; `code` runs code and commands; `images` returns the image tool.
-    Raises `ConfigError` if a key is missing.
+    `look_up` resolves names to addresses, `measures` counts. Raises `ConfigError` if a key is missing.
     """
     if settings.mcp_servers:
         require("mcp", "The setting mcp_servers")
@@ -54,17 +59,36 @@ def toolset_of(
         shared=shared,
         count_left_out=lambda flaw, count: measures.mcp_left_out.add(flaw, by=count),
     )
-    web = web_search_of(settings, environment, reach, shared)
-    needs_lists = settings.mcp_list_failure == "fail"
-    files = FileSearchLater(partial(_file_search_of, search)) if search is not None else None
-    made = HostedToolLater(images) if images is not None else None
-    return Toolset(web, servers, settings.tool_rounds, settings.tool_time, needs_lists, files, code, made)
+    return OutsideTools(servers, web_search_of(settings, environment, reach, shared))
 
 
-def _file_search_of(search: "Callable[[], StoreSearch]") -> "FileSearch":
+def toolset_of(
+    settings: Settings,
+    outside: OutsideTools,
+    search: "StoreSearch | None" = None,
+    code: ContainerTools | None = None,
+    images: Lazy[HostedTool] | None = None,
+) -> Toolset:
+    """Return the hosted tools of these settings.
+
+    `search` searches vector stores, `code` runs code and commands, `images` generates images.
+    """
+    return Toolset(
+        outside.web,
+        outside.mcp,
+        settings.tool_rounds,
+        settings.tool_time,
+        settings.mcp_list_failure == "fail",
+        FileSearchLater(Lazy(partial(_file_search_of, search))) if search is not None else None,
+        code,
+        HostedToolLater(images) if images is not None else None,
+    )
+
+
+def _file_search_of(search: "StoreSearch") -> "FileSearch":
     from antiphon.tools.files.tool import FileSearch  # noqa: PLC0415 - only requests with the tool need it
 
-    return FileSearch(search())
+    return FileSearch(search)
 
 
 def web_search_of(

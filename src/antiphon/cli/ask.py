@@ -45,11 +45,11 @@ def ask(
 async def _ask(settings: Settings, text: str, model: str | None, previous: str | None) -> None:
     house = await build(settings)
     failures = Failures()
-    house.engine.observers.add(failures)
+    house.parts.run.observers.add(failures)
     try:
         await house.listing
         body = {"model": model or _first(house), "input": text, "previous_response_id": previous, "stream": True}
-        run = await _created(Gateway(house.engine), body)
+        run = await _created(house.gateway, body)
         console = Console(soft_wrap=True, highlight=False, markup=False)
         async with aclosing(run.events()) as batches:
             async for batch in batches:
@@ -89,7 +89,7 @@ class Failures(Observer):
 
 
 def _first(house: Application) -> str:
-    registry = house.engine.models
+    registry = house.parts.models
     models = registry.list()
     if not models:
         reasons = [one.error for one in registry.backends if one.error] or ["No backend lists a model."]

@@ -28,7 +28,7 @@ from antiphon.build.code import sandbox_problem
 from antiphon.build.files import check_files
 from antiphon.build.images import check_images, images_key
 from antiphon.build.models import unknown_models
-from antiphon.build.tools import toolset_of
+from antiphon.build.tools import outside_tools_of
 from antiphon.build.tracing import tracing_of
 from antiphon.cli.complain import reason_of
 from antiphon.cli.launching.server import runs
@@ -279,7 +279,11 @@ def _installed() -> Finding:
 
 async def _packages(settings: Settings, found: list[Finding]) -> None:
     """Load what the settings need, as a server does, and what the installed packages offer to requests."""
-    needed = (check_files, partial(tracing_of, environment=os.environ), partial(toolset_of, environment=os.environ))
+    needed = (
+        check_files,
+        partial(tracing_of, environment=os.environ),
+        partial(outside_tools_of, environment=os.environ),
+    )
     for need in needed:
         try:
             need(settings)

@@ -169,7 +169,7 @@ async def _list(settings: Settings) -> int:
     house = await build(profiles.in_memory(settings))
     try:
         await house.listing
-        states = house.engine.models.backends
+        states = house.parts.models.backends
         profiles.use(states, records)
         Console().print(_table(states))
         for one in states:

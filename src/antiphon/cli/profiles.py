@@ -170,7 +170,7 @@ async def known(settings: Settings, model: str | None, backend: str) -> list[Kno
     house = await build(in_memory(settings))
     try:
         await house.listing
-        states = house.engine.models.backends
+        states = house.parts.models.backends
         use(states, records)
         if model is not None:
             return [_known(target, records) for target in _serving(states, model, backend)]
@@ -191,7 +191,7 @@ async def probe(
     house = await build(settings)
     try:
         await house.listing
-        store, states = house.engine.store, house.engine.models.backends
+        store, states = house.parts.store, house.parts.models.backends
         found = _serving(states, model, backend)
         chosen = [target for target in found if paid or await _is_free(target)]
         for target in found:
@@ -217,7 +217,7 @@ async def forget(settings: Settings, model: str, backend: str) -> tuple[int, int
         house = await build(in_memory(settings))
         try:
             await house.listing
-            targets = _serving(house.engine.models.backends, model, backend)
+            targets = _serving(house.parts.models.backends, model, backend)
         finally:
             await house.close()
         places = [(place_of(one.backend), one.model) for one in targets]

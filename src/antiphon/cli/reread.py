@@ -87,9 +87,9 @@ class Reread:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
 
     async def _take_over(self, house: Application) -> None:
-        before = {backend.name for backend in house.backends}
-        await house.reload_backends(self._current.settings)
-        now = {backend.name for backend in house.backends}
+        before = {backend.name for backend in house.backends.current}
+        await house.backends.reload(self._current.settings)
+        now = {backend.name for backend in house.backends.current}
         changes = f"{_listed('; added: ', now - before)}{_listed('; removed: ', before - now)}"
         log.info("The settings were reloaded: %d backends%s.", len(now), changes)
         if self._current.waiting:

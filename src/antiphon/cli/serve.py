@@ -153,7 +153,7 @@ async def _serve(
     settings = current.settings
     reread = Reread(current)
     house = await build(settings, key_memory=memory)
-    workers = _workers(Gateway(house.engine), number, folder) if folder else None
+    workers = _workers(house.gateway, number, folder) if folder else None
     watch: WatchServer | None = None
     try:
         limits = limits_of(settings)
@@ -162,9 +162,15 @@ async def _serve(
             await workers.start()
         has_websocket = settings.websocket and _can_open_websockets(number)
         host = Host(
-            app, house, settings.grace, limits=limits, memory=house.engine.memory.size, has_websocket=has_websocket
+            app,
+            house,
+            settings.grace,
+            limits=limits,
+            memory=house.parts.run.history.memory.size,
+            has_websocket=has_websocket,
         )
         house.start()
+        house.watch_loop()
         rereading = asyncio.create_task(reread.run(house))
         serving = asyncio.create_task(host.serve([listeners.api]))
         await host.listening.wait()
@@ -177,7 +183,7 @@ async def _serve(
         # request leaves almost no cycles, so a collection after every 700 objects is too frequent: 2 % less CPU.
         gc.freeze()
         gc.set_threshold(5_000)
-        house.engine.offload.prepare = _keep_freed
+        house.parts.run.offload.prepare = _keep_freed
         await serving
         rereading.cancel()
     finally:
@@ -243,7 +249,7 @@ async def _serve_watchers(
 
     host, _ = listen_address(settings.metrics_listen)
     limits = Limits(hosts=hosts_of(host, ()))  # probes use the address of a pod, not a name of the API
-    app = create_watch_app(house.engine, limits, has_metrics=settings.metrics, workers=workers)
+    app = create_watch_app(house.gateway, limits, has_metrics=settings.metrics, workers=workers)
     watch = WatchServer(app)
     await watch.start(listener)
     return watch
@@ -251,19 +257,19 @@ async def _serve_watchers(
 
 async def _announce(current: Current, listeners: Listeners, house: Application) -> None:
     settings, port = current.settings, listeners.api.getsockname()[1]
-    for sentence in unknown_models(settings, house.engine.models):
+    for sentence in unknown_models(settings, house.parts.models):
         log.warning("%s Requests that need it fail.", sentence)
-    store = house.engine.store.url + (" (a new file)" if current.creates_store else "")
+    store = house.parts.store.url + (" (a new file)" if current.creates_store else "")
     url = f"http://{reachable(settings.host)}:{port}/v1"
-    served = house.engine.models.backends
-    models = house.engine.models.list()
+    served = house.parts.models.backends
+    models = house.parts.models.list()
     parts = [f"base URL {url}", f"store {store}", *map(_describe, served), *_tools(settings), *_code(house)]
     if listeners.watch is not None:
         host, watch_port = listeners.watch.getsockname()[:2]
         parts.append(f"metrics at http://{reachable(host)}:{watch_port}/metrics")
     if settings.console and is_built():
         parts.append(f"console at {url.removesuffix('v1')}console/")
-    needs_key = await house.engine.api_keys.are_needed()
+    needs_key = await house.parts.keys.are_needed()
     if not needs_key:
         parts.append("no API key, so only this machine has access")
     _print(f"Antiphon {__version__} is ready: " + "; ".join(parts))
@@ -306,7 +312,7 @@ def _tools(settings: Settings) -> list[str]:
 
 def _code(house: Application) -> list[str]:
     """Return the sandbox that runs code. A sandbox that does not work has its own warning."""
-    state = house.engine.code_state() if house.engine.code_state is not None else None
+    state = house.parts.code_state() if house.parts.code_state is not None else None
     return [f"code in {state.sandbox}"] if state is not None and not state.problem else []
 
 

@@ -9,11 +9,10 @@ from pathlib import Path
 import msgspec
 
 from antiphon.errors import ClientError, ConfigError
-from antiphon.objects.files import storing
+from antiphon.gateway.parts import Parts
 from antiphon.objects.vector_store_objects import usual_sizes
 from antiphon.protocol.files import FileForm
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
@@ -56,21 +55,21 @@ def files_below(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
             raise ConfigError(f"{path} does not exist. Check the path.")
 
 
-async def add(engine: Engine, store: VectorStore, paths: Sequence[tuple[str, Path]], progress: Progress) -> Added:
+async def add(parts: Parts, store: VectorStore, paths: Sequence[tuple[str, Path]], progress: Progress) -> Added:
     """Add files to a store, and wait until all are ingested. A file that the store has with this content is skipped.
 
     Raises `ClientError` if a quota of the tenant has no room for a file, `StoreError`.
     """
     result, begun = Added(), list[str]()
-    known = {_path(one): one for one in await attached(engine, store)}
+    known = {_path(one): one for one in await attached(parts, store)}
     for number, (name, path) in enumerate(paths):
         progress(number, len(paths))
         before = known.get(name)
         try:
-            if before is not None and await _is_same(engine, before, path):
+            if before is not None and await _is_same(parts, before, path):
                 result.unchanged += 1
                 continue
-            begun.append(await _attach(engine, store, name, path))
+            begun.append(await _attach(parts, store, name, path))
         except ClientError as error:
             result.failed.append((name, error.message))
             continue
@@ -78,18 +77,18 @@ async def add(engine: Engine, store: VectorStore, paths: Sequence[tuple[str, Pat
             result.failed.append((name, f"The file cannot be read: {error.strerror}."))
             continue
         if before is not None:  # only now that the new content is stored
-            await engine.store.write(stored_files.delete, store.tenant, before.file_id)
-    await _ingested(engine, store, begun, result, lambda done: progress(len(paths) - len(begun) + done, len(paths)))
+            await parts.store.write(stored_files.delete, store.tenant, before.file_id)
+    await _ingested(parts, store, begun, result, lambda done: progress(len(paths) - len(begun) + done, len(paths)))
     return result
 
 
-async def attached(engine: Engine, store: VectorStore) -> Sequence[StoreFile]:
+async def attached(parts: Parts, store: VectorStore) -> Sequence[StoreFile]:
     """Return all files of a store."""
     found: list[StoreFile] = []
     after: str | None = None
     while True:
         query = StorePageQuery(PAGE, after, descending=False)
-        page = await engine.store.read(vector_stores.files, store.tenant, store.id, query)
+        page = await parts.store.read(vector_stores.files, store.tenant, store.id, query)
         found += page.files
         if not page.has_more:
             return found
@@ -102,10 +101,10 @@ def _path(file: StoreFile) -> str:
     return str(attributes.get("path", ""))
 
 
-async def _is_same(engine: Engine, before: StoreFile, path: Path) -> bool:
+async def _is_same(parts: Parts, before: StoreFile, path: Path) -> bool:
     if before.status not in ("completed", "in_progress"):
         return False
-    file = await engine.files.find(before.tenant, before.file_id)
+    file = await parts.objects.files.get().find(before.tenant, before.file_id)
     return file is not None and file.digest == await asyncio.to_thread(_digest, path)
 
 
@@ -117,15 +116,15 @@ def _digest(path: Path) -> bytes:
     return digest.digest()
 
 
-async def _attach(engine: Engine, store: VectorStore, name: str, path: Path) -> str:
-    files, tenant = storing(engine.files), store.tenant
+async def _attach(parts: Parts, store: VectorStore, name: str, path: Path) -> str:
+    files, tenant = parts.objects.files.get(), store.tenant
     written = await files.write(tenant, _content(path), await files.room(tenant))
     identity = RequestIdentity(tenant)
     made = await files.create(FileForm(purpose="assistants"), path.name, written, identity)
     file_id = str(made["id"])
     attributes = msgspec.json.encode({"path": name[:512]})
-    new = NewStoreFile(file_id, attributes, *usual_sizes(engine.chunk_tokens, store.embedding_model))
-    outcome = await engine.store.write(vector_stores.attach, tenant, store.id, [new])
+    new = NewStoreFile(file_id, attributes, *usual_sizes(parts.objects.chunk_tokens, store.embedding_model))
+    outcome = await parts.store.write(vector_stores.attach, tenant, store.id, [new])
     if outcome.result is not AttachResult.DONE:
         raise ConfigError(f"The vector store {store.id} accepts no more files: {outcome.result.value}.")
     return file_id
@@ -138,14 +137,14 @@ async def _content(path: Path) -> AsyncIterator[bytes]:
 
 
 async def _ingested(
-    engine: Engine, store: VectorStore, file_ids: Sequence[str], result: Added, progress: Callable[[int], None]
+    parts: Parts, store: VectorStore, file_ids: Sequence[str], result: Added, progress: Callable[[int], None]
 ) -> None:
     """Wait until no file is in progress, and record the outcome of each."""
     waiting = list(file_ids)
     while waiting:
         rest = []
         for file_id in waiting:
-            file = await engine.store.read(vector_stores.file, store.tenant, store.id, file_id)
+            file = await parts.store.read(vector_stores.file, store.tenant, store.id, file_id)
             if file is not None and file.status == "in_progress":
                 rest.append(file_id)
             elif file is None or file.status != "completed":

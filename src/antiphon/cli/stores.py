@@ -20,7 +20,7 @@ from antiphon.cli.store_folder import Added, add, files_below
 from antiphon.cli.with_store import notice, say
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
-from antiphon.runs.engine import Engine
+from antiphon.gateway.parts import Parts
 from antiphon.search.contract import SearchRequest
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import StorePageQuery, VectorStore
@@ -69,16 +69,16 @@ def add_files(
     if not found:
         raise ConfigError("These paths contain no files. Hidden files (names with a leading dot) are skipped.")
 
-    async def act(engine: Engine) -> None:
-        target = await _found_or_made(engine, tenant, into or paths[0].resolve().name)
+    async def act(parts: Parts) -> None:
+        target = await _found_or_made(parts, tenant, into or paths[0].resolve().name)
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
         with Progress(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task("Files", total=len(found))
-            result = await add(engine, target, found, lambda done, total: bar.update(task, completed=done, total=total))
+            result = await add(parts, target, found, lambda done, total: bar.update(task, completed=done, total=total))
         _report(target, result)
 
     try:
-        _with_engine(read_settings(config, backend, store=store), act)
+        _with_parts(read_settings(config, backend, store=store), act)
     except KeyboardInterrupt:
         notice("Stopped. Run the same command again to continue.")
         raise
@@ -92,14 +92,14 @@ def list_stores(tenant: TenantFlag = "", store: StoreFlag = None, config: Config
       antiphon stores list
     """
 
-    async def act(engine: Engine) -> None:
-        rows = [_row(one) async for one in _all(engine, tenant)]
+    async def act(parts: Parts) -> None:
+        rows = [_row(one) async for one in _all(parts, tenant)]
         if not rows:
             say("There are no vector stores. Create one with `antiphon stores add PATH`.")
             return
         print_whole(copied_table(("id",), ("name", "files", "in progress", "failed", "size", "embeddings"), rows))
 
-    _with_engine(read_settings(config, store=store), act)
+    _with_parts(read_settings(config, store=store), act)
 
 
 @app.command()
@@ -120,9 +120,9 @@ def search(
       antiphon stores search handbook "How many days of leave?" --limit 3
     """
 
-    async def act(engine: Engine) -> None:
-        target = await _found(engine, tenant, name)
-        results = await engine.search.search(SearchRequest(target.tenant, (target.id,), (query,), limit))
+    async def act(parts: Parts) -> None:
+        target = await _found(parts, tenant, name)
+        results = await parts.objects.search.search(SearchRequest(target.tenant, (target.id,), (query,), limit))
         for reason in results.by_keywords.values():
             notice(f"Searched by keywords only: {reason}")
         if not results.hits:
@@ -131,7 +131,7 @@ def search(
             where = str(hit.attributes.get("path", hit.filename))
             say(f"{hit.score:.2f}  {where}  {_visible(hit.text)}")
 
-    _with_engine(read_settings(config, backend, store=store), act)
+    _with_parts(read_settings(config, backend, store=store), act)
 
 
 @app.command()
@@ -149,43 +149,45 @@ def reindex(
       antiphon stores reindex handbook
     """
 
-    async def act(engine: Engine) -> None:
-        target = await _found(engine, tenant, name)
-        count = await engine.store.write(vector_stores.reindex, target.tenant, target.id, engine.embedding_model)
+    async def act(parts: Parts) -> None:
+        target = await _found(parts, tenant, name)
+        count = await parts.store.write(
+            vector_stores.reindex, target.tenant, target.id, parts.run.rules.embedding_model
+        )
         if count is None:
             raise ConfigError(f"The vector store {target.id} has expired, so its files cannot be ingested again.")
         say(f"Files to ingest again: {count}. `antiphon stores list` shows how many are in progress.")
 
-    _with_engine(read_settings(config, store=store), act, ingests=False)
+    _with_parts(read_settings(config, store=store), act, ingests=False)
 
 
-def _with_engine(settings: Settings, act: Callable[[Engine], Awaitable[None]], *, ingests: bool = True) -> None:
-    """Act with an engine of these settings that also ingests files; running servers on the same store ingest too."""
+def _with_parts(settings: Settings, act: Callable[[Parts], Awaitable[None]], *, ingests: bool = True) -> None:
+    """Act with the parts of these settings, which also ingest files; running servers on the same store ingest too."""
 
     async def run() -> None:
-        async with _opened(settings, ingests=ingests) as engine:
-            await act(engine)
+        async with _opened(settings, ingests=ingests) as parts:
+            await act(parts)
 
     asyncio.run(run())
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, *, ingests: bool) -> AsyncIterator[Engine]:
+async def _opened(settings: Settings, *, ingests: bool) -> AsyncIterator[Parts]:
     house = await build(settings)
     try:
         house.worker.concurrency = 0  # background responses are for servers
         house.worker.start()
-        if ingests and house.ingester is not None:
+        if ingests:
             house.ingester.start()
-        yield house.engine
+        yield house.parts
     finally:
         await house.close()
 
 
-async def _all(engine: Engine, tenant: str) -> AsyncIterator[VectorStore]:
+async def _all(parts: Parts, tenant: str) -> AsyncIterator[VectorStore]:
     after: str | None = None
     while True:
-        page = await engine.store.read(vector_stores.page, tenant, StorePageQuery(PAGE, after))
+        page = await parts.store.read(vector_stores.page, tenant, StorePageQuery(PAGE, after))
         for one in page.stores:
             yield one
         if not page.has_more:
@@ -193,29 +195,31 @@ async def _all(engine: Engine, tenant: str) -> AsyncIterator[VectorStore]:
         after = page.stores[-1].id
 
 
-async def _find(engine: Engine, tenant: str, name: str) -> VectorStore | None:
+async def _find(parts: Parts, tenant: str, name: str) -> VectorStore | None:
     """Return the vector store with this ID, else the newest one with this name."""
-    by_id = await engine.store.read(vector_stores.find, tenant, name)
+    by_id = await parts.store.read(vector_stores.find, tenant, name)
     if by_id is not None:
         return by_id
-    async for one in _all(engine, tenant):
+    async for one in _all(parts, tenant):
         if one.name == name and not one.is_expired:
             return one
     return None
 
 
-async def _found(engine: Engine, tenant: str, name: str) -> VectorStore:
-    store = await _find(engine, tenant, name)
+async def _found(parts: Parts, tenant: str, name: str) -> VectorStore:
+    store = await _find(parts, tenant, name)
     if store is None:
         raise ConfigError(f"The vector store '{name}' does not exist. `antiphon stores list` lists the vector stores.")
     return store
 
 
-async def _found_or_made(engine: Engine, tenant: str, name: str) -> VectorStore:
-    store = await _find(engine, tenant, name)
+async def _found_or_made(parts: Parts, tenant: str, name: str) -> VectorStore:
+    store = await _find(parts, tenant, name)
     if store is None:
-        made = VectorStore(ids.new_id("vs"), tenant, int(ids.now()), name, embedding_model=engine.embedding_model)
-        await engine.store.write(vector_stores.create, made)
+        made = VectorStore(
+            ids.new_id("vs"), tenant, int(ids.now()), name, embedding_model=parts.run.rules.embedding_model
+        )
+        await parts.store.write(vector_stores.create, made)
         return made
     return store
 

@@ -17,7 +17,7 @@ from antiphon.objects.large import LARGE, decoded, size_of
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.engine import Engine
+from antiphon.runs.parts import RunParts
 from antiphon.runs.prepare import IMAGE_DEFAULTS, open_response
 from antiphon.runs.translated import Translated, translated
 from antiphon.sharing.memory import Account, weight
@@ -54,20 +54,20 @@ def rebuild_request(stored: StoredResponse, facts: Facts) -> dict[str, Any]:
     return without_secrets
 
 
-async def rebuild_calls(engine: Engine, stored: StoredResponse, facts: Facts) -> dict[str, Any]:
+async def rebuild_calls(parts: RunParts, stored: StoredResponse, facts: Facts) -> dict[str, Any]:
     """Return the requests to the backend, in order. `has_more` means that the last ones are omitted.
 
     A large request is created in a thread, and counts as memory of the tenant.
     Raises `AntiphonError` if the model is no longer served, or not enough memory is available.
     """
-    target, before = await _target(engine, facts), await _history(engine, stored)
-    account = Account(engine.memory, stored.tenant)
+    target, before = await _target(parts, facts), await _history(parts, stored)
+    account = Account(parts.history.memory, stored.tenant)
     account.take(weight(size_of_response(stored)))
     made = LargeObject(object="list", is_rebuilt=True, data=[], has_more=False)
     made.account = account
     size = 0
-    for given in await _beside_if_large(engine, stored, _rounds, stored.output):
-        one = await _rebuild_call(engine, (stored, facts, before, given), target)
+    for given in await _beside_if_large(parts, stored, _rounds, stored.output):
+        one = await _rebuild_call(parts, (stored, facts, before, given), target)
         if made["data"] and size + len(one) > MOST_BYTES:
             made["has_more"] = True
             break
@@ -87,27 +87,27 @@ _Round = tuple[StoredResponse, Facts, Sequence[StoredItem] | None, Sequence[Stor
 """A response, its facts, the conversation before it, and its output before this call of the model."""
 
 
-async def _rebuild_call(engine: Engine, turn: _Round, target: Target) -> bytes:
+async def _rebuild_call(parts: RunParts, turn: _Round, target: Target) -> bytes:
     """Return one request to the backend as JSON."""
     stored, before = turn[0], turn[2]
-    request = await _beside_if_large(engine, stored, _decoded, turn, engine.models.accepts)
-    context = await load_context(engine, request, stored.tenant, before, needs_input=False, is_large=_is_large(stored))
+    request = await _beside_if_large(parts, stored, _decoded, turn, parts.models.accepts)
+    context = await load_context(
+        parts.history, request, stored.tenant, before, needs_input=False, is_large=_is_large(stored)
+    )
     try:
-        made = await translated(engine, request, context, target)
+        made = await translated(parts, request, context, target)
         if context.is_translated_beside:
-            return await engine.offload.run(stored.tenant, _encoded_call, made)
+            return await parts.offload.run(stored.tenant, _encoded_call, made)
         return _encoded_call(made)
     finally:
         context.release()
 
 
 async def _beside_if_large(
-    engine: Engine, stored: StoredResponse, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+    parts: RunParts, stored: StoredResponse, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> R:
     """Return the result of `make`, which runs in a thread for a large response."""
-    return (
-        await engine.offload.run(stored.tenant, make, *args, **kwargs) if _is_large(stored) else make(*args, **kwargs)
-    )
+    return await parts.offload.run(stored.tenant, make, *args, **kwargs) if _is_large(stored) else make(*args, **kwargs)
 
 
 def _is_large(stored: StoredResponse) -> bool:
@@ -155,17 +155,17 @@ def size_of_response(stored: StoredResponse) -> int:
     return len(stored.body) + size_of(stored.input) + size_of(stored.output)
 
 
-async def _target(engine: Engine, facts: Facts) -> Target:
+async def _target(parts: RunParts, facts: Facts) -> Target:
     """Return the backend that was used, or else the backend that now serves the model."""
-    found = await engine.models.candidates(facts.served_model or facts.model)
+    found = await parts.models.candidates(facts.served_model or facts.model)
     return next((one for one in found if one.state.label == facts.backend), found[0])
 
 
-async def _history(engine: Engine, stored: StoredResponse) -> Sequence[StoredItem] | None:
+async def _history(parts: RunParts, stored: StoredResponse) -> Sequence[StoredItem] | None:
     """Return the earlier items of the conversation, or None for a chain, which is loaded by its parent."""
     if not stored.conversation_id:
         return None
-    items = await engine.store.read(conversations.items, stored.tenant, stored.conversation_id) or []
+    items = await parts.store.read(conversations.items, stored.tenant, stored.conversation_id) or []
     own = {item.id for item in (*stored.input, *stored.output)}
     first = next((place for place, item in enumerate(items) if item.id in own), len(items))
     return items[:first]

@@ -17,11 +17,11 @@ from antiphon.jobs.replay import CutOff
 from antiphon.objects.pages import JsonObject
 from antiphon.objects.usage import UsageFound, usage_object
 from antiphon.objects.webhooks import Webhooks
+from antiphon.process import going_away
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.recording.completion_recorder import CompletionRecorder
 from antiphon.recording.idempotency import Log, check_key
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine, going_away
 from antiphon.runs.input_tokens import Count
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
@@ -48,7 +48,6 @@ __all__ = [
     "ConsoleSession",
     "Count",
     "CutOff",
-    "Engine",
     "Facts",
     "Gateway",
     "ImagesTally",

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from antiphon.access.metering import UsageLease
 from antiphon.forwarding.passthrough import MakeForm, Passing
+from antiphon.gateway.parts import Parts
 from antiphon.history.recent_inputs import RecentInputs
 from antiphon.jobs.queue import LEAD, BackgroundQueue
 from antiphon.jobs.replay import Replays
@@ -20,6 +21,7 @@ from antiphon.objects.models import Models
 from antiphon.objects.pages import JsonObject
 from antiphon.objects.responses import Responses
 from antiphon.objects.usage import KeyUsage
+from antiphon.process import going_away
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.validation.known_tools import decode_beside_tools, keep
@@ -27,9 +29,8 @@ from antiphon.protocol.validation.large_requests import decode_large
 from antiphon.recording.completion_recorder import CompletionParts
 from antiphon.recording.facts import origin_of
 from antiphon.recording.idempotency import IdempotencyKeys
-from antiphon.recording.persistence import RequestIdentity
+from antiphon.recording.persistence import RequestIdentity, identified
 from antiphon.runs.compact import compact
-from antiphon.runs.engine import Engine, going_away
 from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
@@ -68,69 +69,61 @@ class Gateway:
     loaded on first use.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self.new_id, self.now = engine.new_id, engine.now
-        self.accepts = engine.models.accepts
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self.new_id, self.now = parts.run.new_id, parts.run.now
+        self.accepts = parts.models.accepts
         """Whether any backend accepts the parameter with this name, which is not in the API."""
-        self.offload = engine.offload.run
+        self.offload = parts.run.offload.run
         """Runs a function on large data in a thread, in the tenant's turn."""
         self.tools: Recent[bytes, ToolList] = Recent(TOOLS, lambda tools: tools.weight)
         """The newest tools of each tenant, by their JSON."""
         self.inputs = RecentInputs()
         """The newest histories that each tenant sends again with each turn."""
-        self.known_keys = engine.api_keys
+        self.known_keys = parts.keys
         """The API keys, which also decide whether a request needs one: once the first was created."""
-        self.lease = engine.meter.admit
+        self.lease = parts.jobs.meter.admit
         """Reserves the tokens that a request with a key can use."""
-        self.compact = partial(compact, engine)
+        self.compact = partial(compact, parts.run)
         """Compacts a context."""
-        self.count_tokens = partial(count_input_tokens, engine)
+        self.count_tokens = partial(count_input_tokens, parts.run)
         """Counts the tokens of a request's input."""
-        self._begin_objects(engine)
-        self._begin_monitoring(engine)
+        self._begin_objects(parts)
+        self._begin_monitoring(parts)
 
-    def _begin_objects(self, engine: Engine) -> None:
-        store, memory, offload, new_id, now = engine.store, engine.memory, engine.offload, engine.new_id, engine.now
-        self._capacity = Capacity(offload, memory)
-        self._views = ItemViews(store, self._capacity, engine.keyring, lambda: engine.files)
-        self.responses = Responses(store, self._views, now)
-        self.queue = BackgroundQueue(engine, self.responses)
-        self.replays = Replays(store, self._views, engine.wakes, lambda: engine.is_over)
-        self.conversations = Conversations(store, self._views, offload, engine.bounds, engine.quota, new_id, now)
-        parts = CompletionParts(store, new_id, now, memory, offload, engine.retention)
-        self.chat_completions = ChatCompletions(parts, self._capacity, engine.quota)
-        self.models = Models(engine.models, lambda: engine.vision is not None)
-        self.usage = KeyUsage(store, engine.meter.settle, engine.currency, engine.bounds.stored_bytes)
-        self.idempotency = IdempotencyKeys(store, new_id, engine.worker, engine.holding, engine.wakes, offload)
+    def _begin_objects(self, parts: Parts) -> None:
+        store, run, meter, bounds = parts.store, parts.run, parts.jobs.meter, parts.run.history.bounds
+        self._capacity = Capacity(run.offload, run.history.memory)
+        self._views = ItemViews(store, self._capacity, run.keyring, parts.objects.files.get)
+        self.responses = Responses(store, self._views, run.now)
+        self.queue = BackgroundQueue(parts.jobs, self.responses)
+        self.replays = Replays(store, self._views, parts.process)
+        self.conversations = Conversations(store, self._views, run.offload, bounds, run.quota, run.new_id, run.now)
+        recording = CompletionParts(store, run.new_id, run.now, run.history.memory, run.offload, run.rules.retention)
+        self.chat_completions = ChatCompletions(recording, self._capacity, run.quota)
+        self.models = Models(parts.models, lambda: run.vision is not None)
+        self.usage = KeyUsage(store, meter.settle, meter.currency, bounds.stored_bytes)
+        self.idempotency = IdempotencyKeys(store, parts.process, run.offload, run.new_id)
 
-    def _begin_monitoring(self, engine: Engine) -> None:
-        self.memory, self.shared, self.wakes = engine.memory, engine.shared, engine.wakes
-        self.measures, self.retention = engine.measures, engine.retention
-        store, models, upkeep = engine.store, engine.models, engine.upkeep
-        self.readiness = Readiness(store, engine.api_keys, models)
+    def _begin_monitoring(self, parts: Parts) -> None:
+        store, models, runs, bounds = parts.store, parts.models, parts.process.runs, parts.run.history.bounds
+        self.memory, self.shared, self.wakes = parts.run.history.memory, parts.shared, parts.process.wakes
+        self.measures, self.retention = parts.measures, parts.run.rules.retention
+        self.readiness = Readiness(store, parts.keys, models)
         self.status = ProcessStatus(
-            models,
-            engine.runs,
-            engine.shared,
-            upkeep,
-            lambda: engine.code_state and engine.code_state(),
-            store,
-            engine.bounds,
+            models, runs, parts.shared, parts.upkeep, lambda: parts.code_state and parts.code_state(), store, bounds
         )
-        self.metrics = Scrape(
-            engine.measures, models, engine.runs, engine.shared, upkeep, self.status.code, store, LEAD
-        )
+        self.metrics = Scrape(parts.measures, models, runs, parts.shared, parts.upkeep, self.status.code, store, LEAD)
 
     @property
     def accepts_work(self) -> bool:
         """False once this process is shutting down."""
-        return self._engine.accepts_work
+        return self._parts.process.accepts_work
 
     @property
     def images_model(self) -> str:
         """The model that generates images if a request names none; empty for none."""
-        return self._engine.images_model
+        return self._parts.run.rules.images_model
 
     async def decode_large(self, tenant: str, body: bytes) -> tuple[CreateResponse, bool]:
         """Return the large body of `POST /responses`, and whether it is large without its tools, if these are known.
@@ -160,11 +153,11 @@ class Gateway:
         `recalled` is the state that the previous response left for this one, if known without the store. A request
         that does not generate calls no model and completes empty (specification section 8, warm-up).
         """
-        engine = self._engine
+        parts = self._parts
         if ticket is None or not ticket.response_id:
-            ticket = engine.ticket(ticket)
-        run = Run(await prepare(engine, request, ticket, recalled, generates=generates), engine)
-        if engine.facts is not None:
+            ticket = identified(ticket, parts.run.new_id)
+        run = Run(await prepare(parts.run, request, ticket, recalled, generates=generates), parts.run)
+        if parts.run.facts is not None:
             run.origin = origin_of(request, ticket)
         if not generates:
             run.warm_up()
@@ -174,12 +167,12 @@ class Gateway:
         self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, *, is_large: bool = False
     ) -> Passing:
         """Select a backend for a request that is passed on; a large one is encoded in a thread."""
-        if not self._engine.accepts_work:
+        if not self._parts.process.accepts_work:
             raise going_away()
-        route = await self._engine.router.route(request["model"], tenant=tenant)
-        passing = Passing(self._engine.observers, route, path, request, grant, tenant)
+        route = await self._parts.run.router.route(request["model"], tenant=tenant)
+        passing = Passing(self._parts.run.observers, route, path, request, grant, tenant)
         if is_large:
-            await self._engine.offload.run(tenant, passing.encode)
+            await self._parts.run.offload.run(tenant, passing.encode)
         return passing
 
     async def passing_images(
@@ -188,14 +181,14 @@ class Gateway:
         """Select a backend for a request for images, as JSON or as a `form`: the image server for its model."""
         from antiphon.forwarding.image_answers import PassingImages  # noqa: PLC0415 - for requests for images alone
 
-        engine = self._engine
-        if not engine.accepts_work:
+        parts = self._parts
+        if not parts.process.accepts_work:
             raise going_away()
-        router = engine.image_router if request["model"] == engine.images_model else engine.router
+        router = parts.images.router.get() if request["model"] == parts.run.rules.images_model else parts.run.router
         route = await router.route(request["model"], tenant=tenant)
-        passing = PassingImages(engine.observers, route, path, request, grant, tenant, form)
-        passing.read = engine.read_image
-        passing.account, passing.most = Account(engine.memory, tenant), engine.memory.most(tenant)
+        passing = PassingImages(parts.run.observers, route, path, request, grant, tenant, form)
+        passing.read = parts.images.read
+        passing.account, passing.most = Account(parts.run.history.memory, tenant), parts.run.history.memory.most(tenant)
         return passing
 
     # What few requests need: loaded on first use.
@@ -205,65 +198,59 @@ class Gateway:
         """The prompts; loaded by the first request that names one."""
         from antiphon.objects.prompts import Prompts  # noqa: PLC0415 - for prompts alone
 
-        engine = self._engine
-        return Prompts(engine.store, engine.offload, engine.named_prompts, engine.quota, self.new_id, self.now)
+        run, named = self._parts.run, self._parts.objects.named_prompts
+        return Prompts(run.store, run.offload, named, run.quota, self.new_id, self.now)
 
     @cached_property
     def files(self) -> "Files":
         """The files of `/v1/files`; loaded by the first request that needs them."""
-        from antiphon.objects.files import storing  # noqa: PLC0415 - for requests with files alone
-
-        return storing(self._engine.files)
+        return self._parts.objects.files.get()
 
     @cached_property
     def uploads(self) -> "Uploads":
         """The uploads of files in parts; loaded by the first request for one."""
         from antiphon.objects.uploads import Uploads  # noqa: PLC0415 - for uploads alone
 
-        return Uploads(self._engine.store, self.files, self.new_id, self.now)
+        return Uploads(self._parts.store, self.files, self.new_id, self.now)
 
     @cached_property
     def containers(self) -> "Containers":
         """The containers of code; loaded by the first request for one."""
         from antiphon.objects.containers import Containers, limits_of  # noqa: PLC0415 - for containers alone
 
-        limits = limits_of(self._engine.bounds)
-        return Containers(self._engine.store, self.files, limits, self.new_id, self.now)
+        limits = limits_of(self._parts.run.history.bounds)
+        return Containers(self._parts.store, self.files, limits, self.new_id, self.now)
 
     @cached_property
     def container_files(self) -> "ContainerFiles":
         """The files in containers; loaded by the first request for containers."""
         from antiphon.objects.container_files import ContainerFiles  # noqa: PLC0415 - for containers alone
 
-        return ContainerFiles(self._engine.store, self.containers, self.files)
+        return ContainerFiles(self._parts.store, self.containers, self.files)
 
     @cached_property
     def container_reader(self) -> "ContainerReader":
         """The console's view of containers; loaded when it is used."""
         from antiphon.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
 
-        return ContainerReader(self._engine.store)
+        return ContainerReader(self._parts.store)
 
     @cached_property
     def vector_stores(self) -> "VectorStores":
         """The vector stores; loaded by the first request for one."""
         from antiphon.objects.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
 
-        engine = self._engine
-        indexing = engine.embedding_model, engine.chunk_tokens
-        return VectorStores(engine.store, lambda: engine.search, self._capacity, *indexing, self.new_id, self.now)
+        parts, objects = self._parts, self._parts.objects
+        indexing = parts.run.rules.embedding_model, objects.chunk_tokens
+        return VectorStores(parts.store, objects.search, self._capacity, *indexing, self.new_id, self.now)
 
     @cached_property
     def vector_store_files(self) -> "VectorStoreFiles":
         """The files in vector stores; loaded by the first request for vector stores."""
-        from antiphon.objects.file_text import file_text  # noqa: PLC0415 - for vector stores alone
-        from antiphon.objects.vector_store_files import VectorStoreFiles  # noqa: PLC0415 - the same
+        from antiphon.objects.vector_store_files import VectorStoreFiles  # noqa: PLC0415 - for vector stores alone
 
-        engine = self._engine
-        read_text = partial(file_text, engine)
-        return VectorStoreFiles(
-            engine.store, self.vector_stores, lambda: engine.files, read_text, self._capacity, self.new_id
-        )
+        store, objects = self._parts.store, self._parts.objects
+        return VectorStoreFiles(store, self.vector_stores, objects.files, objects.texts, self._capacity, self.new_id)
 
     @cached_property
     def file_lists(self) -> "FileLists":
@@ -278,37 +265,37 @@ class Gateway:
         from antiphon.console.reader import ConsoleReader  # noqa: PLC0415 - for the console alone
         from antiphon.console.rebuilt import rebuild_calls  # noqa: PLC0415 - the same
 
-        engine = self._engine
-        rebuild = partial(rebuild_calls, engine)
-        return ConsoleReader(engine.store, self._views, rebuild, engine.runs, engine.retention, self.now)
+        parts = self._parts
+        rebuild = partial(rebuild_calls, parts.run)
+        return ConsoleReader(parts.store, self._views, rebuild, parts.process.runs, parts.run.rules.retention, self.now)
 
     @cached_property
     def reports(self) -> "Reports":
         """The reports of `antiphon verify`; loaded when the console shows one."""
         from antiphon.console.reports import Reports  # noqa: PLC0415 - for the console alone
 
-        return Reports(self._engine.store, self._engine.offload)
+        return Reports(self._parts.store, self._parts.run.offload)
 
     @cached_property
     def keys(self) -> "Keys":
         """The API keys, as the console manages them."""
         from antiphon.objects.keys import Keys  # noqa: PLC0415 - for the console alone
 
-        return Keys(self._engine.store, self.known_keys, self.new_id, self.now)
+        return Keys(self._parts.store, self.known_keys, self.new_id, self.now)
 
     @cached_property
     def deliveries(self) -> "WebhookDeliveries":
         """The deliveries of webhooks, as the console manages them."""
         from antiphon.objects.webhooks import WebhookDeliveries  # noqa: PLC0415 - for the console alone
 
-        return WebhookDeliveries(self._engine.store)
+        return WebhookDeliveries(self._parts.store)
 
     @cached_property
     def sessions(self) -> "Sessions":
         """The sessions of the console."""
         from antiphon.access.sessions import Sessions  # noqa: PLC0415 - for the console alone
 
-        return Sessions(self._engine.store, self.now)
+        return Sessions(self._parts.store, self.now)
 
     @cached_property
     def failed_attempts(self) -> "FailedAttempts":

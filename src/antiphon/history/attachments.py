@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from typing import Protocol, TypeVar
+from typing import TypeVar
 from urllib.parse import unquote
 
 from antiphon.documents.extraction.endings import NAMES, ending_of
@@ -19,7 +19,7 @@ from antiphon.documents.reader import Document, DocumentError, DocumentReader
 from antiphon.errors import AntiphonError, ClientError, log
 from antiphon.extras import missing
 from antiphon.history.context import Context
-from antiphon.history.kept_texts import Keeping, keep_text, kept_text
+from antiphon.history.kept_texts import KeptTexts
 from antiphon.history.prompted import path_in_prompt
 from antiphon.protocol.items.content import InputFile
 from antiphon.protocol.items.messages import InputItem
@@ -27,7 +27,9 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.untrusted import framed_file
 from antiphon.protocol.validation import refusals
 from antiphon.runs.steps import AttachFiles
+from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.memory import Account, Memory, weight
+from antiphon.sharing.offload import Offload
 from antiphon.sharing.recent import Recent
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.records.files import StoredFile
@@ -71,28 +73,6 @@ FetchFile = Callable[[str, int, str], Awaitable[FetchedFile]]
 """Fetches a file from a URL, up to a number of bytes, for a tenant. Raises `UnfetchedFileError`, `AntiphonError`."""
 
 
-class Sources(Keeping, Protocol):
-    """The parts needed to read files; an `Engine` has them."""
-
-    memory: Memory
-    open_attachments: "Callable[[], Attachments] | None"
-
-    @property
-    def files(self) -> FileReader:
-        """Finds files."""
-        ...
-
-    @property
-    def documents(self) -> DocumentReader:
-        """Reads documents."""
-        ...
-
-    @property
-    def attachments(self) -> "Attachments":
-        """Reads the files of requests."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A file of a conversation, its path in the request, and the form that a backend needs."""
@@ -130,7 +110,7 @@ class Reading:
 
 
 async def attach(
-    engine: Sources,
+    attachments: "Attachments",
     request: CreateResponse,
     context: Context,
     items: Sequence[InputItem],
@@ -142,17 +122,15 @@ async def attach(
     The work on large files runs in threads (`context.is_large`). For a file that cannot be read, the result contains
     the reason. Raises `AntiphonError` (503) if no capacity is free.
     """
-    if engine.open_attachments is None:
-        raise refusals.not_served("input_file")
     if files is NONE_READ:
         files = ReadFiles()
     if context.memory is None:
-        context.memory = Account(engine.memory, context.tenant)
+        context.memory = Account(attachments.memory, context.tenant)
     size = 0
     reading = Reading(context.tenant, context.memory, request.store is not False)
     for wanted in _wanted(request, items, len(context.history), step):
         if not files.has(wanted.part, wanted.form):
-            file = await engine.attachments.read(wanted, reading)
+            file = await attachments.read(wanted, reading)
             files.add(file, wanted.form)
             size += len(file.text) + len(file.data) + sum(map(len, file.images))
     context.is_large |= size > LARGE
@@ -183,8 +161,19 @@ def _files_in(items: Sequence[InputItem], history: int) -> Iterator[tuple[InputF
 class Attachments:
     """Reads the files of all requests of this process. `open_fetch` creates the client that fetches files from URLs."""
 
-    def __init__(self, engine: Sources, open_fetch: Callable[[], Awaitable[FetchFile]]) -> None:
-        self._engine, self._open_fetch = engine, open_fetch
+    def __init__(
+        self,
+        files: Lazy[FileReader],
+        documents: Lazy[DocumentReader],
+        texts: KeptTexts,
+        memory: Memory,
+        offload: Offload,
+        open_fetch: Callable[[], Awaitable[FetchFile]],
+    ) -> None:
+        self.memory = memory
+        """The memory of this process, in which files count for their tenants."""
+        self._files, self._readers, self._texts, self._offload = files, documents, texts, offload
+        self._open_fetch = open_fetch
         self._fetch: FetchFile | None = None
         self._documents: Recent[bytes, Document | DocumentError] = Recent(REMEMBERED, _size_of)
         self._images: Recent[tuple[bytes, int], Sequence[str]] = Recent(REMEMBERED, lambda urls: sum(map(len, urls)))
@@ -218,7 +207,7 @@ class Attachments:
         """Return the content of a part; a stored file is read later, when its content is needed."""
         part, path = wanted.part, wanted.path
         if part.file_id:
-            found = await self._engine.files.find(reading.tenant, part.file_id)
+            found = await self._files.get().find(reading.tenant, part.file_id)
             if found is None:
                 message = f"No such File object: {part.file_id[:100]}"
                 raise ClientError(message, status=404, param=_below(path, "file_id"))
@@ -229,7 +218,7 @@ class Attachments:
         if not part.file_data:
             raise refusals.missing(_below(path, "file_data"))
         await reading.spend(len(part.file_data) * 3 // 4, path)
-        run, tenant = self._engine.offload.run, reading.tenant
+        run, tenant = self._offload.run, reading.tenant
         media_type, data = await run(tenant, decode, part.file_data, _below(path, "file_data"))
         name = _named(part.filename or "file", media_type)
         return _Content(name, await run(tenant, _digest, data), media_type, data)
@@ -245,14 +234,14 @@ class Attachments:
             ) from error
         await reading.spend(len(found.content), path)
         name = _named(part.filename or unquote(name_in(url)), found.media_type)
-        digest = await self._engine.offload.run(reading.tenant, _digest, found.content)
+        digest = await self._offload.run(reading.tenant, _digest, found.content)
         return _Content(name, digest, found.media_type, found.content)
 
     async def _bytes(self, content: "_Content") -> bytes:
         if content.data is None:
             assert content.stored is not None  # noqa: S101 - what is not stored is at hand
             data = bytearray()
-            async for part in self._engine.files.read(content.stored):
+            async for part in self._files.get().read(content.stored):
                 data += part
             content.data = bytes(data)
         return content.data
@@ -263,7 +252,7 @@ class Attachments:
         data = await self._bytes(content)
         media_type = content.media_type or mimetypes.guess_type(content.name)[0] or "application/octet-stream"
         await reading.memory.obtain(weight(4 * len(data) // 3))
-        text = await self._engine.offload.run(reading.tenant, encode, data)
+        text = await self._offload.run(reading.tenant, encode, data)
         return ReadFile(wanted.part, content.name, data=f"data:{media_type};base64,{text}")
 
     async def _text(self, wanted: Wanted, content: "_Content", reading: Reading) -> ReadFile:
@@ -281,9 +270,7 @@ class Attachments:
             raise DocumentError("invalid_file", "The PDF contains no text, and its pages cannot be shown.", "no_text")
         size = len(document.text)
         await reading.memory.obtain(weight(size, wide=0 if document.text.isascii() else size))
-        text = await self._engine.offload.run(
-            reading.tenant, framed_file, document.text, content.name, is_cut=document.is_cut
-        )
+        text = await self._offload.run(reading.tenant, framed_file, document.text, content.name, is_cut=document.is_cut)
         if images and len(images) < document.pages:
             text += FIRST_IMAGES.format(shown=len(images), pages=document.pages)
         return ReadFile(wanted.part, content.name, text=text, images=images)
@@ -294,18 +281,18 @@ class Attachments:
         key = content.digest + NAMES.get(ending_of(content.name), "text").encode()
         known = self._documents.find(tenant, key)
         if known is None:
-            known = await kept_text(self._engine, tenant, content.digest, content.name)
+            known = await self._texts.find(tenant, content.digest, content.name)
             if known is None:
                 data = await self._bytes(content)
                 try:
-                    known = await _in_turn(reading, partial(self._engine.documents.read, data, content.name, tenant))
+                    known = await _in_turn(reading, partial(self._readers.get().read, data, content.name, tenant))
                 except DocumentError as error:
                     if error.reason == "busy":
                         raise
                     known = error
                 else:
                     if reading.is_stored or content.stored is not None:
-                        await keep_text(self._engine, tenant, content.digest, known)
+                        await self._texts.keep(tenant, content.digest, known)
             self._documents.put(tenant, key, known)
         if isinstance(known, DocumentError):
             raise DocumentError(known.code, known.message, known.reason, known.pages)
@@ -317,7 +304,7 @@ class Attachments:
         images = self._images.find(reading.tenant, (content.digest, pixels))
         if images is None:
             data = await self._bytes(content)
-            read, tenant = self._engine.documents.pages, reading.tenant
+            read, tenant = self._readers.get().pages, reading.tenant
             try:
                 pages = await _in_turn(
                     reading, partial(read, data, first=0, count=MOST_PAGES, pixels=pixels, tenant=tenant)
@@ -327,7 +314,7 @@ class Attachments:
                     raise
                 log.warning("The pages of a file are not sent as images: %s", error.message)
                 return ()
-            images = await self._engine.offload.run(reading.tenant, _as_urls, pages)
+            images = await self._offload.run(reading.tenant, _as_urls, pages)
             self._images.put(reading.tenant, (content.digest, pixels), images)
         await reading.memory.obtain(weight(sum(map(len, images))))
         return images

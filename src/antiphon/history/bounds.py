@@ -16,7 +16,7 @@ from antiphon.storage.records.responses import ChainExtent, StoredConversation
 MEBIBYTE = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Bounds:
     """The limits. `stored_bytes = 0` means no limit."""
 

@@ -34,20 +34,18 @@ What holds always:
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
 from antiphon.access.credentials import kept_item
-from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError
-from antiphon.history.bounds import Bounds
-from antiphon.history.chain_cache import LONGEST, ChainCache
+from antiphon.history.chain_cache import LONGEST
 from antiphon.history.decoding import WITH_STATE, load_few, load_items
 from antiphon.history.history_memory import HistoryMemory
+from antiphon.history.parts import HistoryParts
 from antiphon.history.sent_histories import normalised, read_sent
-from antiphon.ids import NewId
 from antiphon.protocol.items.calls import ShellCallOutput
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.hosted import ImageGenerationCall, McpApprovalRequest
@@ -56,12 +54,9 @@ from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.known_inputs import SentItems
 from antiphon.protocol.requests import CreateResponse, opening_of
 from antiphon.protocol.validation.call_rules import CALLS, check_calls
-from antiphon.sharing.memory import Account, Memory, weight
-from antiphon.sharing.offload import Offload
-from antiphon.sharing.scheduler import FairScheduler
+from antiphon.sharing.memory import Account, weight
 from antiphon.storage.operations import conversations, responses
 from antiphon.storage.records.responses import LargeItem, StoredItem
-from antiphon.storage.store import Store
 from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
 from antiphon.translation.to_chat_completions.prefix import MANY, Conversation, Prefix
 from antiphon.translation.to_chat_completions.reasoning import shown_text, with_text
@@ -112,25 +107,8 @@ class Context(Struct):
         return self.is_large or (self.prefix is not None and self.prefix.log.is_large)
 
 
-class Sources(Protocol):
-    """The parts needed to build a context; an `Engine` has them."""
-
-    store: Store
-    chains: ChainCache
-    bounds: Bounds
-    reads: FairScheduler
-    offload: Offload
-    memory: Memory
-    keyring: Keyring
-
-    @property
-    def new_id(self) -> NewId:
-        """Creates the ids of new items."""
-        ...
-
-
 async def load_context(
-    sources: Sources,
+    parts: HistoryParts,
     request: CreateResponse,
     tenant: str,
     recalled: Sequence[StoredItem] | None = None,
@@ -149,9 +127,9 @@ async def load_context(
     item (404), an empty input, and a call or an output without its counterpart (specification section 13); and above
     the bounds, before the data is read. Raises `AntiphonError` (503) if no memory is free now.
     """
-    memory = memory or Account(sources.memory, tenant)
+    memory = memory or Account(parts.memory, tenant)
     context = Context(tenant=tenant, is_recalled=recalled is not None, is_large=is_large, memory=memory)
-    loading = _Loading(sources, request, context, HistoryMemory(sources.bounds, memory))
+    loading = _Loading(parts, request, context, HistoryMemory(parts.bounds, memory))
     # In this order: see the module.
     try:
         await loading.load_history(recalled)
@@ -171,54 +149,54 @@ async def load_context(
 class _Loading:
     """The steps that build a context."""
 
-    def __init__(self, sources: Sources, request: CreateResponse, context: Context, intake: HistoryMemory) -> None:
+    def __init__(self, parts: HistoryParts, request: CreateResponse, context: Context, intake: HistoryMemory) -> None:
         self.given = request.input or []
         """The new input, as it was received."""
-        self._sources, self._request, self._context, self._intake = sources, request, context, intake
+        self._parts, self._request, self._context, self._intake = parts, request, context, intake
         self._is_checked = False
 
     async def load_history(self, recalled: Sequence[StoredItem] | None) -> None:
         """Load the history before the new input."""
-        sources, request, context = self._sources, self._request, self._context
+        parts, request, context = self._parts, self._request, self._context
         if not isinstance(self.given, str):
-            sources.bounds.check_input(len(self.given))
+            parts.bounds.check_input(len(self.given))
         if recalled is not None:
             await self._intake.known(recalled)
             context.is_large = context.is_large or _size(recalled) > LARGE
-            context.history = await load_items(recalled, sources.reads, sources.offload, context.tenant)
+            context.history = await load_items(recalled, parts.reads, parts.offload, context.tenant)
         elif request.previous_response_id is not None:
-            context.prefix = await _chain(request.previous_response_id, sources, context.tenant, self._intake)
+            context.prefix = await _chain(request.previous_response_id, parts, context.tenant, self._intake)
             context.history = context.prefix.items
         elif request.conversation is not None:
             await self._converse(str(request.conversation_id))
 
     async def _converse(self, conversation_id: str) -> None:
-        sources, context = self._sources, self._context
-        conversation = await sources.store.read(conversations.load, context.tenant, conversation_id)
+        parts, context = self._parts, self._context
+        conversation = await parts.store.read(conversations.load, context.tenant, conversation_id)
         if conversation is None:
             raise conversation_not_found(conversation_id)
         await self._intake.measured_conversation(conversation)
-        sources.bounds.check_addition(conversation, 1 if isinstance(self.given, str) else len(self.given))
-        stored = await sources.store.read(conversations.items, context.tenant, conversation_id)
+        parts.bounds.check_addition(conversation, 1 if isinstance(self.given, str) else len(self.given))
+        stored = await parts.store.read(conversations.items, context.tenant, conversation_id)
         if stored is None:
             raise conversation_not_found(conversation_id)
         await self._intake.read(stored)
         context.is_large = context.is_large or _size(stored) > LARGE
-        context.history = await load_items(stored, sources.reads, sources.offload, context.tenant)
+        context.history = await load_items(stored, parts.reads, parts.offload, context.tenant)
         context.conversation_end = conversation.next_position
 
     async def add_input(self) -> None:
         """Add the new input with its references resolved."""
-        sources, context, given = self._sources, self._context, self.given
+        parts, context, given = self._parts, self._context, self.given
         # Items are counted here, and not characters: a body with a long text is large already.
         is_long = len(given) > MANY and not isinstance(given, str)
         context.is_large = context.is_large or is_long or type(given) is SentItems
         # A long input was kept as raw JSON: what the last request of the conversation already had is not decoded.
         if type(given) is SentItems:
             is_stored = self._request.store is not False
-            reading = sources.offload.run(context.tenant, read_sent, given, sources.new_id, is_stored=is_stored)
-            sent, items, parts = await reading
-            await self._intake.add(weight(0, parts))
+            reading = parts.offload.run(context.tenant, read_sent, given, parts.new_id, is_stored=is_stored)
+            sent, items, content_parts = await reading
+            await self._intake.add(weight(0, content_parts))
             # The known beginning was checked with that request, and has its messages: only the rest is new.
             if sent is not None:
                 context.input, context.opened = items, sent.opened
@@ -226,16 +204,16 @@ class _Loading:
                 self._is_checked = True
                 return
         elif context.is_large:
-            items, parts = await sources.offload.run(context.tenant, normalised, given, sources.new_id)
-            await self._intake.add(weight(0, parts))
+            items, content_parts = await parts.offload.run(context.tenant, normalised, given, parts.new_id)
+            await self._intake.add(weight(0, content_parts))
         else:
-            items = normalise_input(given, sources.new_id) if given else []
+            items = normalise_input(given, parts.new_id) if given else []
         # Some clients send the calls of the last answer again, together with their outputs.
         if context.history and not isinstance(given, str) and not CALLS.keys().isdisjoint(map(type, items)):
             from antiphon.history.repeated_calls import without_repeated  # noqa: PLC0415 - few inputs contain calls
 
             items = without_repeated(given, items, context.history, context.prefix)
-        refers = _References(sources, context, self._intake)
+        refers = _References(parts, context, self._intake)
         # One after the other: each reference is counted before the next one is loaded.
         for item in items:
             is_whole = not isinstance(item, REFERRING)
@@ -254,7 +232,7 @@ class _Loading:
         if self._is_checked:
             return
         if context.is_large:
-            await self._sources.offload.run(context.tenant, _check, request, context)
+            await self._parts.offload.run(context.tenant, _check, request, context)
         elif context.history or request.conversation is not None:
             _check(request, context)
         else:
@@ -359,8 +337,8 @@ def _request_outside_history() -> ClientError:
     )
 
 
-async def _chain(response_id: str, sources: Sources, tenant: str, intake: HistoryMemory) -> Prefix:
-    store = sources.store
+async def _chain(response_id: str, parts: HistoryParts, tenant: str, intake: HistoryMemory) -> Prefix:
+    store = parts.store
     parent = await store.read(responses.load, tenant, response_id, few=True)
     if parent is None or not parent.is_stored:
         raise previous_not_found(response_id)
@@ -373,7 +351,7 @@ async def _chain(response_id: str, sources: Sources, tenant: str, intake: Histor
             code="invalid_value",
             param="previous_response_id",
         )
-    prefix = await sources.chains.prefix(store, parent, sources.reads, intake, sources.offload)
+    prefix = await parts.chains.prefix(store, parent, parts.reads, intake, parts.offload)
     if prefix is None:
         raise previous_not_found(response_id)
     return prefix
@@ -382,9 +360,9 @@ async def _chain(response_id: str, sources: Sources, tenant: str, intake: Histor
 class _References:
     """Resolves the references in a request's input; their total size has the same limit as a history."""
 
-    def __init__(self, sources: Sources, context: Context, intake: HistoryMemory) -> None:
-        self._store, self._bounds, self._offload = sources.store, sources.bounds, sources.offload
-        self._keyring = sources.keyring
+    def __init__(self, parts: HistoryParts, context: Context, intake: HistoryMemory) -> None:
+        self._store, self._bounds, self._offload = parts.store, parts.bounds, parts.offload
+        self._keyring = parts.keyring
         self._context, self._intake = context, intake
         self._history: dict[str, InputItem] | None = None
         self._size = 0

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from antiphon.errors import log
 from antiphon.periodic import Periodic
-from antiphon.runs.engine import Upkeep
+from antiphon.status.upkeep import Upkeep
 from antiphon.storage.operations import expiry, files
 from antiphon.storage.records.responses import PurgeSize
 from antiphon.storage.store import Store

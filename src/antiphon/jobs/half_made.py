@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from antiphon.jobs.parts import JobParts
 from antiphon.protocol import events
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.recording.checkpoints import ToolCallRecord, from_bytes
-from antiphon.runs.engine import Engine
 from antiphon.runs.tool_calls import LEFT, restore_done
 from antiphon.storage.operations import event_log
 from antiphon.storage.records.jobs import Job
@@ -174,14 +174,14 @@ def _put(item: Json, text: OpenText, by: str, whole: Any) -> None:
     item[last] = whole if not by else [*(item.get(last) or ()), whole]
 
 
-async def close_half_made(engine: Engine, job: Job, writer: ResponseWriter) -> list[StoredItem]:
+async def close_half_made(parts: JobParts, job: Job, writer: ResponseWriter) -> list[StoredItem]:
     """Emit the end of all open items of a job, and pass the output to its writer; return the response to store.
 
     The caller writes with the job's version, so an event that its worker logs meanwhile makes that write fail.
     """
     stored = job.response
     first = len(stored.output)
-    items = await _read_log(engine, job, first)
+    items = await _read_log(parts, job, first)
     made = [items[index].close(writer, index) for index in sorted(items)]
     kept = [msgspec.json.decode(item.body) for item in stored.output]
     whole: list[Any] = [*kept, *made]
@@ -193,10 +193,10 @@ async def close_half_made(engine: Engine, job: Job, writer: ResponseWriter) -> l
     return [*stored.output, *(_kept(item, writer.sealed) for item in (*made, *behind))]
 
 
-async def _read_log(engine: Engine, job: Job, first: int) -> dict[int, HalfMadeItem]:
+async def _read_log(parts: JobParts, job: Job, first: int) -> dict[int, HalfMadeItem]:
     """Return the items after the stored ones, by output index; reads the log page by page."""
     items: dict[int, HalfMadeItem] = {}
-    after, stored, store = job.kept_number - 1, job.response, engine.store
+    after, stored, store = job.kept_number - 1, job.response, parts.store
     while (tail := await store.read(event_log.tail, stored.tenant, stored.id, after)) is not None and tail.frames:
         for frames in tail.frames:
             for event in _events(frames.body):

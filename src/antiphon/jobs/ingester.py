@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from antiphon.errors import StoreError, log, reportable
-from antiphon.runs.engine import Engine
+from antiphon.jobs.parts import IngestionParts
 from antiphon.sharing.cores import whole_cores
 from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import SHARE, FairScheduler
@@ -20,7 +20,7 @@ from antiphon.storage.records.vector_stores import Ingestion
 from antiphon.telemetry.context import About, begin
 from antiphon.upstream.permitted import permit
 
-Ingest = Callable[[Engine, Ingestion], Awaitable[None]]
+Ingest = Callable[[IngestionParts, Ingestion], Awaitable[None]]
 
 LOOK_EVERY = 1.0
 """Seconds between two checks whether this worker still owns its files."""
@@ -36,9 +36,9 @@ def ingestion_turns() -> FairScheduler:
 
 @dataclass(slots=True)
 class Ingester:
-    """Ingests for one engine, from `start` to `close`."""
+    """Ingests the files of one process, from `start` to `close`."""
 
-    engine: Engine
+    parts: IngestionParts
     _slots: FairScheduler = field(default_factory=ingestion_turns)
     _running: dict[int, tuple[int, "asyncio.Task[None]"]] = field(default_factory=dict)
     """The version and the task of each file in progress, by its number."""
@@ -64,11 +64,11 @@ class Ingester:
         with suppress(StoreError):
             if self._pending is not None:  # a claim in progress may have been granted
                 await self._pending
-                for seq in await self.engine.store.read(ingestions.owned, self.engine.worker):
-                    await self.engine.store.write(ingestions.release, self.engine.worker, seq)
+                for seq in await self.parts.store.read(ingestions.owned, self.parts.process.worker):
+                    await self.parts.store.write(ingestions.release, self.parts.process.worker, seq)
 
     async def _run(self) -> None:
-        with self.engine.wakes.expect(INGESTIONS) as change:
+        with self.parts.process.wakes.expect(INGESTIONS) as change:
             while True:
                 try:
                     await self._look()
@@ -77,17 +77,17 @@ class Ingester:
                 except Exception as error:
                     reportable(error)  # logs it; the other files must continue
                 usual = LOOK_EVERY if self._running or self._strays else IDLE
-                await change.wait(min(usual, self._pause()) if self.engine.outages.known else usual)
+                await change.wait(min(usual, self._pause()) if self.parts.outages.known else usual)
 
     def _pause(self) -> float:
         """Return the seconds until files can try the next embedding model that did not answer."""
-        left = self.engine.outages.left()
+        left = self.parts.outages.left()
         if left is None:  # a pause may have ended since the last claim
             return 0.0 if self._skipped else IDLE
         return left
 
     async def _look(self) -> None:
-        store, worker = self.engine.store, self.engine.worker
+        store, worker = self.parts.store, self.parts.process.worker
         self._skipped = False
         if self._ingest is not None:
             await self._look_at_own()
@@ -95,11 +95,11 @@ class Ingester:
             return
         ingest = self._ingest
         if ingest is None:
-            self.engine.shared.add("ingestion", self._slots)
+            self.parts.shared.add("ingestion", self._slots)
             ingest = self._ingest = (await load("antiphon.jobs.ingestion")).ingest
         while not self._slots.is_full:
             here = int(SHARE * self._slots.free)  # the scheduler's limit for one tenant
-            paused = self.engine.outages.paused()
+            paused = self.parts.outages.paused()
             self._skipped = bool(paused)
             self._pending = asyncio.ensure_future(store.write(ingestions.claim, worker, here, paused))
             ingestion = await asyncio.shield(self._pending)
@@ -111,7 +111,7 @@ class Ingester:
             self._begin(ingestion, ingest)
 
     def _begin(self, ingestion: Ingestion, ingest: Ingest) -> None:
-        self.engine.holding.add(_lease(ingestion))
+        self.parts.process.holding.add(_lease(ingestion))
         _, older = self._running.get(ingestion.seq, (0, None))
         if older is not None:  # it ingests a replaced version
             _stop(older)
@@ -122,26 +122,26 @@ class Ingester:
         begin(About(api_key_id=ingestion.key_id))  # this task may have been created within a request
         permit(())
         try:
-            await ingest(self.engine, ingestion)
+            await ingest(self.parts, ingestion)
         except StoreError as error:
             log.warning("Cannot ingest the file %s; retrying: %s", ingestion.file.file_id, error)
             await asyncio.sleep(LOOK_EVERY)  # this worker may claim the file again at once
             with suppress(StoreError):
-                await self.engine.store.write(ingestions.release, self.engine.worker, ingestion.seq)
+                await self.parts.store.write(ingestions.release, self.parts.process.worker, ingestion.seq)
         except Exception as error:
             reportable(error)  # logs it; the file is retried once it is detected as a stray
         finally:
             _, newest = self._running.get(ingestion.seq, (0, None))
             if newest is asyncio.current_task():  # this worker may have claimed a newer version meanwhile
                 del self._running[ingestion.seq]
-            self.engine.holding.discard(_lease(ingestion))
+            self.parts.process.holding.discard(_lease(ingestion))
             self._slots.leave(ingestion.file.tenant)
-            self.engine.wakes.wake(INGESTIONS)
+            self.parts.process.wakes.wake(INGESTIONS)
 
     async def _look_at_own(self) -> None:
         """Stop work on files that this worker lost; release files that it owns without knowing of them."""
         running = dict(self._running)
-        owned = await self.engine.store.read(ingestions.owned, self.engine.worker)
+        owned = await self.parts.store.read(ingestions.owned, self.parts.process.worker)
         for seq, (version, task) in running.items():
             if owned.get(seq) != version:
                 _stop(task)
@@ -149,7 +149,7 @@ class Ingester:
         self._strays = {seq: self._strays.get(seq, now) for seq in owned.keys() - self._running.keys()}
         # Only after a while: a check can run between a step in the store and the same step here.
         for seq in [seq for seq, since in self._strays.items() if now - since >= LOOK_EVERY]:
-            await self.engine.store.write(ingestions.release, self.engine.worker, seq)
+            await self.parts.store.write(ingestions.release, self.parts.process.worker, seq)
 
 
 def _lease(ingestion: Ingestion) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from antiphon.documents.reader import DocumentError
 from antiphon.errors import AntiphonError, ClientError, StoreError, log, reportable
-from antiphon.objects.file_text import file_text, weight_of_file
-from antiphon.runs.engine import Engine
+from antiphon.jobs.parts import IngestionParts
+from antiphon.objects.file_text import weight_of_file
 from antiphon.search.chunking import Chunk, chunks_of, estimate_tokens
 from antiphon.search.contract import UnavailableError
 from antiphon.sharing.memory import Account
@@ -54,7 +54,7 @@ class LostError(Exception):
     """The file was deleted, cancelled, or is ingested again: this work is obsolete."""
 
 
-async def ingest(engine: Engine, ingestion: Ingestion) -> None:
+async def ingest(parts: IngestionParts, ingestion: Ingestion) -> None:
     """Ingest a file to its end, which the file in the store shows: `completed`, or `failed` with the reason.
 
     Nothing is written once another worker owns the file. Raises `StoreError`.
@@ -62,18 +62,18 @@ async def ingest(engine: Engine, ingestion: Ingestion) -> None:
     # A file on which workers crash would otherwise take down one worker after the other.
     if ingestion.lost >= MOST_LOST:
         text = f"The server stopped {ingestion.lost} times while it read this file. Attach it again to retry."
-        await engine.store.write(ingestions.fail, ingestion, "server_error", text)
+        await parts.store.write(ingestions.fail, ingestion, "server_error", text)
         return
     try:
         # Before the time limit starts, and before a large file is read in vain.
-        await _try_model(engine, ingestion)
+        await _try_model(parts, ingestion)
         async with asyncio.timeout(SECONDS) as limit:
-            await _ingest(engine, ingestion, limit)
+            await _ingest(parts, ingestion, limit)
     except LostError:  # another worker records the end
         return
     except UnavailableError as error:
         # An outage of the model is not the file's fault: it waits, for a day if necessary.
-        await _wait(engine, ingestion, error)
+        await _wait(parts, ingestion, error)
     except StoreError:
         # Nothing can be recorded now: the caller waits, and returns the file to the queue.
         raise
@@ -81,74 +81,74 @@ async def ingest(engine: Engine, ingestion: Ingestion) -> None:
         if error.reason == "busy":
             # Other files have all the readers: that says nothing about this one.
             await asyncio.sleep(BUSY)
-            await engine.store.write(ingestions.release, engine.worker, ingestion.seq)
+            await parts.store.write(ingestions.release, parts.process.worker, ingestion.seq)
             return
-        await engine.store.write(ingestions.fail, ingestion, error.code, error.message)
+        await parts.store.write(ingestions.fail, ingestion, error.code, error.message)
     except TimeoutError:
         text = f"Reading the file took longer than {SECONDS:.0f} seconds. Attach a smaller file."
-        await engine.store.write(ingestions.fail, ingestion, "server_error", text)
+        await parts.store.write(ingestions.fail, ingestion, "server_error", text)
     except ClientError as error:  # its tenant's storage quota is exhausted
-        await engine.store.write(ingestions.fail, ingestion, "invalid_file", error.message)
+        await parts.store.write(ingestions.fail, ingestion, "invalid_file", error.message)
     except Exception as error:
-        await engine.store.write(ingestions.fail, ingestion, "server_error", reportable(error).message)
+        await parts.store.write(ingestions.fail, ingestion, "server_error", reportable(error).message)
 
 
-async def _try_model(engine: Engine, ingestion: Ingestion) -> None:
+async def _try_model(parts: IngestionParts, ingestion: Ingestion) -> None:
     """Call a model that did not answer recently, before the file is read for it. Raises `UnavailableError`."""
     model = ingestion.embedding_model
-    if model and engine.outages.lasts(model) is not None:
-        await _embedded(engine, ingestion, [TRIED])
+    if model and parts.outages.lasts(model) is not None:
+        await _embedded(parts, ingestion, [TRIED])
 
 
-async def _wait(engine: Engine, ingestion: Ingestion, error: UnavailableError) -> None:
+async def _wait(parts: IngestionParts, ingestion: Ingestion, error: UnavailableError) -> None:
     """Return the file to the queue: no worker of this process claims it before the model's pause ends."""
-    lasted = engine.outages.lasts(ingestion.embedding_model) or 0.0
+    lasted = parts.outages.lasts(ingestion.embedding_model) or 0.0
     if lasted > GIVEN_UP_AFTER:
-        await engine.store.write(ingestions.fail, ingestion, "server_error", error.message)
+        await parts.store.write(ingestions.fail, ingestion, "server_error", error.message)
         return
     log.warning("The file %s waits for the embedding model: %s", ingestion.file.file_id, error.gist)
-    await engine.store.write(ingestions.release, engine.worker, ingestion.seq)
+    await parts.store.write(ingestions.release, parts.process.worker, ingestion.seq)
 
 
-async def _ingest(engine: Engine, ingestion: Ingestion, limit: asyncio.Timeout) -> None:
+async def _ingest(parts: IngestionParts, ingestion: Ingestion, limit: asyncio.Timeout) -> None:
     entry = ingestion.file
-    file = await engine.files.find(entry.tenant, entry.file_id)
+    file = await parts.files.get().find(entry.tenant, entry.file_id)
     if file is None:
         raise DocumentError("invalid_file", "The file was deleted or has expired.")
-    memory = Account(engine.memory, entry.tenant, is_patient=True)
+    memory = Account(parts.memory, entry.tenant, is_patient=True)
     try:
-        count = await _write(engine, ingestion, file, memory, limit)
+        count = await _write(parts, ingestion, file, memory, limit)
     finally:
         memory.close()
-    await engine.store.write(ingestions.complete, ingestion, count, MOST_CHUNKS)
+    await parts.store.write(ingestions.complete, ingestion, count, MOST_CHUNKS)
 
 
 async def _write(
-    engine: Engine, ingestion: Ingestion, file: StoredFile, memory: Account, limit: asyncio.Timeout
+    parts: IngestionParts, ingestion: Ingestion, file: StoredFile, memory: Account, limit: asyncio.Timeout
 ) -> int:
     """Write all chunks of a file; return how many. The time of the embedding server does not count for the limit."""
     # Before the content is read. It waits as long as necessary: no client waits for this.
-    await memory.obtain(weight_of_file(file, engine.memory.most(file.tenant)))
-    text = await _text(engine, file)
+    await memory.obtain(weight_of_file(file, parts.memory.most(file.tenant)))
+    text = await _text(parts, file)
     # A limit on the work, and so on the cost, of embedding: checked before the first request.
-    tokens = await engine.offload.run(file.tenant, estimate_tokens, text)
+    tokens = await parts.offload.run(file.tenant, estimate_tokens, text)
     if tokens > MOST_TOKENS:
         raise DocumentError(
             "invalid_file",
             f"The file has about {tokens:,} tokens, and at most {MOST_TOKENS:,} are allowed. Split the file.",
         )
     count = 0
-    with await engine.reserve_storage(file.tenant, len(text)):
+    with await parts.quota.reserve(file.tenant, len(text)):
         # Part by part, so that neither all chunks nor all vectors of a large file are in memory at once.
-        async for part in _parts(engine, ingestion, text):
+        async for part in _parts(parts, ingestion, text):
             # A slow embedding server must not make a large file fail.
             with _untimed(limit):
-                rows = await _rows(engine, ingestion, part, count)
+                rows = await _rows(parts, ingestion, part, count)
             if (count := count + len(rows)) > MOST_CHUNKS:
                 raise DocumentError("invalid_file", f"The file has more than {MOST_CHUNKS:,} chunks. Split the file.")
             for start in range(0, len(rows), AT_ONCE):
                 # Chunks of an unfinished version are invisible to searches: `complete` shows all of them at once.
-                if not await write_chunks(engine.store, ingestion, rows[start : start + AT_ONCE]):
+                if not await write_chunks(parts.store, ingestion, rows[start : start + AT_ONCE]):
                     raise LostError
     return count
 
@@ -166,11 +166,11 @@ def _untimed(limit: asyncio.Timeout) -> Iterator[None]:
             limit.reschedule(end + clock() - began)
 
 
-async def _text(engine: Engine, file: StoredFile) -> str:
+async def _text(parts: IngestionParts, file: StoredFile) -> str:
     """Return the text of a file. Raises `DocumentError`, and `AntiphonError` if its content stays unavailable."""
     for pause in (*PAUSES, None):
         try:
-            return await file_text(engine, file)
+            return await parts.texts.get().load(file)
         except StoreError as error:
             if pause is None:  # not a `StoreError`, which would make the file wait forever
                 raise AntiphonError(error.message, code="server_error") from error
@@ -179,11 +179,11 @@ async def _text(engine: Engine, file: StoredFile) -> str:
     raise AssertionError("the last attempt returns or raises")
 
 
-async def _parts(engine: Engine, ingestion: Ingestion, text: str) -> AsyncIterator[Sequence[Chunk]]:
+async def _parts(parts: IngestionParts, ingestion: Ingestion, text: str) -> AsyncIterator[Sequence[Chunk]]:
     """Cut a text in threads, some chunks at a time."""
     entry = ingestion.file
     chunks = chunks_of(text, entry.chunk_tokens, entry.overlap_tokens)
-    while part := await engine.offload.run(entry.tenant, _some, chunks):
+    while part := await parts.offload.run(entry.tenant, _some, chunks):
         yield part
 
 
@@ -191,23 +191,23 @@ def _some(chunks: Iterator[Chunk]) -> Sequence[Chunk]:
     return list(islice(chunks, AT_ONCE))
 
 
-async def _rows(engine: Engine, ingestion: Ingestion, part: Sequence[Chunk], first: int) -> Sequence[ChunkRow]:
+async def _rows(parts: IngestionParts, ingestion: Ingestion, part: Sequence[Chunk], first: int) -> Sequence[ChunkRow]:
     """Return chunks with their vectors, numbered from `first`. One that is too long for the model becomes several."""
     if not ingestion.embedding_model:
         return [ChunkRow(first + place, chunk.text, chunk.tokens) for place, chunk in enumerate(part)]
-    found = await _embedded(engine, ingestion, [chunk.text for chunk in part])
+    found = await _embedded(parts, ingestion, [chunk.text for chunk in part])
     rows: list[ChunkRow] = []
-    for chunk, parts in zip(part, found, strict=True):
-        for one in parts:
-            tokens = chunk.tokens if len(parts) == 1 else estimate_tokens(one.text)
+    for chunk, fitted in zip(part, found, strict=True):
+        for one in fitted:
+            tokens = chunk.tokens if len(fitted) == 1 else estimate_tokens(one.text)
             rows.append(ChunkRow(first + len(rows), one.text, tokens, one.vector))
     return rows
 
 
-async def _embedded(engine: Engine, ingestion: Ingestion, texts: Sequence[str]) -> "Sequence[Sequence[Part]]":
+async def _embedded(parts: IngestionParts, ingestion: Ingestion, texts: Sequence[str]) -> "Sequence[Sequence[Part]]":
     """Return the parts of texts with their vectors. Raises `AntiphonError`, but not `ClientError`."""
     try:
-        return await engine.embeddings(ingestion.embedding_model).embed_parts(texts, ingestion.file.tenant)
+        return await parts.embeddings(ingestion.embedding_model).embed_parts(texts, ingestion.file.tenant)
     except ClientError as error:  # a model that no backend has: the error names others, which a key may not know
         text = f"No backend has the embedding model '{ingestion.embedding_model}'."
         text = text if error.code == "model_not_found" else error.message

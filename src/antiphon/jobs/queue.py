@@ -14,6 +14,7 @@ from antiphon.history.context import Context, conversation_locked, conversation_
 from antiphon.history.decoding import load_item, load_items
 from antiphon.history.history_memory import HistoryMemory
 from antiphon.jobs.half_made import close_half_made
+from antiphon.jobs.parts import JobParts
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
 from antiphon.objects.pages import JsonObject
 from antiphon.objects.responses import Responses
@@ -23,8 +24,7 @@ from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import LARGE, decode_request
 from antiphon.recording.checkpoints import from_bytes
 from antiphon.recording.facts import Origin, facts_of, origin_of
-from antiphon.recording.persistence import RequestIdentity, Retention, encode_json, ended
-from antiphon.runs.engine import Engine
+from antiphon.recording.persistence import RequestIdentity, Retention, encode_json, ended, identified
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.prepare import (
     check_stores,
@@ -69,8 +69,8 @@ class Queued:
 class BackgroundQueue:
     """The background responses of all tenants. Workers of any server run them."""
 
-    def __init__(self, engine: Engine, stored: Responses) -> None:
-        self._engine, self._stored = engine, stored
+    def __init__(self, parts: JobParts, stored: Responses) -> None:
+        self._parts, self._stored = parts, stored
 
     async def enqueue(self, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None) -> Queued:
         """Queue a background response; return it in its current state, durable.
@@ -78,20 +78,20 @@ class BackgroundQueue:
         `body` is the request's JSON, for the worker that runs it. Raises `ClientError` if the request can be rejected
         before the model is called.
         """
-        engine = self._engine
-        ticket = engine.ticket(ticket)
-        if not engine.bounds.stored_bytes:
-            return await _enqueue(engine, request, body, ticket)
-        with await engine.reserve_storage(ticket.tenant, len(body)):
-            return await _enqueue(engine, request, body, ticket)
+        parts = self._parts
+        ticket = identified(ticket, parts.run.new_id)
+        if not parts.run.history.bounds.stored_bytes:
+            return await _enqueue(parts, request, body, ticket)
+        with await parts.run.quota.reserve(ticket.tenant, len(body)):
+            return await _enqueue(parts, request, body, ticket)
 
     async def cancel(self, tenant: str, response_id: str) -> JsonObject:
         """End a background response, on any server; return its current state. One that has ended is unchanged.
 
         Raises `ClientError`: 404 if it is unknown, 400 if it is not a background response (specification section 13).
         """
-        while (job := await self._engine.store.read(jobs.find_job, tenant, response_id)) is not None:
-            if await end(self._engine, job):
+        while (job := await self._parts.store.read(jobs.find_job, tenant, response_id)) is not None:
+            if await end(self._parts, job):
                 break
         response = await self._stored.retrieve(tenant, response_id)
         if not response["background"]:
@@ -99,48 +99,48 @@ class BackgroundQueue:
         return response
 
 
-async def _enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity) -> Queued:
-    context = await gather(engine, request, ticket.tenant, is_large=ticket.is_large)
+async def _enqueue(parts: JobParts, request: CreateResponse, body: bytes, ticket: RequestIdentity) -> Queued:
+    context = await gather(parts.run, request, ticket.tenant, is_large=ticket.is_large)
     try:
-        return await _put(engine, request, body, ticket, context)
+        return await _put(parts, request, body, ticket, context)
     finally:
         context.release()
 
 
 async def _put(
-    engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity, context: Context
+    parts: JobParts, request: CreateResponse, body: bytes, ticket: RequestIdentity, context: Context
 ) -> Queued:
     items = context.items
-    candidates = await engine.models.candidates(request.model)
+    candidates = await parts.run.models.candidates(request.model)
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
     if carries_credentials(request) and (
-        McpTool in engine.toolset.served or any(each.api_for(request, items) == "responses" for each in candidates)
+        McpTool in parts.run.toolset.served or any(each.api_for(request, items) == "responses" for each in candidates)
     ):
         raise lost_meanwhile()
-    ignored = checked_tools(engine, request, items, candidates[0])
-    await check_stores(engine, request, items, candidates[0], ticket.tenant)
-    if runs_code(engine, request, items):
+    ignored = checked_tools(parts.run, request, items, candidates[0])
+    await check_stores(parts.run, request, items, candidates[0], ticket.tenant)
+    if runs_code(parts.run, request, items):
         from antiphon.runs.containers import containers_of  # noqa: PLC0415 - few requests run code
 
-        await containers_of(engine, request, items, candidates[0], ticket.tenant)
-    response = open_response(request, ticket.response_id, int(engine.now()))
+        await containers_of(parts.run, request, items, candidates[0], ticket.tenant)
+    response = open_response(request, ticket.response_id, int(parts.run.now()))
     response = replace_struct(response, status="queued")
-    writer = _writer(engine, response)
+    writer = _writer(parts, response)
     writer.queue()
     reply = _reply(response, ticket, bool(request.stream))
-    retention = _retention_of(engine, request, ticket.tenant)
+    retention = _retention_of(parts, request, ticket.tenant)
     facts = None
-    if engine.facts is not None:
-        facts = facts_of(origin_of(request, ticket), response, context.input, engine.now())
+    if parts.run.facts is not None:
+        facts = facts_of(origin_of(request, ticket), response, context.input, parts.run.now())
     if context.is_large:
-        stored = await engine.offload.run(ticket.tenant, retention.of, response, context, {}, facts)
+        stored = await parts.run.offload.run(ticket.tenant, retention.of, response, context, {}, facts)
     else:
         stored = retention.of(response, context, {}, facts)
     frames = frames_of(writer.take()) if stored.is_streamed else []
-    kept, most = without_credentials(request, body), engine.queue_per_tenant
+    kept, most = without_credentials(request, body), parts.queue_per_tenant
     deferral = SOONEST if request.background_options is None else _deferral_of(request, response.created_at)
-    outcome = await engine.store.write(
+    outcome = await parts.store.write(
         jobs.enqueue, stored, kept, frames, reply, ticket.taken, most=most, deferral=deferral
     )
     if outcome is LockResult.FULL:
@@ -149,7 +149,7 @@ async def _put(
         raise conversation_not_found(str(request.conversation_id))
     if outcome is LockResult.BUSY:
         raise conversation_locked()
-    for hand_over in engine.observers.queued:
+    for hand_over in parts.run.observers.queued:
         hand_over(response.id)
     return Queued(response, ignored)
 
@@ -163,19 +163,19 @@ def _deferral_of(request: CreateResponse, created_at: int) -> Deferral:
     return Deferral(created_at + window - LEAD if window else 0, digest)
 
 
-async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> bool:
+async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> bool:
     """End a job from outside, failed with the error, else cancelled; False if another process wrote to it meanwhile.
 
     The completed items remain, and open ones are closed as incomplete.
     """
     try:
-        job = await _whole(engine, job)
+        job = await _whole(parts, job)
     except Lost:
         return False
     stored = job.response
-    writer = _writer(engine, msgspec.json.decode(stored.body, type=Response))
+    writer = _writer(parts, msgspec.json.decode(stored.body, type=Response))
     writer.rewind(job.next_number)
-    output = await close_half_made(engine, job, writer)
+    output = await close_half_made(parts, job, writer)
     if error is not None:
         writer.fail(error)
     else:
@@ -183,22 +183,22 @@ async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> b
     writer.end()
     response = writer.response
     body = encode_json(replace_struct(response, output=[]))
-    origin = _origin_of(engine, job, response.model)
-    facts = None if origin is None else facts_of(origin, response, (), engine.now())
-    is_ended = await engine.store.write(
+    origin = _origin_of(parts, job, response.model)
+    facts = None if origin is None else facts_of(origin, response, (), parts.run.now())
+    is_ended = await parts.store.write(
         jobs.finish,
         job,
-        ended(replace(stored, status=response.status, body=body, output=output, facts=facts), engine.now()),
+        ended(replace(stored, status=response.status, body=body, output=output, facts=facts), parts.run.now()),
         frames_of(writer.take()) if stored.is_streamed else [],
         append=False,
-        announcement=announcement(engine.new_id, engine.now, stored.id, response.status),
+        announcement=announcement(parts.run.new_id, parts.run.now, stored.id, response.status),
     )
     if is_ended:
-        engine.meter.charge(stored.tenant, job.taken, stored.created_at, 1, NOTHING_SPENT)
+        parts.meter.charge(stored.tenant, job.taken, stored.created_at, 1, NOTHING_SPENT)
     return is_ended
 
 
-async def work(engine: Engine, job: Job) -> None:
+async def work(parts: JobParts, job: Job) -> None:
     """Run a background response to its end, unless another process writes to it.
 
     It waits for memory before the job is read or decoded, and before its history is read.
@@ -206,41 +206,41 @@ async def work(engine: Engine, job: Job) -> None:
     note(api_key_id=job.taken.key_id)
     if job.taken.models or restriction.get():  # this task may have been created within a request of another key
         permit(job.taken.models)
-    memory = Account(engine.memory, job.response.tenant, is_patient=True)
+    memory = Account(parts.run.history.memory, job.response.tenant, is_patient=True)
     try:
-        await _work(engine, job, memory)
+        await _work(parts, job, memory)
     finally:
         memory.close()
 
 
-async def _work(engine: Engine, job: Job, memory: Account) -> None:
+async def _work(parts: JobParts, job: Job, memory: Account) -> None:
     try:
         if job.lost >= MOST_LOST:
             raise AntiphonError("The server had an error while processing your request.", code="server_error")
-        intake = HistoryMemory(engine.bounds, memory)
+        intake = HistoryMemory(parts.run.history.bounds, memory)
         if job.is_partial:
             await intake.ahead(job.size, job.items)
-            job = await _whole(engine, job)
-        recorder = await _take_up(engine, job, intake)
+            job = await _whole(parts, job)
+        recorder = await _take_up(parts, job, intake)
     except Lost:
-        engine.measures.jobs.add("lost")
+        parts.counter.add("lost")
         return
     except Exception as error:
-        await end(engine, job, reportable(error))
-        engine.measures.jobs.add("done")
+        await end(parts, job, reportable(error))
+        parts.counter.add("done")
         return
     try:
         await recorder.record()
-        engine.measures.jobs.add("done")
+        parts.counter.add("done")
     except Lost:
-        engine.measures.jobs.add("lost")
+        parts.counter.add("lost")
 
 
-async def _whole(engine: Engine, job: Job) -> Job:
+async def _whole(parts: JobParts, job: Job) -> Job:
     """Return all of a job. Raises `Lost` if another process wrote to it meanwhile."""
     if not job.is_partial:
         return job
-    found = await engine.store.read(jobs.find_job, job.response.tenant, job.response.id)
+    found = await parts.store.read(jobs.find_job, job.response.tenant, job.response.id)
     if found is None or found.version != job.version:
         raise Lost
     return found
@@ -251,14 +251,14 @@ def _takes(name: str) -> bool:
     return True
 
 
-async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> BackgroundRecorder:
+async def _take_up(parts: JobParts, job: Job, intake: HistoryMemory) -> BackgroundRecorder:
     stored = job.response
     await intake.add(weight_of_json(job.request))
     await intake.known(stored.input)
     is_large = len(job.request) > LARGE or len(stored.input) > MANY
     if is_large:
-        request = await engine.offload.run(stored.tenant, decode_request, job.request, _takes)
-        items = await load_items(stored.input, engine.reads, engine.offload, stored.tenant)
+        request = await parts.run.offload.run(stored.tenant, decode_request, job.request, _takes)
+        items = await load_items(stored.input, parts.run.history.reads, parts.run.offload, stored.tenant)
     else:
         request = decode_request(job.request, _takes)
         items = [load_item(item) for item in stored.input]
@@ -276,18 +276,18 @@ async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> Backgroun
         begins=job.kept_number <= QUEUED,
         work=from_bytes(job.called),
         is_large=is_large,
-        defers_for=_deferral_of(request, stored.created_at).begin_by - engine.now() if job.uses_idle else 0,
+        defers_for=_deferral_of(request, stored.created_at).begin_by - parts.run.now() if job.uses_idle else 0,
     )
-    recorder = BackgroundRecorder(engine, job, _retention_of(engine, request, stored.tenant))
-    plan = await prepare_again(engine, request, stored.tenant, recorder, stored.id, resume, intake.account)
-    recorder.run = run = Run(plan, engine)
-    run.origin = _origin_of(engine, job, request.model)
+    recorder = BackgroundRecorder(parts, job, _retention_of(parts, request, stored.tenant))
+    plan = await prepare_again(parts.run, request, stored.tenant, recorder, stored.id, resume, intake.account)
+    recorder.run = run = Run(plan, parts.run)
+    run.origin = _origin_of(parts, job, request.model)
     return recorder
 
 
-def _origin_of(engine: Engine, job: Job, model: str) -> Origin | None:
+def _origin_of(parts: JobParts, job: Job, model: str) -> Origin | None:
     """Return the origin of a background response; None if facts are not stored."""
-    if engine.facts is None:
+    if parts.run.facts is None:
         return None
     stored = job.response
     flags = BACKGROUND | (STORED if stored.is_stored else 0) | (STREAM if stored.is_streamed else 0)
@@ -317,13 +317,13 @@ def queue_full(most: int) -> ClientError:
     )
 
 
-def _retention_of(engine: Engine, request: CreateResponse, tenant: str) -> Retention:
-    return Retention(tenant, request.store is not False, engine.retention, bool(request.stream))
+def _retention_of(parts: JobParts, request: CreateResponse, tenant: str) -> Retention:
+    return Retention(tenant, request.store is not False, parts.run.rules.retention, bool(request.stream))
 
 
-def _writer(engine: Engine, response: Response) -> ResponseWriter:
+def _writer(parts: JobParts, response: Response) -> ResponseWriter:
     """Return a writer for a response that calls no model now."""
-    return ResponseWriter(response, engine.new_id, engine.now, seal=lambda state: "")
+    return ResponseWriter(response, parts.run.new_id, parts.run.now, seal=lambda state: "")
 
 
 def _reply(response: Response, ticket: RequestIdentity, is_stream: bool) -> Reply | None:

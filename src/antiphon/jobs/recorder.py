@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 
 from antiphon.errors import StoreError, log
 from antiphon.history.context import CHAINABLE, store_item
+from antiphon.jobs.parts import JobParts
 from antiphon.protocol.events import Event, ResponseOutputItemAddedEvent, ResponseOutputItemDoneEvent
 from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.response import Response
 from antiphon.recording.checkpoints import Checkpoint, to_bytes
 from antiphon.recording.persistence import Retention, ended
-from antiphon.runs.engine import Engine
 from antiphon.runs.run import Run
 from antiphon.storage.operations import jobs
 from antiphon.storage.records.facts import Facts
@@ -67,8 +67,8 @@ class BackgroundRecorder:
     worker returns an unfinished job to the queue.
     """
 
-    def __init__(self, engine: Engine, job: Job, retention: Retention) -> None:
-        self._engine = engine
+    def __init__(self, parts: JobParts, job: Job, retention: Retention) -> None:
+        self._parts = parts
         self._job = job
         self._retention = retention
         self._work: asyncio.Task[Any] | None = None
@@ -122,20 +122,22 @@ class BackgroundRecorder:
             events, self._pending = [*self._pending, *end], []
             context = self.run.context
             if context.is_large:
-                kept = await self._engine.offload.run(
+                kept = await self._parts.run.offload.run(
                     context.tenant, self._retention.of, response, context, sealed, self.facts
                 )
             else:
                 kept = self._retention.of(response, context, sealed, self.facts)
-            stored = ended(kept, self._engine.now())
+            stored = ended(kept, self._parts.run.now())
             is_kept = await self._persist(
-                lambda: self._engine.store.write(
+                lambda: self._parts.store.write(
                     jobs.finish,
                     self._job,
                     stored,
                     frames_of(events, have_images=self._has_images) if stored.is_streamed else [],
                     append=response.status in CHAINABLE,
-                    announcement=announcement(self._engine.new_id, self._engine.now, response.id, response.status),
+                    announcement=announcement(
+                        self._parts.run.new_id, self._parts.run.now, response.id, response.status
+                    ),
                 )
             )
             if not is_kept:
@@ -146,7 +148,7 @@ class BackgroundRecorder:
         """See `Recorder.leave`: it continues, here or on another server, unless it was ended from outside."""
         with suppress(StoreError):
             stored = self._job.response
-            return await self._engine.store.read(jobs.find_job, stored.tenant, stored.id, few=True) is None
+            return await self._parts.store.read(jobs.find_job, stored.tenant, stored.id, few=True) is None
         return False
 
     async def save_checkpoint(self, work: Checkpoint) -> None:
@@ -169,7 +171,7 @@ class BackgroundRecorder:
             return
         settled = Reservation(whose.key_id, cost=None if whose.cost is None else 0)
         taken, requests = (whose, 1) if self._is_kept else (settled, 0)
-        self._engine.meter.charge(job.response.tenant, taken, job.response.created_at, requests, self.run.spent())
+        self._parts.meter.charge(job.response.tenant, taken, job.response.created_at, requests, self.run.spent())
 
     async def _flush_often(self) -> None:
         try:
@@ -248,7 +250,7 @@ class BackgroundRecorder:
         return frames_of(events, have_images=self._has_images) if events else ()
 
     async def _save(self, progress: Progress) -> None:
-        newer = await self._persist(lambda: self._engine.store.write(jobs.advance, self._job, progress))
+        newer = await self._persist(lambda: self._parts.store.write(jobs.advance, self._job, progress))
         if newer is None:
             raise Lost
         self._job = newer

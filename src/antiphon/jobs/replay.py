@@ -1,6 +1,6 @@
 """A background response's stream, read from its log: past events from any number on, then new ones (section 9)."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from functools import partial
 
 import msgspec
@@ -9,8 +9,8 @@ from antiphon.errors import ClientError
 from antiphon.objects.items import KEPT, ItemViews
 from antiphon.objects.large import LARGE, decoded
 from antiphon.objects.pages import not_found
+from antiphon.process import ProcessState
 from antiphon.protocol.json_pieces import encode_large
-from antiphon.storage.notifications import Notifier
 from antiphon.storage.operations import event_log, responses
 from antiphon.storage.records.jobs import Frames
 from antiphon.storage.records.responses import StoredResponse
@@ -27,10 +27,10 @@ class CutOff(Exception):  # noqa: N818 - the reader must reconnect; this is not 
 
 
 class Replays:
-    """The streams of all background responses of one store. `is_over` returns whether this process serves no more."""
+    """The streams of all background responses of one store, until this process serves no more."""
 
-    def __init__(self, store: Store, views: ItemViews, wakes: Notifier, is_over: Callable[[], bool]) -> None:
-        self._store, self._views, self._wakes, self._is_over = store, views, wakes, is_over
+    def __init__(self, store: Store, views: ItemViews, process: ProcessState) -> None:
+        self._store, self._views, self._process = store, views, process
 
     async def check(self, tenant: str, response_id: str) -> None:
         """Raise `ClientError` unless the response has a log: 404 if it is unknown, else 400."""
@@ -45,11 +45,11 @@ class Replays:
     ) -> AsyncGenerator[bytes, None]:
         """Yield the events after a number as server-sent events, to the end of the stream. Raises `CutOff`."""
         generation: int | None = None
-        with self._wakes.expect(response_id) as change:
+        with self._process.wakes.expect(response_id) as change:
             while True:
                 read = partial(self._store.read, event_log.tail, tenant, response_id, after)
                 tail = await change.look((tenant, after), read)
-                if tail is None or self._is_over() or generation not in (None, tail.generation):
+                if tail is None or self._process.is_over or generation not in (None, tail.generation):
                     raise CutOff
                 generation = tail.generation
                 for frames in tail.frames:

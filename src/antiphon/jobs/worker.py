@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from antiphon.errors import StoreError, log, reportable
 from antiphon.jobs.heartbeat import Heartbeat
+from antiphon.jobs.parts import JobParts
 from antiphon.jobs.queue import end, work
-from antiphon.runs.engine import Engine
 from antiphon.sharing.scheduler import KEPT_FREE, SHARE, FairScheduler
 from antiphon.storage.changes import JOBS
 from antiphon.storage.operations import jobs, leases
@@ -42,13 +42,13 @@ class Watch:
 
 @dataclass(slots=True)
 class Worker:
-    """Works for one engine, from `start` to `close`.
+    """Runs the jobs of one process, from `start` to `close`.
 
     `concurrency` jobs run here at once, and one tenant leaves some to others; `per_tenant` jobs of a tenant at once,
     on all replicas together.
     """
 
-    engine: Engine
+    parts: JobParts
     concurrency: int = 64
     per_tenant: int = 1_000_000
     _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
@@ -73,18 +73,18 @@ class Worker:
     def __post_init__(self) -> None:
         # A capacity of 0 would mean no limit there; with a concurrency of 0, `_claim` claims nothing.
         slots = FairScheduler(max(1, self.concurrency), leaves_room=True)
-        self._slots = self.engine.shared.add("background_jobs", slots)
+        self._slots = self.parts.shared.add("background_jobs", slots)
         idle = FairScheduler(max(1, self.concurrency - self.concurrency // KEPT_FREE), leaves_room=True)
-        self._idle = self.engine.shared.add("deferred_jobs", idle)
+        self._idle = self.parts.shared.add("deferred_jobs", idle)
 
     def start(self) -> None:
         """Start to work."""
-        pulse = self.engine.store.pulse(self.engine.worker)
+        pulse = self.parts.store.pulse(self.parts.process.worker)
         if pulse is not None:
-            self._heartbeat = Heartbeat(pulse, lambda: bool(self._running or self.engine.holding))
-            self.engine.holding.begin = self._heartbeat.need
-        self.engine.wakes.listen(self.engine.store)
-        self.engine.store.on_change(self._hear)
+            self._heartbeat = Heartbeat(pulse, lambda: bool(self._running or self.parts.process.holding))
+            self.parts.process.holding.begin = self._heartbeat.need
+        self.parts.process.wakes.listen(self.parts.store)
+        self.parts.store.on_change(self._hear)
         self._claiming = [
             asyncio.create_task(self._repeat(self._claim, LOOK_EVERY)),
             asyncio.create_task(self._repeat(self._look, LOOK_EVERY)),
@@ -101,8 +101,8 @@ class Worker:
         with suppress(StoreError):
             if self._pending is not None:  # a claim in progress may have been granted
                 await self._pending
-            for response_id in await self.engine.store.read(leases.owned, self.engine.worker):
-                await self.engine.store.write(leases.give_back, self.engine.worker, response_id)
+            for response_id in await self.parts.store.read(leases.owned, self.parts.process.worker):
+                await self.parts.store.write(leases.give_back, self.parts.process.worker, response_id)
 
     async def close(self) -> None:
         """Return the jobs to the queue, and release all leases."""
@@ -111,10 +111,10 @@ class Worker:
         if self._heartbeat is not None:
             await asyncio.to_thread(self._heartbeat.close)
         with suppress(StoreError):
-            await self.engine.store.write(leases.expire_worker, self.engine.worker, None)
+            await self.parts.store.write(leases.expire_worker, self.parts.process.worker, None)
 
     async def _repeat(self, act: Callable[[], Awaitable[None]], every: float) -> None:
-        with self.engine.wakes.expect(JOBS) as change:
+        with self.parts.process.wakes.expect(JOBS) as change:
             while True:
                 try:
                     await act()
@@ -134,7 +134,7 @@ class Worker:
             # A write that is cancelled here can still be granted in the store, so the claim survives this task:
             # `release_jobs` waits for it.
             self._pending = asyncio.ensure_future(
-                self.engine.store.write(jobs.claim, self.engine.worker, self.per_tenant, here, slots)
+                self.parts.store.write(jobs.claim, self.parts.process.worker, self.per_tenant, here, slots)
             )
             job = await asyncio.shield(self._pending)
             if job is None:
@@ -148,7 +148,7 @@ class Worker:
             # Before the work begins: without a heartbeat, another worker would take over a job that is alive.
             if self._heartbeat is not None:
                 self._heartbeat.need()
-            self.engine.measures.jobs.add("claimed")
+            self.parts.counter.add("claimed")
             task = asyncio.create_task(self._work(job))
             self._running[job.response.id] = task
 
@@ -161,7 +161,7 @@ class Worker:
     async def _work(self, job: Job) -> None:
         begin(About())  # the worker may have been started within a request
         try:
-            await work(self.engine, job)
+            await work(self.parts, job)
         except StoreError as error:
             log.warning("Cannot run the background response %s; retrying: %s", job.response.id, error)
         except Exception as error:
@@ -169,13 +169,13 @@ class Worker:
         finally:
             del self._running[job.response.id]
             (self._idle if job.uses_idle else self._slots).leave(job.response.tenant)
-            self.engine.wakes.wake(JOBS)
+            self.parts.process.wakes.wake(JOBS)
 
     async def _fail(self, job: Job, error: Exception) -> None:
         known = reportable(error)
-        newest = await self.engine.store.read(jobs.find_job, job.response.tenant, job.response.id)
+        newest = await self.parts.store.read(jobs.find_job, job.response.tenant, job.response.id)
         if newest is not None and newest.attempt == job.attempt:
-            await end(self.engine, newest, known)
+            await end(self.parts, newest, known)
 
     def _hear(self, what: str) -> None:
         """Check a response that runs here after a change: it may have been cancelled."""
@@ -194,8 +194,8 @@ class Worker:
             log.debug("Cannot check background responses: %s", error)
 
     async def _beat(self) -> None:
-        if self._running or self.engine.holding:
-            await self.engine.store.write(leases.beat, self.engine.worker)
+        if self._running or self.parts.process.holding:
+            await self.parts.store.write(leases.beat, self.parts.process.worker)
             if self._heartbeat is not None:
                 self._heartbeat.beaten()
 
@@ -215,16 +215,16 @@ class Worker:
             raise
 
     async def _judge(self, gap: float) -> None:
-        beats = await self.engine.store.read(leases.beats)
+        beats = await self.parts.store.read(leases.beats)
         for worker in self._watched.keys() - beats.keys():
             del self._watched[worker]
         for worker, beat in beats.items():
             watch = self._watched.get(worker)
-            if worker == self.engine.worker or watch is None or watch.beat != beat:
+            if worker == self.parts.process.worker or watch is None or watch.beat != beat:
                 self._watched[worker] = Watch(beat)
                 continue
             watch.silence += gap
-            if watch.silence >= SILENCE and await self.engine.store.write(leases.expire_worker, worker, beat):
+            if watch.silence >= SILENCE and await self.parts.store.write(leases.expire_worker, worker, beat):
                 log.warning(
                     "%s has sent no heartbeat for %.0f s. Others may take over its jobs and leases.", worker, SILENCE
                 )
@@ -233,18 +233,18 @@ class Worker:
     async def _look_at_own(self) -> None:
         """Stop work that this worker lost; release jobs and leases that it owns without knowing of them."""
         running = set(self._running)
-        owned = await self.engine.store.read(leases.owned, self.engine.worker)
+        owned = await self.parts.store.read(leases.owned, self.parts.process.worker)
         for response_id in running - owned.keys():
             if task := self._running.get(response_id):
                 task.cancel()
-        held = await self.engine.store.read(leases.held, self.engine.worker)
+        held = await self.parts.store.read(leases.held, self.parts.process.worker)
         now = asyncio.get_running_loop().time()
-        strays = (owned.keys() - self._running.keys()) | (set(held) - self.engine.holding)
+        strays = (owned.keys() - self._running.keys()) | (set(held) - self.parts.process.holding)
         self._strays = {one: self._strays.get(one, now) for one in strays}
         # Only after a while: a check can run between a step in the store and the same step here.
         for response_id in [one for one, since in self._strays.items() if now - since >= LOOK_EVERY]:
-            await self.engine.store.write(leases.give_back, self.engine.worker, response_id)
-            await self.engine.store.write(leases.release, self.engine.worker, response_id)
+            await self.parts.store.write(leases.give_back, self.parts.process.worker, response_id)
+            await self.parts.store.write(leases.release, self.parts.process.worker, response_id)
 
 
 async def _cancel(tasks: "Sequence[asyncio.Future[None]]") -> None:

@@ -65,7 +65,6 @@ class Calls:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._gateway: Gateway | None = None
         self._api: Api | None = None
         self._streams: weakref.WeakSet[AsyncStream[Any]] = weakref.WeakSet()
 
@@ -86,10 +85,7 @@ class Calls:
 
     async def gateway(self) -> Gateway:
         """Return the gateway; everything behind it opens at first use."""
-        engine = (await self._service.open()).engine
-        if self._gateway is None:
-            self._gateway = Gateway(engine)
-        return self._gateway
+        return (await self._service.open()).gateway
 
     async def api(self) -> "Api":
         """Return the HTTP API in this process, which is loaded and created at first use."""

@@ -90,7 +90,6 @@ class Service:
         except BaseException:
             self._making = None  # the next call tries again
             raise
-        house.watchdog = None  # the program's other work in its loop is not affected
         house.start()
         return house
 

@@ -1,10 +1,9 @@
 """The text of a stored file, for indexing and for the content endpoint."""
 
-from typing import Protocol
-
 from antiphon.documents.limits import INGESTION
 from antiphon.documents.reader import Document, DocumentError, DocumentReader
-from antiphon.history.kept_texts import Keeping, keep_text, kept_text
+from antiphon.history.kept_texts import KeptTexts
+from antiphon.sharing.lazy import Lazy
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.records.files import StoredFile
 
@@ -13,20 +12,6 @@ PER_BYTE = 5
 
 PARTS = 4 * 1024 * 1024
 """Bytes of memory for the parts of the content on their way to the reading process."""
-
-
-class TextSources(Keeping, Protocol):
-    """The parts that read the text of a file; an `Engine` has them."""
-
-    @property
-    def files(self) -> FileReader:
-        """Reads the content of files."""
-        ...
-
-    @property
-    def documents(self) -> DocumentReader:
-        """Reads the text of content."""
-        ...
 
 
 def weight_of_file(file: StoredFile, most: int) -> int:
@@ -38,23 +23,29 @@ def weight_of_file(file: StoredFile, most: int) -> int:
     return min(most, PARTS + PER_BYTE * min(INGESTION.longest, 4 * file.size))
 
 
-async def file_text(sources: TextSources, file: StoredFile) -> str:
-    """Return the text of a file. The file is read if the store does not have the text of its content.
+class FileTexts:
+    """Reads the texts of stored files; the store has those that were read before."""
 
-    Raises `DocumentError` if the file has no readable text or too much of it, and `StoreError`.
-    """
-    document = await kept_text(sources, file.tenant, file.digest, file.filename, INGESTION)
-    if document is None:
-        document = await _read(sources, file)
-    if document.is_cut:
-        text = f"The file has more than {INGESTION.longest // 1_000_000} MB of text. Split the file."
-        raise DocumentError("invalid_file", text)
-    return document.text
+    def __init__(self, files: Lazy[FileReader], documents: Lazy[DocumentReader], texts: KeptTexts) -> None:
+        self._files, self._documents, self._texts = files, documents, texts
 
+    async def load(self, file: StoredFile) -> str:
+        """Return the text of a file. The file is read if the store does not have the text of its content.
 
-async def _read(sources: TextSources, file: StoredFile) -> Document:
-    content = sources.files.read(file)
-    document = await sources.documents.read(content, file.filename, file.tenant, file.size, INGESTION)
-    if await sources.files.find(file.tenant, file.id) is not None:  # a text is deleted with its last file
-        await keep_text(sources, file.tenant, file.digest, document, INGESTION)
-    return document
+        Raises `DocumentError` if the file has no readable text or too much of it, and `StoreError`.
+        """
+        document = await self._texts.find(file.tenant, file.digest, file.filename, INGESTION)
+        if document is None:
+            document = await self._read(file)
+        if document.is_cut:
+            text = f"The file has more than {INGESTION.longest // 1_000_000} MB of text. Split the file."
+            raise DocumentError("invalid_file", text)
+        return document.text
+
+    async def _read(self, file: StoredFile) -> Document:
+        files = self._files.get()
+        content = files.read(file)
+        document = await self._documents.get().read(content, file.filename, file.tenant, file.size, INGESTION)
+        if await files.find(file.tenant, file.id) is not None:  # a text is deleted with its last file
+            await self._texts.keep(file.tenant, file.digest, document, INGESTION)
+        return document

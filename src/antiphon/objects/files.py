@@ -18,7 +18,7 @@ from antiphon.objects.pages import JsonObject, page_of, unknown_bound
 from antiphon.protocol.files import FileForm, FilesQuery, lifetime_of
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.sharing.offload import Offload
-from antiphon.storage.blobs.base import BlobStorage, FileReader
+from antiphon.storage.blobs.base import BlobStorage
 from antiphon.storage.operations import files, sizes
 from antiphon.storage.records.files import FilePage, FileQuery, StoredFile
 from antiphon.storage.records.tenants import Reply
@@ -239,13 +239,6 @@ class Files:
             await self.delete_blobs(await self._store.write(files.claim_stale, SWEPT_AT_ONCE))
         except StoreError as error:
             log.warning("Failed to delete unused file content; it will be deleted later: %s", error)
-
-
-def storing(reader: FileReader) -> Files:
-    """Return the files that a reader reads. Raises `TypeError` if it can only read."""
-    if not isinstance(reader, Files):
-        raise TypeError("these files can only be read")
-    return reader
 
 
 def shown_file(file: StoredFile) -> JsonObject:

@@ -1,6 +1,5 @@
 """Files in vector stores and their batches: the operations on them (specification of hosted tools, section 3)."""
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -8,7 +7,7 @@ import msgspec
 from antiphon.documents.reader import DocumentError
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
-from antiphon.objects.file_text import weight_of_file
+from antiphon.objects.file_text import FileTexts, weight_of_file
 from antiphon.objects.large import Capacity, shown
 from antiphon.objects.pages import LONGEST_ID, JsonObject, page_of, unknown_bound
 from antiphon.objects.vector_store_objects import (
@@ -25,35 +24,32 @@ from antiphon.objects.vector_store_objects import (
 from antiphon.objects.vector_stores import VectorStores
 from antiphon.protocol.vector_stores import AttachFile, CreateFileBatch, StoreFilesQuery, UpdateStoreFile
 from antiphon.search.filters import read_attributes
+from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.memory import Account
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.files import StoredFile
 from antiphon.storage.records.vector_stores import StoreBatch, StoreFile, StoreFilePage, StorePageQuery
 from antiphon.storage.store import Store
 from antiphon.upstream.permitted import check_permitted, restriction
-
-ReadText = Callable[[StoredFile], Awaitable[str]]
-"""Returns the text of a file. Raises `DocumentError` if it has none."""
 
 
 class VectorStoreFiles:
     """The files in the vector stores of all tenants. Every method raises `StoreError`.
 
-    `open_files` returns the reader of files, which only `content` needs.
+    `files` and `texts` read files, which only `content` needs.
     """
 
     def __init__(
         self,
         store: Store,
         stores: VectorStores,
-        open_files: Callable[[], FileReader],
-        read_text: ReadText,
+        files: Lazy[FileReader],
+        texts: Lazy[FileTexts],
         capacity: Capacity,
         new_id: NewId,
     ) -> None:
-        self._store, self._stores, self._open_files = store, stores, open_files
-        self._read_text, self._capacity, self._new_id = read_text, capacity, new_id
+        self._store, self._stores, self._files = store, stores, files
+        self._texts, self._capacity, self._new_id = texts, capacity, new_id
 
     async def attach(self, tenant: str, store_id: str, request: AttachFile) -> JsonObject:
         """Attach a file; return it.
@@ -98,14 +94,14 @@ class VectorStoreFiles:
     async def content(self, tenant: str, store_id: str, file_id: str) -> JsonObject:
         """Return the text of a file in a store. Raises `ClientError`: 404 if it is unknown, 400 if it has no text."""
         await self._load(tenant, store_id, file_id)
-        file = await self._open_files().find(tenant, file_id)
+        file = await self._files.get().find(tenant, file_id)
         if file is None:
             raise no_such_file(store_id, file_id)
         memory = self._capacity.memory
         account = Account(memory, tenant)
         try:
             account.take(weight_of_file(file, memory.most(tenant)))
-            text = await self._read_text(file)
+            text = await self._texts.get().load(file)
             return await shown(self._capacity, tenant, len(text), shown_content, text)
         except DocumentError as error:
             raise ClientError(error.message, code=error.code, param="file_id") from error

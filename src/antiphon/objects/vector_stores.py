@@ -3,7 +3,7 @@
 The files in them are in `vector_store_files.py`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -30,21 +30,21 @@ from antiphon.upstream.permitted import check_permitted
 class VectorStores:
     """The vector stores of all tenants. Every method raises `StoreError`.
 
-    `open_search` returns the search, which is loaded by its first use. `embedding_model` embeds the chunks of new
-    stores, empty for none, and `chunk_tokens` has the usual sizes of chunks by embedding model.
+    `embedding_model` embeds the chunks of new stores, empty for none; `chunk_tokens` has the usual sizes of chunks by
+    embedding model.
     """
 
     def __init__(
         self,
         store: Store,
-        open_search: Callable[[], StoreSearch],
+        search: StoreSearch,
         capacity: Capacity,
         embedding_model: str,
         chunk_tokens: Mapping[str, int],
         new_id: NewId,
         now: Clock,
     ) -> None:
-        self._store, self._open_search, self._capacity = store, open_search, capacity
+        self._store, self._search, self._capacity = store, search, capacity
         self._new_id, self._now = new_id, now
         self.embedding_model, self.chunk_tokens = embedding_model, chunk_tokens
 
@@ -105,7 +105,7 @@ class VectorStores:
         queries = (request.query,) if isinstance(request.query, str) else tuple(request.query)
         filters = read_filter(request.filters, "filters")
         wanted = SearchRequest(tenant, (store_id,), queries, request.max_num_results, filters, _ranking(request))
-        found = await self._open_search().search(wanted)
+        found = await self._search.search(wanted)
         size = sum(len(hit.text) for hit in found.hits)
         return await shown(self._capacity, tenant, size, shown_results, found), bool(found.by_keywords)
 

@@ -9,12 +9,12 @@ import msgspec
 
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import NewId
+from antiphon.process import ProcessState
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.json_slices import decode_in_slices
 from antiphon.protocol.validation.validate import LARGE
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.sharing.offload import Offload
-from antiphon.storage.notifications import Notifier
 from antiphon.storage.operations import idempotency
 from antiphon.storage.records.tenants import Reply
 from antiphon.storage.store import Store
@@ -51,16 +51,10 @@ def check_key(key: str) -> None:
 
 
 class IdempotencyKeys:
-    """The keys of one store. `worker` is the name under which this process reserves them.
+    """The keys of one store, as this process reserves them."""
 
-    `holding` has the ids of running responses here; `wakes` announces responses that have ended.
-    """
-
-    def __init__(
-        self, store: Store, new_id: NewId, worker: str, holding: set[str], wakes: Notifier, offload: Offload
-    ) -> None:
-        self._store, self._new_id, self._worker = store, new_id, worker
-        self._holding, self._wakes, self._offload = holding, wakes, offload
+    def __init__(self, store: Store, process: ProcessState, offload: Offload, new_id: NewId) -> None:
+        self._store, self._process, self._offload, self._new_id = store, process, offload, new_id
 
     async def admit(self, tenant: str, key: str, path: str, body: bytes, prefix: str) -> RequestIdentity | Reply | Log:
         """Return the stored answer for this request, or the ticket to process it here.
@@ -75,27 +69,27 @@ class IdempotencyKeys:
         response_id = self._new_id(prefix)
         waited = 0.0
         # Registered before it is reserved: a process that holds a lease must send heartbeats.
-        self._holding.add(response_id)
+        self._process.holding.add(response_id)
         try:
             while True:
                 found = await self._store.write(
-                    idempotency.reserve, tenant, key, fingerprint, response_id, self._worker
+                    idempotency.reserve, tenant, key, fingerprint, response_id, self._process.worker
                 )
                 if found.fingerprint != fingerprint:
                     raise _reused()
                 if found.reply is not None:
-                    self._holding.discard(response_id)
+                    self._process.holding.discard(response_id)
                     return found.reply if found.reply.body else Log(tenant, found.response_id)
                 if found.response_id == response_id:
                     return RequestIdentity(tenant, response_id, key, size=len(body))
                 if waited >= PATIENCE:
                     raise _in_progress()
-                with self._wakes.expect(found.response_id) as change:
+                with self._process.wakes.expect(found.response_id) as change:
                     if await self._store.read(idempotency.find, tenant, key) == found:
                         await change.wait(LOOK_AGAIN)
                 waited += LOOK_AGAIN
         except BaseException:
-            self._holding.discard(response_id)
+            self._process.holding.discard(response_id)
             raise
 
     @asynccontextmanager
@@ -112,7 +106,7 @@ class IdempotencyKeys:
             raise
         finally:
             # If the lease remains, the worker releases it.
-            self._holding.discard(ticket.response_id)
+            self._process.holding.discard(ticket.response_id)
 
 
 def _fingerprint(path: str, body: bytes) -> bytes:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from antiphon.errors import StoreError, log
 from antiphon.history.context import CHAINABLE, Context, store_item
+from antiphon.ids import NewId
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.recording.checkpoints import Checkpoint, Checkpoints
@@ -44,6 +45,12 @@ class RequestIdentity(msgspec.Struct, frozen=True):
     """Whether its request is so large that it is processed in threads."""
     size: int = 0
     """Bytes of its request."""
+
+
+def identified(identity: RequestIdentity | None, new_id: NewId) -> RequestIdentity:
+    """Return the identity of a request, with an id for its response."""
+    identity = identity or RequestIdentity()
+    return identity if identity.response_id else replace(identity, response_id=new_id("resp"))
 
 
 class Recorder(Checkpoints, Protocol):

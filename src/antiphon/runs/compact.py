@@ -11,14 +11,14 @@ from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, Inp
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.protocol.response import Response
-from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine
+from antiphon.recording.persistence import RequestIdentity, identified
+from antiphon.runs.parts import RunParts
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 
 
 async def compact(
-    engine: Engine,
+    parts: RunParts,
     request: CompactRequest,
     tenant: str = "",
     watch: Callable[[Run], None] = lambda run: None,
@@ -45,17 +45,17 @@ async def compact(
         service_tier=request.service_tier,
         store=False,
     )
-    ticket = engine.ticket(RequestIdentity(tenant, is_large=is_large))
-    run = Run(await prepare(engine, asked, ticket), engine)
+    ticket = identified(RequestIdentity(tenant, is_large=is_large), parts.new_id)
+    run = Run(await prepare(parts, asked, ticket), parts)
     watch(run)
     response = await run.result()
     if not run.context.is_translated_beside:
-        return _compacted(engine, run, response)
-    return LargeObject(await engine.offload.run(tenant, _compacted, engine, run, response))
+        return _compacted(parts, run, response)
+    return LargeObject(await parts.offload.run(tenant, _compacted, parts, run, response))
 
 
-def _compacted(engine: Engine, run: Run, response: Response) -> dict[str, Any]:
-    kept = [_renewed(engine, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]
+def _compacted(parts: RunParts, run: Run, response: Response) -> dict[str, Any]:
+    kept = [_renewed(parts, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]
     return {
         "id": response.id,
         "object": "response.compaction",
@@ -75,6 +75,6 @@ def _stays(message: Message) -> bool:
     return message.role != "assistant"
 
 
-def _renewed(engine: Engine, message: Message) -> Message:
+def _renewed(parts: RunParts, message: Message) -> Message:
     """Return a copy of a message with the same content under another id."""
-    return replace(message, id=engine.new_id(ID_PREFIXES[Message]), status="completed")
+    return replace(message, id=parts.new_id(ID_PREFIXES[Message]), status="completed")

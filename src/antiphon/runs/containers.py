@@ -12,7 +12,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool
-from antiphon.runs.engine import Engine
+from antiphon.runs.parts import RunParts
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.tools.base import ContainerTools
 from antiphon.translation.tool_mapping.offering import is_callable, tools_of
@@ -23,17 +23,17 @@ CodeTool = CodeInterpreterTool | ShellTool
 WITH_CONTAINER = frozenset[type]({CodeInterpreterCall, ShellCall})
 
 
-async def contained(engine: Engine, plan: RunPlan) -> RunPlan:
+async def contained(parts: RunParts, plan: RunPlan) -> RunPlan:
     """Return the plan with the containers of its tools. Raises `ClientError` as `containers_of`."""
     request, items, target = plan.request, plan.items, plan.route.target
-    found = await containers_of(engine, request, items, target, plan.context.tenant, plan.resume)
+    found = await containers_of(parts, request, items, target, plan.context.tenant, plan.resume)
     # A background response was resolved when it was queued, and a backend that runs the tools has its own containers.
     is_ours = plan.resume is None and target.api_for(request, items) == "chat"
     return replace(plan, containers=found, response=echoed(plan.response, found) if is_ours else plan.response)
 
 
 async def containers_of(
-    engine: Engine,
+    parts: RunParts,
     request: CreateResponse,
     items: Sequence[InputItem],
     target: Target,
@@ -46,12 +46,12 @@ async def containers_of(
     400 for an expired container.
     """
     tools = [tool for tool in tools_of(request, items) if isinstance(tool, CodeTool) and _runs_here(tool)]
-    behind = engine.toolset.code
+    behind = parts.toolset.code
     if behind is None or not tools:
         return {}
     if target.api_for(request, items) != "chat":
         # The backend runs them. If a Chat backend has to replace it, the first call reports an invalid container.
-        new = engine.new_id("cntr")
+        new = parts.new_id("cntr")
         return {_kind_of(tool): named_container(tool) or new for tool in tools}
     return await _found(behind, tools, tenant, newest_container(items, resume))
 

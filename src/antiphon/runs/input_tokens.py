@@ -13,7 +13,7 @@ from antiphon.errors import BackendError
 from antiphon.history.context import Context, load_context
 from antiphon.packages import load_optional
 from antiphon.protocol.requests import CreateResponse
-from antiphon.runs.engine import Engine
+from antiphon.runs.parts import RunParts
 from antiphon.runs.translated import translated
 from antiphon.translation.to_chat_completions.prefix import encode_body, encode_large_body
 from antiphon.translation.to_chat_completions.tokens import (
@@ -112,41 +112,41 @@ class Count:
 
 
 async def count_input_tokens(
-    engine: Engine, request: CreateResponse, tenant: str = "", *, is_large: bool = False
+    parts: RunParts, request: CreateResponse, tenant: str = "", *, is_large: bool = False
 ) -> Count:
     """Return the input tokens that a response to this request would be charged; nothing is generated or stored.
 
     Raises `ClientError` for a request that would be rejected before the model is called; a backend that cannot count
     is not an error.
     """
-    context = await load_context(engine, request, tenant, is_large=is_large)
+    context = await load_context(parts.history, request, tenant, is_large=is_large)
     try:
-        return await _count(engine, request, context)
+        return await _count(parts, request, context)
     finally:
         context.release()
 
 
-async def _count(engine: Engine, request: CreateResponse, context: Context) -> Count:
+async def _count(parts: RunParts, request: CreateResponse, context: Context) -> Count:
     tenant = context.tenant
 
     async def encoded(body: dict[str, Any]) -> bytes:
         if not context.is_translated_beside:
             return encode_body(body)
-        return await engine.offload.run(tenant, encode_large_body, body)
+        return await parts.offload.run(tenant, encode_large_body, body)
 
-    found = await translated(engine, request, context, await engine.models.find(request.model))
+    found = await translated(parts, request, context, await parts.models.find(request.model))
     target, body = found.target, found.body
     if found.api == "responses":
         count = await _count_at(target.backend, encoded, by_responses, body | {"model": target.model})
         if count is not None:
             return Count(count, is_exact=True)
-        return await engine.offload.run(tenant, _worked_out, countable(body), target)
+        return await parts.offload.run(tenant, _worked_out, countable(body), target)
     for way in WAYS.get(target.dialect.name, ()):
         count = await _count_at(target.backend, encoded, way, body)
         if count is not None:
             media = media_tokens(body)
             return Count(count + media, not media)
-    return await engine.offload.run(tenant, _worked_out, body, target)
+    return await parts.offload.run(tenant, _worked_out, body, target)
 
 
 async def _count_at(backend: Backend, encode: Encode, way: Way, body: dict[str, Any]) -> int | None:

@@ -19,7 +19,7 @@ from antiphon.history.vision import Vision
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Usage
 from antiphon.protocol.schemas import JUDGE
-from antiphon.runs.engine import Engine
+from antiphon.runs.parts import RunParts
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.prompt_reuse import compare, prompt_of
 from antiphon.runs.steps import AuxiliaryCall, CallModel
@@ -144,15 +144,15 @@ class ModelCaller:
         plan: RunPlan,
         turn: Turn,
         writer: ResponseWriter,
-        engine: Engine,
+        parts: RunParts,
     ) -> None:
-        self._plan, self._offload = plan, engine.offload
+        self._plan, self._offload = plan, parts.offload
         self._turn = turn
         self._writer = writer
         self._route = plan.route
-        self._observers = engine.observers
-        self._models = engine.models
-        self._vision = engine.vision
+        self._observers = parts.observers
+        self._models = parts.models
+        self._vision = parts.vision
         # Besides the turn's count: a response also costs calls that the turn never sees.
         self._seen: Usage | None = None
         """The tokens for descriptions of images."""
@@ -162,7 +162,7 @@ class ModelCaller:
         tenant = plan.context.tenant
         self._chain = f"{tenant}\0{plan.response.id}"
         """The name of this response's chain for later responses."""
-        self._prompts = engine.prompts
+        self._prompts = parts.prompts
         self._prompt: Fingerprint | None = None
         """The prompt that was sent last, if prompts are compared."""
         self._newest: AnswerStream | None = None

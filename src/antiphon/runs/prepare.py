@@ -37,7 +37,7 @@ from antiphon.protocol.tools import (
 )
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
 from antiphon.recording.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
-from antiphon.runs.engine import Engine
+from antiphon.runs.parts import RunParts
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.sharing.memory import Account
@@ -110,7 +110,7 @@ ECHOED = (
 
 
 async def prepare(
-    engine: Engine,
+    parts: RunParts,
     request: CreateResponse,
     identity: RequestIdentity,
     recalled: Sequence[StoredItem] | None = None,
@@ -125,30 +125,32 @@ async def prepare(
     # Most of what follows is skipped for a request that uses none of it: see "Unused features cost nothing" in
     # `docs/why/life-of-a-request.md`.
     is_recorded = request.store is not False or request.conversation is not None or identity.key
-    recorder = _recorder_of(engine, request, identity) if is_recorded else None
+    recorder = _recorder_of(parts, request, identity) if is_recorded else None
     try:
         # The lease first: another response in the same conversation could change the history that is loaded next.
         if recorder is not None and (identity.key or recorder.conversation_id is not None):
-            await _hold(engine, recorder)
+            await _hold(parts, recorder)
         # Before the model works: afterwards, its answer could not be stored.
-        if recorder is not None and engine.bounds.stored_bytes:
-            recorder.reservation = await engine.reserve_storage(tenant, identity.size)
+        if recorder is not None and parts.history.bounds.stored_bytes:
+            recorder.reservation = await parts.quota.reserve(tenant, identity.size)
         # Most requests begin with a few messages: their context needs no store, no memory account and no check.
         is_small = recalled is None and not identity.is_large
-        context = _new_context(engine, request, tenant) if is_small else None
+        context = _new_context(parts, request, tenant) if is_small else None
         if context is None:
             is_large = identity.is_large
-            context = await load_context(engine, request, tenant, recalled, needs_input=generates, is_large=is_large)
+            context = await load_context(
+                parts.history, request, tenant, recalled, needs_input=generates, is_large=is_large
+            )
         if recorder is not None:
             recorder.context = context
         # Usually one look-up; for an unknown model, the registry may ask the backends for their lists of models.
-        candidates = engine.models.known.get(request.model) or await engine.models.candidates(request.model)
-        response = open_response(request, identity.response_id, int(engine.now()))
-        plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
+        candidates = parts.models.known.get(request.model) or await parts.models.candidates(request.model)
+        response = open_response(request, identity.response_id, int(parts.now()))
+        plan = _plan_of(parts, request, context, candidates, response, recorder, uses_cache=generates)
         # Only tools need more than the plan: unknown vector stores are rejected now, while that can be a 404.
         if plan.tools is not None:
-            await check_stores(engine, request, plan.items, plan.route.target, tenant)
-            plan = await with_containers(engine, plan)
+            await check_stores(parts, request, plan.items, plan.route.target, tenant)
+            plan = await with_containers(parts, plan)
         return plan
     except BaseException:
         # Nothing runs yet that could release these later.
@@ -160,7 +162,7 @@ async def prepare(
 
 
 async def prepare_again(
-    engine: Engine,
+    parts: RunParts,
     request: CreateResponse,
     tenant: str,
     recorder: Recorder,
@@ -172,16 +174,16 @@ async def prepare_again(
 
     `memory` is the account of its worker, which closes it.
     """
-    context = await gather(engine, request, tenant, is_large=resume.is_large, memory=memory)
-    candidates = await engine.models.candidates(request.model)
+    context = await gather(parts, request, tenant, is_large=resume.is_large, memory=memory)
+    candidates = await parts.models.candidates(request.model)
     request = replace(request, stream=True)
     response = open_response(request, response_id, resume.created_at)
-    plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
-    return plan if plan.tools is None else await with_containers(engine, plan)
+    plan = _plan_of(parts, request, context, candidates, response, recorder, uses_cache=resume.begins, resume=resume)
+    return plan if plan.tools is None else await with_containers(parts, plan)
 
 
 def _plan_of(
-    engine: Engine,
+    parts: RunParts,
     request: CreateResponse,
     context: Context,
     candidates: Candidates,
@@ -204,7 +206,7 @@ def _plan_of(
         request = replace(request, prompt_cache_options=forwarded_options(request.prompt_cache_options))
     # A warm-up has no output to store. Else the request or a backend's settings must want the cache.
     uses_cache = uses_cache and not warms and (request.antiphon is not None or candidates.caches)
-    cache = engine.cache.lookup(request, items, tenant, candidates) if uses_cache else None
+    cache = parts.cache.lookup(request, items, tenant, candidates) if uses_cache else None
     # A backend that has the beginning of this prompt in its own cache is preferred.
     has_chain = request.previous_response_id or request.conversation or request.prompt_cache_key
     chains = chains_of(request, tenant) if has_chain else ()
@@ -214,29 +216,29 @@ def _plan_of(
     is_new = resume is None
     is_late, defers_for = is_new and cache is not None, 0.0 if resume is None else resume.defers_for
     route = Route(
-        *(engine.router, candidates, preferred, tenant), is_patient=not is_new, is_late=is_late, defers_for=defers_for
+        *(parts.router, candidates, preferred, tenant), is_patient=not is_new, is_late=is_late, defers_for=defers_for
     )
     # `kinds` was collected when the items were, so these questions cost no loop over them.
     is_plain = request.tools is None and BRINGS_WORK.isdisjoint(items.kinds)
     may_compact = request.context_management is not None or CompactionTrigger in items.kinds
     # Calls that an earlier attempt began need their executor, whatever the request looks like now.
     has_begun_calls = resume is not None and bool(resume.work.calls)
-    tools = None if is_plain else tools_of(engine.toolset, request, items)
+    tools = None if is_plain else tools_of(parts.toolset, request, items)
     return RunPlan(
-        request=engine.toolset.described(request) if request.tools else request,
+        request=parts.toolset.described(request) if request.tools else request,
         context=context,
         items=items,
         response=response,
         view=view_of(request),
         route=route,
         chains=chains,
-        unseal=Unsealer(engine.keyring, tenant, engine.strict_seals, context.opened),
+        unseal=Unsealer(parts.keyring, tenant, parts.rules.strict_seals, context.opened),
         recorder=recorder,
-        tools=engine.toolset if has_begun_calls else tools,
+        tools=parts.toolset if has_begun_calls else tools,
         compacts=may_compact and compacts(request, items),
         cache=cache,
         resume=resume,
-        ignored_tools=checked_tools(engine, request, items, route.target) if is_new and not is_plain else (),
+        ignored_tools=checked_tools(parts, request, items, route.target) if is_new and not is_plain else (),
         is_stream=bool(request.stream),
         warms=warms,
         diagnoses=diagnoses,
@@ -245,24 +247,24 @@ def _plan_of(
 
 
 async def gather(
-    engine: Engine, request: CreateResponse, tenant: str, *, is_large: bool = False, memory: Account | None = None
+    parts: RunParts, request: CreateResponse, tenant: str, *, is_large: bool = False, memory: Account | None = None
 ) -> Context:
     """Return the context of a request, by the shortest way. See `load_context`."""
-    context = None if is_large else _new_context(engine, request, tenant)
+    context = None if is_large else _new_context(parts, request, tenant)
     if context is not None:
         context.memory = memory  # memory for its files is reserved as patiently as for a history
-    return context or await load_context(engine, request, tenant, is_large=is_large, memory=memory)
+    return context or await load_context(parts.history, request, tenant, is_large=is_large, memory=memory)
 
 
-def _new_context(engine: Engine, request: CreateResponse, tenant: str) -> Context | None:
+def _new_context(parts: RunParts, request: CreateResponse, tenant: str) -> Context | None:
     """Return the context of a request that begins with messages alone; None if more must be loaded or checked."""
     given = request.input
     if not given or request.previous_response_id is not None or request.conversation is not None:
         return None
-    most = min(MANY, engine.bounds.items)
+    most = min(MANY, parts.history.bounds.items)
     if not isinstance(given, str) and (len(given) > most or not MESSAGES.issuperset(map(type, given))):
         return None
-    items = normalise_input(given, engine.new_id)
+    items = normalise_input(given, parts.new_id)
     return Context(input=items, tenant=tenant, items=Conversation(items))
 
 
@@ -278,54 +280,58 @@ def compacts(request: CreateResponse, items: Sequence[InputItem]) -> bool:
     return bool(request.context_management) or (bool(items) and isinstance(items[-1], CompactionTrigger))
 
 
-def _recorder_of(engine: Engine, request: CreateResponse, identity: RequestIdentity) -> ForegroundRecorder | None:
+def _recorder_of(parts: RunParts, request: CreateResponse, identity: RequestIdentity) -> ForegroundRecorder | None:
     is_stored, conversation_id = request.store is not False, request.conversation_id
     if not (is_stored or conversation_id or identity.key):
         return None
     return ForegroundRecorder(
-        engine.store,
-        Retention(identity.tenant, is_stored, engine.retention),
+        parts.store,
+        Retention(identity.tenant, is_stored, parts.rules.retention),
         Context(),
         identity,
         conversation_id,
         is_stream=bool(request.stream),
-        holding=engine.holding,
-        offload=engine.offload,
+        holding=parts.process.holding,
+        offload=parts.offload,
     )
 
 
-async def _hold(engine: Engine, recorder: ForegroundRecorder) -> None:
+async def _hold(parts: RunParts, recorder: ForegroundRecorder) -> None:
     """Acquire the leases that exclude other responses. Raises `ClientError` for a conversation that is in use."""
     identity, conversation_id = recorder.ticket, recorder.conversation_id
-    engine.holding.add(identity.response_id)
+    parts.process.holding.add(identity.response_id)
     if conversation_id is None:
         return
-    held = await engine.store.write(leases.hold, identity.tenant, conversation_id, identity.response_id, engine.worker)
+    held = await parts.store.write(
+        leases.hold, identity.tenant, conversation_id, identity.response_id, parts.process.worker
+    )
     if held is LockResult.UNKNOWN:
         raise conversation_not_found(conversation_id)
     if held is LockResult.BUSY:
         raise conversation_locked()
 
 
-def checked_tools(engine: Engine, request: CreateResponse, items: Sequence[InputItem], target: Target) -> Sequence[str]:
+def checked_tools(
+    parts: RunParts, request: CreateResponse, items: Sequence[InputItem], target: Target
+) -> Sequence[str]:
     """Return the types of tools that are omitted. Raises `ClientError` for a tool that cannot be used as it is."""
     if request.tools is None and BRINGS_WORK.isdisjoint(kinds_of(items)):
         return ()
     api: Api = target.api_for(request, items)
-    ignored = look_at_tools(request, items, api, engine.toolset.served, refuses=engine.strict_tools)
+    ignored = look_at_tools(request, items, api, parts.toolset.served, refuses=parts.rules.strict_tools)
     if api == "chat":
-        engine.toolset.check(request.tools or ())
+        parts.toolset.check(request.tools or ())
     if restriction.get():
         for tool in requested_tools(request, items):
-            model = _model_of(engine, tool) if api == "chat" else _model_at_backend(tool)
+            model = _model_of(parts, tool) if api == "chat" else _model_at_backend(tool)
             check_permitted(model, f"The tool '{type(tool).__struct_config__.tag}'", "tools")
     return ignored
 
 
-def _model_of(engine: Engine, tool: Tool) -> str:
+def _model_of(parts: RunParts, tool: Tool) -> str:
     """Return the model that a tool of this server calls; empty for none."""
-    models = {ImageGenerationTool: engine.images_model, FileSearchTool: engine.embedding_model}
-    return models.get(type(tool), "") if engine.toolset.runs(tool) else ""
+    models = {ImageGenerationTool: parts.rules.images_model, FileSearchTool: parts.rules.embedding_model}
+    return models.get(type(tool), "") if parts.toolset.runs(tool) else ""
 
 
 def _model_at_backend(tool: Tool) -> str:
@@ -337,7 +343,7 @@ def _model_at_backend(tool: Tool) -> str:
 
 
 async def check_stores(
-    engine: Engine, request: CreateResponse, items: Sequence[InputItem], target: Target, tenant: str
+    parts: RunParts, request: CreateResponse, items: Sequence[InputItem], target: Target, tenant: str
 ) -> None:
     """Raise `ClientError` for a tool's vector store that cannot be searched: 404 if unknown, 400 if expired.
 
@@ -345,21 +351,21 @@ async def check_stores(
     """
     tools = [tool for tool in requested_tools(request, items) if isinstance(tool, FileSearchTool)]
     if tools and target.api_for(request, items) == "chat":
-        await engine.toolset.check_stores(tools, tenant)
+        await parts.toolset.check_stores(tools, tenant)
 
 
-async def with_containers(engine: Engine, plan: RunPlan) -> RunPlan:
+async def with_containers(parts: RunParts, plan: RunPlan) -> RunPlan:
     """Return the plan with the containers of its tools. Raises `ClientError` as `containers.containers_of`."""
-    if not runs_code(engine, plan.request, plan.items):
+    if not runs_code(parts, plan.request, plan.items):
         return plan
     from antiphon.runs.containers import contained  # noqa: PLC0415 - few requests run code
 
-    return await contained(engine, plan)
+    return await contained(parts, plan)
 
 
-def runs_code(engine: Engine, request: CreateResponse, items: Sequence[InputItem]) -> bool:
+def runs_code(parts: RunParts, request: CreateResponse, items: Sequence[InputItem]) -> bool:
     """Whether this server can run code or commands in a container for a request."""
-    if engine.toolset.code is None:
+    if parts.toolset.code is None:
         return False
     return any(is_of("code_interpreter", tool) or is_of("shell", tool) for tool in requested_tools(request, items))
 

@@ -2,13 +2,13 @@
 
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
-from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine
+from antiphon.recording.persistence import RequestIdentity, identified
+from antiphon.runs.parts import RunParts
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 
 
-async def respond(engine: Engine, request: CreateResponse, tenant: str) -> Response:
+async def respond(parts: RunParts, request: CreateResponse, tenant: str) -> Response:
     """Return the response to this request. Raises `AntiphonError` if it fails."""
-    plan = await prepare(engine, request, engine.ticket(RequestIdentity(tenant=tenant)))
-    return await Run(plan, engine).result()
+    plan = await prepare(parts, request, identified(RequestIdentity(tenant=tenant), parts.new_id))
+    return await Run(plan, parts).result()

@@ -19,7 +19,7 @@ from antiphon.protocol.response import Response
 from antiphon.recording.facts import Origin, facts_of
 from antiphon.recording.persistence import Recorder, stored_output
 from antiphon.runs.agentic_turn import AgenticTurn
-from antiphon.runs.engine import Engine
+from antiphon.runs.parts import RunParts
 from antiphon.runs.phases import ANNOUNCED, OVER, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.request_builder import RequestBuilder
@@ -39,14 +39,14 @@ from antiphon.upstream.backend_state import Target
 class Run(StepLoop):
     """A running response. Iterate `events`, or await `result`; only one of the two, and only once."""
 
-    def __init__(self, plan: RunPlan, engine: Engine) -> None:
+    def __init__(self, plan: RunPlan, parts: RunParts) -> None:
         self._recorder = plan.recorder
         # No reference from these back to the run: all of a request is freed when it ends, without garbage collection.
-        route, tenant, keyring = plan.route, plan.context.tenant, engine.keyring
+        route, tenant, keyring = plan.route, plan.context.tenant, parts.keyring
         writer = ResponseWriter(
             plan.response,
-            engine.new_id,
-            engine.now,
+            parts.new_id,
+            parts.now,
             lambda state: keyring.seal({**origin_tag(route.target), **state}, tenant),
             plan.view,
             loads_later=True,
@@ -61,7 +61,7 @@ class Run(StepLoop):
             ignored_tools=plan.ignored_tools,
             tenant=tenant,
         )
-        super().__init__(plan, engine, writer, turn_of(plan, lambda: made_items(writer)), record)
+        super().__init__(plan, parts, writer, turn_of(plan, lambda: made_items(writer)), record)
         self.origin: Origin | None = None
         """Its origin, for its facts; None if facts are not stored."""
         self._has_facts = False
@@ -246,9 +246,9 @@ class Run(StepLoop):
         """Compare the prompt with that of the response that the request names."""
         from antiphon.runs.cache_diagnostics import diagnose  # noqa: PLC0415 - few requests ask for it
 
-        engine, writer, prompt = self._engine, self._writer, self._asking.prompt
-        store, usage = engine.store, step.ending.usage
-        found = await diagnose(store, engine.prompts, self.plan, self.target, prompt, writer.response, usage)
+        parts, writer, prompt = self._parts, self._writer, self._asking.prompt
+        store, usage = parts.store, step.ending.usage
+        found = await diagnose(store, parts.prompts, self.plan, self.target, prompt, writer.response, usage)
         writer.applied = {**writer.applied, "prompt_cache_diagnostics": found}
 
     def _note_removed(self, step: FinishRun) -> None:
@@ -265,7 +265,7 @@ class Run(StepLoop):
 
     async def _close(self) -> None:
         """Release everything, however it ended."""
-        self._engine.runs.discard(self)
+        self._parts.process.runs.discard(self)
         if self.context.memory is not None:
             self.context.release()
         if self._cache is not None:
@@ -305,10 +305,10 @@ class Run(StepLoop):
         record.notes = self._writer.notes
         if self._cache is not None:
             record.target, record.cache = self.target, self.cache
-        for hand_over in self._engine.observers.ended:
+        for hand_over in self._parts.observers.ended:
             hand_over(record)
-        if self.origin is not None and self._engine.facts is not None and self._misses_facts:
-            self._engine.facts.add(self._facts(self.origin))
+        if self.origin is not None and self._parts.facts is not None and self._misses_facts:
+            self._parts.facts.add(self._facts(self.origin))
 
     # For lists and timelines.
 
@@ -321,7 +321,7 @@ class Run(StepLoop):
         """Return its current facts, if a client waits for it and facts are stored."""
         if self.origin is None or self.record.is_background:
             return None
-        writer, now = self._writer, self._engine.now()
+        writer, now = self._writer, self._parts.now()
         facts = facts_of(self.origin, writer.response, self.context.input, now, self.record, moments=writer.moments)
         return replace(facts, status="in_progress", ended=None, error="")
 
@@ -332,7 +332,7 @@ class Run(StepLoop):
             record.cache = self.cache
         cost = None if record.target.prices is None else self.spent().cost
         writer = self._writer
-        now = self._engine.now()
+        now = self._parts.now()
         return facts_of(origin, writer.response, self.context.input, now, record, cost, writer.moments)
 
     @property

@@ -57,8 +57,8 @@ from antiphon.errors import AntiphonError, BackendError
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.protocol.validation.call_rules import open_calls
-from antiphon.runs.engine import Engine
 from antiphon.runs.model_calls import ModelCaller, ModelStream
+from antiphon.runs.parts import RunParts
 from antiphon.runs.phases import TRANSITIONS, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.server_steps import ServerSteps
@@ -82,7 +82,7 @@ class StepLoop(ABC):
     """Runs one response, in this order: steps of the turn, `_fail` after an error, `_end`, `_close`."""
 
     def __init__(
-        self, plan: RunPlan, engine: Engine, writer: ResponseWriter, turn: Turn, record: ResponseRecord
+        self, plan: RunPlan, parts: RunParts, writer: ResponseWriter, turn: Turn, record: ResponseRecord
     ) -> None:
         self.plan = plan
         self.context = plan.context
@@ -96,13 +96,13 @@ class StepLoop(ABC):
         self.record = record
         self.phase = Phase.PENDING
         self.stop_cause: Stop | None = None
-        self._engine = engine
+        self._parts = parts
         self._cache = plan.cache
         # A recorder that needs no events, or receives them elsewhere, is not on the path of a batch.
         self._frames = plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
         self._writer = writer
         self._turn = turn
-        self._asking = ModelCaller(plan, turn, writer, engine)
+        self._asking = ModelCaller(plan, turn, writer, parts)
         self._own: ServerSteps | None = None
         """Performs the steps that call no model; None until one occurs."""
         # Before its first step: an internal call of the model can already announce a compaction.
@@ -204,11 +204,11 @@ class StepLoop(ABC):
         if self._task is not None:
             raise RuntimeError("A response can run only once.")
         self._task = asyncio.current_task()
-        self._engine.runs.add(self)
+        self._parts.process.runs.add(self)
         self.record.began = time.monotonic()
-        if self._engine.facts is not None and (self.is_stream or self.record.is_background):
+        if self._parts.facts is not None and (self.is_stream or self.record.is_background):
             self._writer.moments = []  # an answer that arrives whole has no moments
-        for hand_over in self._engine.observers.began:
+        for hand_over in self._parts.observers.began:
             hand_over(self.record)
 
     async def _first_step(self) -> Step:
@@ -232,7 +232,7 @@ class StepLoop(ABC):
 
     async def _beside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of a function that processes large data, in a thread."""
-        return await self._engine.offload.run(self.context.tenant, function, *args, **kwargs)
+        return await self._parts.offload.run(self.context.tenant, function, *args, **kwargs)
 
     async def _begin_step(self, step: Step) -> None:
         """Begin the turn's decision; `_continue_step` does the rest."""
@@ -255,7 +255,9 @@ class StepLoop(ABC):
         from antiphon.history.attachments import attach  # noqa: PLC0415 - few requests have files
 
         builder = self._turn.builder
-        builder.files = await attach(self._engine, self.plan.request, self.context, builder.items, builder.files, step)
+        builder.files = await attach(
+            self._parts.attachments.get(), self.plan.request, self.context, builder.items, builder.files, step
+        )
         self._is_small = self._is_small and not self.context.is_large
 
     async def _continue_step(self) -> bool:
@@ -316,9 +318,9 @@ class StepLoop(ABC):
             self._is_closing = False
 
     def _server_steps(self) -> ServerSteps:
-        engine = self._engine
+        parts = self._parts
         return ServerSteps(
-            self.plan, self._turn, self._writer, self.record, engine.observers, engine.keyring, engine.offload
+            self.plan, self._turn, self._writer, self.record, parts.observers, parts.keyring, parts.offload
         )
 
     def _drain(self) -> list[Event]:

@@ -10,7 +10,7 @@ from antiphon.access.unseal import Unsealer, state_origin
 from antiphon.history.context import Context
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import HostedChoice
-from antiphon.runs.engine import Engine
+from antiphon.runs.parts import RunParts
 from antiphon.runs.steps import AttachFiles
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import NONE_READ, ReadFiles, UnreadFile
@@ -28,10 +28,10 @@ class Translated(Struct):
     body: Body
 
 
-async def translated(engine: Engine, request: CreateResponse, context: Context, target: Target) -> Translated:
+async def translated(parts: RunParts, request: CreateResponse, context: Context, target: Target) -> Translated:
     """Return a request for this target; a large one is translated in a thread. Raises `ClientError`."""
     tenant = context.tenant
-    refused, unseal = target.lessons.of(tenant), Unsealer(engine.keyring, tenant, refuses=False)
+    refused, unseal = target.lessons.of(tenant), Unsealer(parts.keyring, tenant, refuses=False)
     if target.defaults is not None:
         request = target.defaults.complete(request, context.items)
     api = target.api_for(request, context.items)
@@ -42,17 +42,17 @@ async def translated(engine: Engine, request: CreateResponse, context: Context, 
     else:
         if isinstance(request.tool_choice, HostedChoice):  # it can require a tool that is listed only for a response
             request = replace(request, tool_choice=None)
-        translate = partial(_to_chat, engine, request, context, target, refused, unseal)
+        translate = partial(_to_chat, parts, request, context, target, refused, unseal)
     files = NONE_READ
     while True:
         try:
             is_beside = context.is_translated_beside
-            body = await engine.offload.run(tenant, translate, files) if is_beside else translate(files)
+            body = await parts.offload.run(tenant, translate, files) if is_beside else translate(files)
         except UnreadFile as unread:
             from antiphon.history.attachments import attach  # noqa: PLC0415 - few requests have files
 
             step = AttachFiles(unread.part, unread.form)
-            files = await attach(engine, request, context, context.items, files, step)
+            files = await attach(parts.attachments.get(), request, context, context.items, files, step)
         else:
             return Translated(target, api, body)
 
@@ -70,7 +70,7 @@ def _to_responses(
 
 
 def _to_chat(
-    engine: Engine,
+    parts: RunParts,
     request: CreateResponse,
     context: Context,
     target: Target,
@@ -78,7 +78,7 @@ def _to_chat(
     unseal: Unsealer,
     files: ReadFiles,
 ) -> Body:
-    toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), engine.toolset.served)
+    toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), parts.toolset.served)
     history = len(context.history)
     return to_chat(
         request,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from antiphon.gateway import Engine, Gateway, Webhooks
+from antiphon.gateway import Gateway, Webhooks
 from antiphon.http_server.asgi import AsgiApp
 from antiphon.http_server.workers import Workers
 from antiphon.server.admission import PAGES, Connections
@@ -26,7 +26,7 @@ from antiphon.server.websocket import connection
 
 
 def create_app(
-    engine: Engine,
+    gateway: Gateway,
     endpoints: Webhooks,
     *,
     has_websocket: bool = True,
@@ -36,13 +36,13 @@ def create_app(
     access: WatchAccess | None = None,
     has_console: bool = False,
 ) -> AsgiApp:
-    """Return the application that serves this engine, and these webhook endpoints.
+    """Return the application that serves this gateway, and these webhook endpoints.
 
     `workers` are the processes that serve the same port. Pages of other origins are rejected unless `limits` names
     them, also if a parent application would allow them. `access` says who may read metrics.
     With `has_console`, `/console/` and `/admin/v1` are served.
     """
-    gateway, limits = Gateway(engine), limits or Limits()
+    limits = limits or Limits()
     parts = resources(
         gateway, endpoints, has_metrics=has_metrics, workers=workers, access=access, has_console=has_console
     )
@@ -56,10 +56,10 @@ def create_app(
 
 
 def create_watch_app(
-    engine: Engine, limits: Limits, *, has_metrics: bool = True, workers: Workers | None = None
+    gateway: Gateway, limits: Limits, *, has_metrics: bool = True, workers: Workers | None = None
 ) -> AsgiApp:
     """Return the application of the monitoring listener: every client that reaches it may read."""
-    gateway, access = Gateway(engine), WatchAccess(is_listener=True)
+    access = WatchAccess(is_listener=True)
     routes = Routes([operations.resources(gateway, workers, has_metrics=has_metrics, access=access)])
     return RequestMiddleware(gateway, routes, {}, limits, Connections(limits.connections))
 

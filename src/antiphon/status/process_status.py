@@ -10,7 +10,7 @@ from antiphon.sharing.resources import SharedResources
 from antiphon.status.code_status import CodeStatus
 from antiphon.status.status import Status, profiles_of, status_of, together
 from antiphon.status.storage_status import running_containers, storage_status
-from antiphon.status.upkeep import UpkeepState
+from antiphon.status.upkeep import Upkeep
 from antiphon.storage.store import Store
 from antiphon.upstream.registry import ModelRegistry
 
@@ -26,7 +26,7 @@ class ProcessStatus:
         models: ModelRegistry,
         runs: Sized,
         shared: SharedResources,
-        upkeep: UpkeepState,
+        upkeep: Upkeep,
         code_state: Callable[[], object | None],
         store: Store,
         bounds: Bounds,

@@ -1,14 +1,15 @@
 """What the deletion of expired data reports to the status and the metrics."""
 
-from typing import Protocol
+from dataclasses import dataclass
 
 
-class UpkeepState(Protocol):
-    """Why this process does not delete expired data, or why it stores nothing."""
+@dataclass(slots=True)
+class Upkeep:
+    """The reason why this process does not delete expired data, or why it stores nothing."""
 
-    clock_skew: float
+    clock_skew: float = 0.0
     """Seconds by which its clock is ahead of the store's."""
-    purge_held: int
+    purge_held: int = 0
     """Stored responses that have expired, if they are too many for one purge."""
-    is_disk_full: bool
+    is_disk_full: bool = False
     """Whether the disk of the store has no room."""

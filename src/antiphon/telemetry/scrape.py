@@ -4,7 +4,7 @@ from collections.abc import Callable, Sized
 
 from antiphon.sharing.resources import SharedResources
 from antiphon.status.code_status import CodeStatus
-from antiphon.status.upkeep import UpkeepState
+from antiphon.status.upkeep import Upkeep
 from antiphon.storage.operations import container_counts, jobs
 from antiphon.storage.store import Store
 from antiphon.telemetry.code import code_metrics
@@ -26,7 +26,7 @@ class Scrape:
         models: ModelRegistry,
         runs: Sized,
         shared: SharedResources,
-        upkeep: UpkeepState,
+        upkeep: Upkeep,
         code: Callable[[], CodeStatus | None],
         store: Store,
         lead: int,
@@ -60,7 +60,7 @@ class Scrape:
         )
 
 
-def _upkeep_metrics(upkeep: UpkeepState) -> list[Known]:
+def _upkeep_metrics(upkeep: Upkeep) -> list[Known]:
     ahead = "Seconds by which a process's clock is ahead of the store's."
     held = "Stored responses that have expired, if they are too many for one purge."
     full = "Whether the disk of the store has no room: 1 or 0."

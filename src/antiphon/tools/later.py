@@ -4,35 +4,30 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from antiphon.protocol.tools import CodeInterpreterTool, FileSearchTool, ShellTool, Tool
+from antiphon.sharing.lazy import Lazy
 from antiphon.tools.base import ContainerTools, FileSearches, HostedTool, ToolResult, Use
 
 Built = TypeVar("Built", bound=HostedTool)
 
 
 class HostedToolLater(Generic[Built]):
-    """A tool that is built by `build` for the first request that uses it. It is a `HostedTool`."""
+    """A tool that is built for the first request that uses it. It is a `HostedTool`."""
 
-    def __init__(self, build: Callable[[], Built]) -> None:
-        self._build = build
-        self._built: Built | None = None
-
-    @property
-    def _tool(self) -> Built:
-        self._built = self._built or self._build()
-        return self._built
+    def __init__(self, tool: Lazy[Built]) -> None:
+        self._tool = tool
 
     def check(self, tool: Tool, path: str = "tools") -> None:
         """See `HostedTool.check`."""
-        self._tool.check(tool, path)
+        self._tool.get().check(tool, path)
 
     async def run(self, use: Use) -> ToolResult:
         """See `HostedTool.run`."""
-        return await self._tool.run(use)
+        return await self._tool.get().run(use)
 
     async def close(self) -> None:
         """See `HostedTool.close`."""
-        if self._built is not None:
-            await self._built.close()
+        if self._tool.made is not None:
+            await self._tool.made.close()
 
 
 class FileSearchLater(HostedToolLater[FileSearches]):
@@ -40,22 +35,22 @@ class FileSearchLater(HostedToolLater[FileSearches]):
 
     async def check_stores(self, tool: FileSearchTool, tenant: str) -> None:
         """See `FileSearches.check_stores`."""
-        await self._tool.check_stores(tool, tenant)
+        await self._tool.get().check_stores(tool, tenant)
 
 
 class ContainerToolsLater(HostedToolLater[ContainerTools]):
     """The tools that run code. `release` is called at the end if no request used one. It is a `ContainerTools`."""
 
-    def __init__(self, build: Callable[[], ContainerTools], release: Callable[[], Awaitable[None]]) -> None:
-        super().__init__(build)
+    def __init__(self, tools: Lazy[ContainerTools], release: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(tools)
         self._release = release
 
     async def container_for(self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str) -> str:
         """See `ContainerTools.container_for`."""
-        return await self._tool.container_for(tool, tenant, newest)
+        return await self._tool.get().container_for(tool, tenant, newest)
 
     async def close(self) -> None:
         """See `HostedTool.close`."""
         await super().close()
-        if self._built is None:
+        if self._tool.made is None:
             await self._release()

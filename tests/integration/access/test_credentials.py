@@ -17,7 +17,7 @@ from antiphon.tools.registry import Toolset
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import NOW, ask, engine, said
+from tests.support.parts import NOW, ask, said, scripted_parts
 from tests.support.tools import Servers
 
 LENT: dict[str, Any] = {"authorization": "a-key-of-theirs", "headers": {"x-key": "another-key"}}
@@ -32,7 +32,7 @@ ITEMS: list[dict[str, Any]] = [
 
 
 async def test_a_stored_input_holds_none() -> None:
-    made, _ = engine(said("Hm."))
+    made, _ = scripted_parts(said("Hm."))
     response = await ask(made, input=ITEMS, tools=[MCP])
     stored = await made.store.read(responses.load, "", response["id"])
 
@@ -42,7 +42,7 @@ async def test_a_stored_input_holds_none() -> None:
 
 @pytest.mark.parametrize("given", ["Hi", ITEMS], ids=["text", "items"])
 async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_same(given: Any) -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     body = json.dumps({"model": "m", "input": given, "tools": [MCP], "background": True, "top_p": 0.5}).encode()
     queued = await Gateway(made).queue.enqueue(decode_request(body), body)
     job = await made.store.read(jobs.find_job, "", queued.response.id)
@@ -57,7 +57,7 @@ async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_sam
 async def test_what_one_backend_would_miss_in_the_background_is_to_be_asked_in_the_foreground(
     given: dict[str, Any], backends: str
 ) -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     made.models = ModelRegistry([ScriptedBackend([], name=name, models=["m"]) for name in backends], lambda: NOW)
     made.models.backends[-1].update(options=BackendOptions(api="responses"))
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
@@ -75,8 +75,8 @@ async def test_what_one_backend_would_miss_in_the_background_is_to_be_asked_in_t
 async def test_what_this_server_would_miss_in_the_background_is_to_be_asked_in_the_foreground(
     given: dict[str, Any],
 ) -> None:
-    made, _ = engine()
-    made.toolset = Toolset(mcp=Servers())
+    made, _ = scripted_parts()
+    made.run.toolset = Toolset(mcp=Servers())
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
     with pytest.raises(ClientError, match="'authorization' and 'headers' of"):
         await Gateway(made).queue.enqueue(decode_request(body), body)
@@ -86,7 +86,7 @@ async def test_what_this_server_would_miss_in_the_background_is_to_be_asked_in_t
 
 
 async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     body = b'{"model": "m",  "input": "Hi", "background": true}'
     queued = await Gateway(made).queue.enqueue(decode_request(body), body)
     job = await made.store.read(jobs.find_job, "", queued.response.id)
@@ -95,7 +95,7 @@ async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:
 
 
 async def test_a_conversation_holds_none() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     request = msgspec.convert({"items": ITEMS}, CreateConversation)
     conversation = await Gateway(made).conversations.create(request, RequestIdentity(response_id="conv_1"))
     stored = await made.store.read(stored_conversations.items, "", conversation["id"])

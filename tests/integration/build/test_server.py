@@ -67,16 +67,16 @@ def nobody_near(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 async def test_configured_backends_are_used_and_listed(backend: ReplayBackend) -> None:
     async with house(settings(BackendConfig(url=backend.url), BackendConfig(url=GONE, name="gone"))) as built:
-        assert [one.name for one in built.backends] == [backend.url.split("/")[2], "gone"]
-        assert [model["id"] for model in built.engine.models.list()] == ["m"]
-        assert built.engine.models.backends[1].error
+        assert [one.name for one in built.backends.current] == [backend.url.split("/")[2], "gone"]
+        assert [model["id"] for model in built.parts.models.list()] == ["m"]
+        assert built.parts.models.backends[1].error
 
 
 async def test_a_backends_key_comes_from_its_variable(backend: ReplayBackend) -> None:
     configured = settings(BackendConfig(url=backend.url, key_env="MY_KEY"))
     async with house(configured, MY_KEY="sk-mine", OPENAI_API_KEY="sk-other") as built:
         await (
-            await built.backends[0].post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')
+            await built.backends.current[0].post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')
         ).read()
 
     assert b"Bearer sk-mine" in backend.heads[0]
@@ -96,7 +96,7 @@ async def test_a_backend_has_the_authority_and_the_proxy_that_are_configured(
         trusting = BackendConfig(url=url, name="a", ca_file=f"~/{signer.name}")
         elsewhere = BackendConfig(url=url, name="b", ca_file=str(signer), proxy=GONE)
         async with house(settings(trusting, elsewhere, BackendConfig(url=url, name="c"))) as built:
-            assert [bool(one.error) for one in built.engine.models.backends] == [False, True, True]
+            assert [bool(one.error) for one in built.parts.models.backends] == [False, True, True]
 
 
 @pytest.mark.parametrize(
@@ -119,23 +119,23 @@ async def test_a_key_that_is_not_set_is_refused() -> None:
 async def test_backends_of_one_name_are_told_apart() -> None:
     same = [BackendConfig(url=GONE), BackendConfig(url=GONE), BackendConfig(url=GONE)]
     async with house(settings(*same)) as built:
-        assert [one.name for one in built.backends] == ["127.0.0.1:9", "127.0.0.1:9-2", "127.0.0.1:9-3"]
+        assert [one.name for one in built.backends.current] == ["127.0.0.1:9", "127.0.0.1:9-2", "127.0.0.1:9-3"]
 
 
 async def test_clients_are_told_a_backends_name_or_its_place_and_never_its_address(backend: ReplayBackend) -> None:
     configured = [BackendConfig(url=backend.url), BackendConfig(url=GONE, name="gone"), BackendConfig(url=GONE)]
     async with house(settings(*configured)) as built:
-        assert [served.label for served in built.engine.models.backends] == ["backend-1", "gone", "backend-3"]
+        assert [served.label for served in built.parts.models.backends] == ["backend-1", "gone", "backend-3"]
 
 
 async def test_what_a_backend_is_to_do_is_configured(backend: ReplayBackend) -> None:
     said = {"models": ["m"], "aliases": {"big": "m"}, "weight": 2.0, "concurrency": 3, "queue": 4}
     async with house(settings(BackendConfig(url=backend.url, name="b", **said), fallback={"x": ["m"]})) as built:  # type: ignore[arg-type]
-        (served,) = built.engine.models.backends
+        (served,) = built.parts.models.backends
         share = served.options
         assert (share.models, share.aliases, share.weight) == ({"m"}, {"big": "m"}, 2.0)
         assert (served.slots.capacity, served.slots.bound) == (3, 4)
-        assert [target.name for target in await built.engine.models.candidates("x")] == ["m"]
+        assert [target.name for target in await built.parts.models.candidates("x")] == ["m"]
 
 
 async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
@@ -144,30 +144,30 @@ async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
     closed: list[str] = []
     before = settings(BackendConfig(url=backend.url, name="stays"), BackendConfig(url=GONE, name="goes"))
     async with house(before) as built:
-        stays, goes = built.backends
+        stays, goes = built.backends.current
 
         async def close() -> None:
             closed.append(goes.name)
 
         monkeypatch.setattr(goes, "close", close)
-        await built.reload_backends(settings(BackendConfig(url=backend.url, name="stays", weight=5.0)), {})
+        await built.backends.reload(settings(BackendConfig(url=backend.url, name="stays", weight=5.0)), {})
 
-        assert list(built.backends) == [stays]
-        assert built.engine.models.backends[0].options.weight == 5.0
+        assert list(built.backends.current) == [stays]
+        assert built.parts.models.backends[0].options.weight == 5.0
         assert closed == []
         with pytest.raises(ConfigError):
-            await built.reload_backends(settings(BackendConfig(url=GONE, key_env="NOT_SET")), {})
-        assert list(built.backends) == [stays]
+            await built.backends.reload(settings(BackendConfig(url=GONE, key_env="NOT_SET")), {})
+        assert list(built.backends.current) == [stays]
     assert closed == ["goes"]
 
 
 async def test_a_dialect_is_configured_by_name(backend: ReplayBackend) -> None:
     async with house(settings(BackendConfig(url=backend.url, dialect="vllm"))) as built:
-        assert (await built.engine.models.find("m")).dialect.name == "vllm"
-        assert built.engine.models.accepts("top_k")
+        assert (await built.parts.models.find("m")).dialect.name == "vllm"
+        assert built.parts.models.accepts("top_k")
     for names in ([], ["min_p"]):
         async with house(settings(BackendConfig(url=backend.url, dialect="vllm", passthrough=names))) as built:
-            taken = [name for name in ("top_k", "min_p") if built.engine.models.accepts(name)]
+            taken = [name for name in ("top_k", "min_p") if built.parts.models.accepts(name)]
             assert taken == names
     with pytest.raises(ConfigError, match="Unknown dialect 'vlm'"):
         await build(settings(BackendConfig(url=backend.url, dialect="vlm")), {})
@@ -179,7 +179,7 @@ async def test_whether_answers_are_checked_is_configured_by_backend_and_loops_fo
 ) -> None:
     told = BackendConfig(url=backend.url, dialect="vllm", check_answers=configured)
     async with house(settings(told, loop_calls=7, loop_text=0)) as built:
-        found = await built.engine.models.find("m")
+        found = await built.parts.models.find("m")
         assert (found.dialect.name, found.dialect.checks_answers) == ("vllm", checked)
         assert (found.state.options.loop_calls, found.state.options.loop_text) == (7, 0)
 
@@ -188,7 +188,7 @@ async def test_where_nothing_is_configured_openais_variables_are_heeded(
     backend: ReplayBackend, nobody_near: list[tuple[str, str]]
 ) -> None:
     async with house(settings(), OPENAI_BASE_URL=backend.url, OPENAI_API_KEY="sk-mine ") as built:
-        (only,) = built.backends
+        (only,) = built.backends.current
         await (await only.post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')).read()
 
     assert (only.name, only.url) == ("openai", backend.url)
@@ -198,7 +198,7 @@ async def test_where_nothing_is_configured_openais_variables_are_heeded(
 async def test_openais_variables_do_not_make_a_server_its_own_backend(nobody_near: list[tuple[str, str]]) -> None:
     for host in ("127.0.0.1", "localhost"):
         async with house(settings(port=8321), OPENAI_BASE_URL=f"http://{host}:8321/v1") as built:
-            assert [type(one) for one in built.backends] == [DemoBackend]
+            assert [type(one) for one in built.backends.current] == [DemoBackend]
 
 
 async def test_a_secret_in_openais_base_url_is_refused(nobody_near: list[tuple[str, str]]) -> None:
@@ -210,18 +210,18 @@ async def test_a_secret_in_openais_base_url_is_refused(nobody_near: list[tuple[s
 async def test_what_is_found_near_is_served(backend: ReplayBackend, nobody_near: list[tuple[str, str]]) -> None:
     nobody_near.append(("ollama", backend.url))
     async with house(settings()) as built:
-        assert [(type(one), one.name) for one in built.backends] == [(HttpBackend, "ollama")]
+        assert [(type(one), one.name) for one in built.backends.current] == [(HttpBackend, "ollama")]
 
 
 async def test_where_nobody_is_near_the_demo_is_served(nobody_near: list[tuple[str, str]]) -> None:
     async with house(settings()) as built:
-        assert [model["id"] for model in built.engine.models.list()] == ["demo"]
+        assert [model["id"] for model in built.parts.models.list()] == ["demo"]
 
 
 async def test_a_configured_backend_is_all_there_is(backend: ReplayBackend, nobody_near: list[tuple[str, str]]) -> None:
     nobody_near.append(("ollama", backend.url))
     async with house(settings(BackendConfig(url=GONE)), OPENAI_BASE_URL=backend.url) as built:
-        assert [one.url for one in built.backends] == [GONE]
+        assert [one.url for one in built.backends.current] == [GONE]
 
 
 async def test_a_slow_backend_does_not_hold_up_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,27 +248,27 @@ def at(store: str, *keys: str) -> Settings:
 
 async def test_servers_of_one_store_open_each_others_seals_also_after_a_restart(store_url: str) -> None:
     async with house(at(store_url)) as one, house(at(store_url)) as other:
-        blob = one.engine.keyring.seal({"summary": "x"}, "acme")
-        assert other.engine.keyring.unseal(blob, "acme") == {"summary": "x"}
+        blob = one.parts.run.keyring.seal({"summary": "x"}, "acme")
+        assert other.parts.run.keyring.unseal(blob, "acme") == {"summary": "x"}
     async with house(at(store_url)) as later:
-        assert later.engine.keyring.unseal(blob, "acme") == {"summary": "x"}
+        assert later.parts.run.keyring.unseal(blob, "acme") == {"summary": "x"}
 
 
 async def test_the_first_key_in_the_settings_seals_and_all_of_them_open() -> None:
     old, new = (base64.b64encode(new_key()).decode() for _ in range(2))
     async with house(at("sqlite://", old)) as before:
-        blob = before.engine.keyring.seal({"a": 1}, "")
+        blob = before.parts.run.keyring.seal({"a": 1}, "")
     async with house(at("sqlite://", new, old)) as after, house(at("sqlite://", new)) as much_later:
-        assert after.engine.keyring.unseal(blob, "") == {"a": 1}
-        assert much_later.engine.keyring.unseal(blob, "") is None
-        assert much_later.engine.keyring.unseal(after.engine.keyring.seal({"b": 2}, ""), "") == {"b": 2}
+        assert after.parts.run.keyring.unseal(blob, "") == {"a": 1}
+        assert much_later.parts.run.keyring.unseal(blob, "") is None
+        assert much_later.parts.run.keyring.unseal(after.parts.run.keyring.seal({"b": 2}, ""), "") == {"b": 2}
 
 
 async def test_what_the_stores_own_key_sealed_is_open_to_who_names_another(store_url: str) -> None:
     async with house(at(store_url)) as before:
-        blob = before.engine.keyring.seal({"a": 1}, "")
+        blob = before.parts.run.keyring.seal({"a": 1}, "")
     async with house(at(store_url, base64.b64encode(new_key()).decode())) as after:
-        assert after.engine.keyring.unseal(blob, "") == {"a": 1}
+        assert after.parts.run.keyring.unseal(blob, "") == {"a": 1}
 
 
 async def test_a_key_that_is_none_is_refused_without_being_shown() -> None:
@@ -284,7 +284,7 @@ async def test_a_backend_is_asked_by_the_api_that_is_configured_and_by_default_b
 ) -> None:
     demanded, left_open = BackendConfig(url=backend.url, name="r", api="responses"), BackendConfig(url=backend.url)
     async with house(settings(demanded, left_open)) as built:
-        assert [served.api for served in built.engine.models.backends] == ["responses", "chat"]
+        assert [served.api for served in built.parts.models.backends] == ["responses", "chat"]
     assert backend.requests == []
 
 
@@ -296,7 +296,7 @@ async def test_ollama_has_the_window_and_the_time_in_memory_that_are_configured(
 ) -> None:
     configured = BackendConfig(url=backend.url, api="ollama", num_ctx=8_192, keep_alive=written)
     async with house(settings(configured)) as built:
-        (served,) = built.engine.models.backends
+        (served,) = built.parts.models.backends
         assert (served.options.num_ctx, served.options.keep_alive) == (8_192, keep_alive)
         assert served.native is not None
 
@@ -345,32 +345,32 @@ async def test_what_is_configured_for_a_model_holds_for_its_requests_and_changes
     first = settings(one, models=[ModelConfig(name="m", backend="gpu", context_window=8192, stop=["x"])])
     async with house(first) as built:
         await built.listing
-        target = await built.engine.models.find("m")
+        target = await built.parts.models.find("m")
         assert (target.profile, target.defaults) == (
             ModelProfile(context_window=8192),
             ModelDefaults(parameters={"stop": ["x"]}),
         )
 
-        await built.reload_backends(settings(one, models=[ModelConfig(name="*", vision=False)]), {})
-        assert ((await built.engine.models.find("m")).profile, target.defaults) == (ModelProfile(vision=False), None)
+        await built.backends.reload(settings(one, models=[ModelConfig(name="*", vision=False)]), {})
+        assert ((await built.parts.models.find("m")).profile, target.defaults) == (ModelProfile(vision=False), None)
 
 
 async def test_the_model_that_describes_images_may_be_named_by_its_backend(backend: ReplayBackend) -> None:
     one = BackendConfig(url=backend.url, name="gpu", aliases={"fast": "m"})
     async with house(settings(one, vision="gpu/eye")) as built:
         await built.listing
-        found = await built.engine.models.find("gpu/eye")
+        found = await built.parts.models.find("gpu/eye")
         assert (found.state.name, found.model) == ("gpu", "eye")
-        assert (await built.engine.models.find("fast")).model == "m"
-        assert built.engine.vision is not None
+        assert (await built.parts.models.find("fast")).model == "m"
+        assert built.parts.run.vision is not None
     async with house(settings(one)) as built:
-        assert built.engine.vision is None
+        assert built.parts.run.vision is None
 
 
 async def test_prompts_are_compared_unless_the_settings_say_otherwise(backend: ReplayBackend) -> None:
     for wanted in (True, False):
         async with house(settings(BackendConfig(url=backend.url), compare_prompts=wanted)) as built:
-            assert (built.engine.prompts is not None) == wanted
+            assert (built.parts.run.prompts is not None) == wanted
 
 
 async def test_a_model_at_a_backend_that_does_not_exist_ends_the_start(backend: ReplayBackend) -> None:
@@ -387,7 +387,7 @@ async def test_a_backend_that_is_found_has_what_is_configured_for_every_backend_
     models.append(ModelConfig(name="m", backend="lmstudio", context_window=1024))  # it does not run now
     async with house(settings(models=models)) as built:
         await built.listing
-        found = await built.engine.models.find("m")
+        found = await built.parts.models.find("m")
 
         assert found.profile == ModelProfile(vision=False, context_window=8192)
 
@@ -401,7 +401,7 @@ async def test_a_profile_in_the_store_is_used_from_the_start(backend: ReplayBack
 
     async with house(replace(settings(BackendConfig(url=backend.url)), store=url)) as built:
         await built.listing
-        assert (await built.engine.models.find("m")).profile == ModelProfile(context_window=8192)
+        assert (await built.parts.models.find("m")).profile == ModelProfile(context_window=8192)
 
 
 async def test_a_budget_is_kept_with_the_prices_of_the_settings(backend: ReplayBackend, tmp_path: Path) -> None:
@@ -412,13 +412,13 @@ async def test_a_budget_is_kept_with_the_prices_of_the_settings(backend: ReplayB
     dear = ModelConfig(name="m", prices=PriceConfig(input=0, output=1000))
     configured = replace(settings(BackendConfig(url=backend.url), models=[dear]), store=url, currency="EUR")
     async with house(configured) as built:
-        meter = built.engine.meter
+        meter = built.parts.jobs.meter
         with await meter.admit(key, "m", lambda: Weight(10, 700)) as lease:
             assert lease.taken.cost == 7 * NANO // 10
             with pytest.raises(ClientError, match=r"may spend 1\.00 EUR a day"):
                 await meter.admit(key, "m", lambda: Weight(0, 400))
         dearer = ModelConfig(name="m", prices=PriceConfig(input=0, output=2000))
-        await built.reload_backends(replace(configured, models=[dearer]), {})
+        await built.backends.reload(replace(configured, models=[dearer]), {})
         with await meter.admit(key, "m", lambda: Weight(0, 400)) as lease:
             assert lease.taken.cost == 8 * NANO // 10
 
@@ -438,10 +438,10 @@ async def test_the_settings_say_what_is_reserved_for_an_answer_that_nothing_boun
 ) -> None:
     tables = [ModelConfig(name=name, reserved_output_tokens=tokens) for name, tokens in models.items()]
     async with house(settings(BackendConfig(url=backend.url), models=tables, **general)) as built:
-        _, key = await issued(built.engine.store, tokens_per_day=10_000)
-        with await built.engine.meter.admit(key, "m", lambda: Weight(10, 500)) as bounded:
+        _, key = await issued(built.parts.store, tokens_per_day=10_000)
+        with await built.parts.jobs.meter.admit(key, "m", lambda: Weight(10, 500)) as bounded:
             assert bounded.taken.tokens == 510
-        with await built.engine.meter.admit(key, "m", lambda: Weight(10, 0, 1)) as unbounded:
+        with await built.parts.jobs.meter.admit(key, "m", lambda: Weight(10, 0, 1)) as unbounded:
             assert unbounded.taken.tokens == 10 + reserved
 
 

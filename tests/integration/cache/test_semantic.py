@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from antiphon.cache.cache import Room
-from antiphon.cache.semantic import Similarity
 from antiphon.cache.vectors import (
     MOST,
     Entry,
@@ -19,15 +17,17 @@ from antiphon.cache.vectors import (
     unit,
     with_entry,
 )
+from antiphon.config import Settings
 from antiphon.errors import BackendError
 from antiphon.gateway import Gateway
+from antiphon.gateway.parts import Parts
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
+from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import NOW, ask, begin, engine, said
+from tests.support.parts import NOW, ask, begin, foundation, parts_with, said
 
 CACHED: dict[str, Any] = {"antiphon": {"cache": True}}
 DEGREES = {"How old is it?": 0, "What is its age?": 5, "Where is it?": 80}
@@ -41,8 +41,8 @@ def embedding(request: dict[str, Any]) -> Any:
 
 def comparing(
     embed: Any = embedding, threshold: float = 0.95, store: Store | None = None
-) -> tuple[Engine, ScriptedBackend, list[str]]:
-    """An engine that compares questions, its model, which counts its answers, and what is embedded."""
+) -> tuple[Parts, ScriptedBackend, list[str]]:
+    """Parts that compare questions, its model, which counts its answers, and what is embedded."""
     embedded: list[str] = []
 
     def script(request: dict[str, Any]) -> Any:
@@ -52,11 +52,9 @@ def comparing(
         return embed(request)
 
     backend = ScriptedBackend(script, models=["m", "e"])
-    empty, _ = engine(store=store)
-    empty.models.assign([backend], {backend.name: "generic"})
-    room = Room(similarity=Similarity("e", threshold))
-    made = Engine(empty.models, empty.store, empty.new_id, lambda: NOW, room=room)
-    return made, backend, embedded
+    models = ModelRegistry([backend], lambda: NOW, {backend.name: "generic"})
+    settings = Settings(cache_embeddings="e", cache_similarity=threshold)
+    return parts_with(foundation(models, store, settings)), backend, embedded
 
 
 def text_of(response: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from antiphon.storage.open import open_store
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.upstream.backend_state import PromptCounts
 from tests.support.cli import antiphon, serving
-from tests.support.engine import engine
+from tests.support.parts import scripted_parts
 from tests.support.replay import ReplayBackend
 
 GONE = "http://127.0.0.1:9/v1"
@@ -165,7 +165,7 @@ def printed(status: Status, width: int = 200) -> str:
 
 
 def test_the_words_of_the_headings_are_whole_on_80_columns_beside_an_address() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     status = status_of(made.models, 0, {})
     status.backends[0].name, status.backends[0].models = "127.0.0.1:11434", ["qwen3:8b", "llama3.3", "gemma3"]
     headings = printed(status, 80).partition("┡")[0].replace("┃", " ").split()
@@ -174,7 +174,7 @@ def test_the_words_of_the_headings_are_whole_on_80_columns_beside_an_address() -
 
 def test_what_a_prefix_cache_can_reuse_and_where_it_broke_are_shown() -> None:
     def told(reused: int, breaks: int) -> Status:
-        made, _ = engine(dialect="llamacpp")
+        made, _ = scripted_parts(dialect="llamacpp")
         served = made.models.backends[0]
         served.prompts = PromptCounts(1000, reused, breaks, "message 3 (user, text)" if breaks else "")
         return status_of(made.models, 0, {})
@@ -187,7 +187,7 @@ def test_what_a_prefix_cache_can_reuse_and_where_it_broke_are_shown() -> None:
 
 
 def code_of(**fields: Any) -> Status:
-    one = status_of(engine()[0].models, 0, {}, code=CodeStatus(sandbox="bubblewrap", **fields))
+    one = status_of(scripted_parts()[0].models, 0, {}, code=CodeStatus(sandbox="bubblewrap", **fields))
     return together([one, one])
 
 
@@ -215,6 +215,6 @@ def test_a_sandbox_that_does_not_work_is_shown_with_its_cure() -> None:
 
 
 def test_without_a_sandbox_nothing_is_said_of_code() -> None:
-    status = together([status_of(engine()[0].models, 0, {})])
+    status = together([status_of(scripted_parts()[0].models, 0, {})])
     assert status.code is None
     assert "ode" not in printed(status).replace("model", "")

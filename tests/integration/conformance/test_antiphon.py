@@ -5,9 +5,6 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from antiphon.build import toolset_of
-from antiphon.build.code import open_sandbox
-from antiphon.build.images import images_of
 from antiphon.config import Settings
 from antiphon.upstream.demo.weak import WeakDemoBackend
 from antiphon_verify.areas import REQUIREMENTS
@@ -47,19 +44,12 @@ UNSHOWN_RULES = {"command", "error", "failed", "image", "mcp"}
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def report() -> AsyncIterator[Report]:
-    async with small_web() as web, serve(WeakDemoBackend()) as served:
-        engine = served.engine
+    async with small_web() as web:
         settings = Settings(
             web_search=web.searxng, outgoing_networks=["127.0.0.0/8"], code_sandbox="bubblewrap", images_model="demo"
         )
-        sandbox = await open_sandbox(settings, {})
-        assert sandbox is not None
-        code = sandbox.tools(lambda: engine)
-        images = images_of(settings, lambda: engine)
-        engine.images_model = settings.images_model
-        engine.toolset = toolset_of(settings, search=lambda: engine.search, code=code, images=images)
-        yield await judge(Plan(base_url=served.url, model="demo", requirements=chosen()))
-        await engine.toolset.close()
+        async with serve(WeakDemoBackend(), settings=settings, has_tools=True) as served:
+            yield await judge(Plan(base_url=served.url, model="demo", requirements=chosen()))
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

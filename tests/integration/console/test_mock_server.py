@@ -95,8 +95,8 @@ class Real:
 
 async def test_the_mock_has_the_fields_and_types_of_the_real_server(backend: ReplayBackend) -> None:
     async with serve(HttpBackend("gpu-a", backend.url, "sk-secret-backend-key")) as served:
-        await served.engine.models.refresh()
-        key, _ = await issued(served.engine.store, "acme", role=Role.ADMIN)
+        await served.parts.models.refresh()
+        key, _ = await issued(served.parts.store, "acme", role=Role.ADMIN)
         real = Real(served, key)
         conversation = await real.post("/v1/conversations", {"metadata": {"topic": "x"}})
         first = await real.post("/v1/responses", {"model": "m", "input": "First"})

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from antiphon.build.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.console import changes, rebuilt
 from antiphon.console.reader import ConsoleReader
@@ -26,8 +25,8 @@ from antiphon.storage.records.tenants import WebhookEndpoint
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.http import HttpBackend
 from tests.store.facts import new_facts
-from tests.support.engine import called
 from tests.support.images_server import images_server
+from tests.support.parts import called
 from tests.support.replay import STREAM, Answer, ReplayBackend, delta, sse, text
 from tests.support.server import Served, serve
 from tests.support.tools import MCP, Servers, Web
@@ -35,7 +34,7 @@ from tests.support.waiting import eventually
 
 
 def reader(served: Served) -> ConsoleReader:
-    return Gateway(served.engine).console
+    return Gateway(served.parts).console
 
 
 async def page(served: Served, **query: Any) -> dict[str, Any]:
@@ -105,7 +104,7 @@ async def test_a_background_response_has_details_before_its_first_call_ends(
 
 
 async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: Served) -> None:
-    store, now = stateful.engine.store, int(time.time())
+    store, now = stateful.parts.store, int(time.time())
     place = ("billing", "https://hooks.example/", ("response.completed",))
     await store.write(webhooks.put, WebhookEndpoint("we_1", "", *place, now, now, "whsec_secret"))
     for _ in range(2):
@@ -203,7 +202,7 @@ async def test_the_request_in_a_conversation_has_what_stood_before_it(stateful: 
 
 
 async def test_each_call_of_a_loop_of_tools_is_built_again(stateful: Served, backend: ReplayBackend) -> None:
-    stateful.engine.toolset = Toolset(web_search=Web(), mcp=Servers())
+    stateful.parts.run.toolset = Toolset(web_search=Web(), mcp=Servers())
     answers = [Answer([sse(*called("dice__roll", '{"e": "2d4"}'))]), Answer([text("Five")])]
     backend.script = lambda _: answers.pop(0)
     made = await stateful.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
@@ -217,9 +216,10 @@ async def test_the_calls_around_an_image_are_built_again(stateful: Served, backe
     tool: Any = {"type": "image_generation", "size": "1024x1024"}
     async with images_server() as images:
         settings = Settings(images_backend=images.url, images_model="painter")
-        stateful.engine.open_images = partial(images_router, settings)
-        stateful.engine.toolset = Toolset(images=open_images(settings, stateful.engine))
+        parts = await stateful.built_with(settings)
+        stateful.parts.run.toolset = Toolset(images=parts.run.toolset.images)
         made = await stateful.sdk.responses.create(model="m", input="Draw", tools=[tool])
+        await parts.images.close()
     calls = await calls_of(stateful, made.id)
     assert [call["request"] for call in calls] == [sent(backend, 0), sent(backend, 1)]
     found = await reader(stateful).request(await facts_of(stateful, made.id))
@@ -236,7 +236,7 @@ async def keeping(backend: ReplayBackend, store_url: str) -> AsyncIterator[Serve
 async def test_the_backends_requests_are_shown_as_they_were_sent_where_they_are_kept(
     keeping: Served, backend: ReplayBackend
 ) -> None:
-    keeping.engine.toolset = Toolset(web_search=Web(), mcp=Servers())
+    keeping.parts.run.toolset = Toolset(web_search=Web(), mcp=Servers())
     answers = [Answer([sse(*called("dice__roll", '{"e": "2d4"}'))]), Answer([text("Five")])]
     backend.script = lambda _: answers.pop(0)
     made = await keeping.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
@@ -247,7 +247,7 @@ async def test_the_backends_requests_are_shown_as_they_were_sent_where_they_are_
         ("replay", "m", "/chat/completions")
     }
     await keeping.sdk.responses.delete(made.id)
-    assert await keeping.engine.store.read(stored_facts.bodies, "", made.id) is None
+    assert await keeping.parts.store.read(stored_facts.bodies, "", made.id) is None
 
 
 async def test_requests_that_are_large_or_not_stored_are_not_kept(keeping: Served, backend: ReplayBackend) -> None:
@@ -255,7 +255,7 @@ async def test_requests_that_are_large_or_not_stored_are_not_kept(keeping: Serve
     assert (await reader(keeping).calls(await facts_of(keeping, large.id)))["is_rebuilt"] is True
     unstored = await keeping.sdk.responses.create(model="m", input="Hi", store=False)
     await settled(keeping, 2)
-    assert await keeping.engine.store.read(stored_facts.bodies, "", unstored.id) is None
+    assert await keeping.parts.store.read(stored_facts.bodies, "", unstored.id) is None
 
 
 async def test_an_argument_with_the_name_of_a_secret_is_no_secret(stateful: Served, backend: ReplayBackend) -> None:
@@ -269,7 +269,7 @@ async def test_an_argument_with_the_name_of_a_secret_is_no_secret(stateful: Serv
 
 
 async def test_sealed_content_is_not_shown(stateful: Served) -> None:
-    sealed = stateful.engine.keyring.seal({"text": "Hm"}, "")
+    sealed = stateful.parts.run.keyring.seal({"text": "Hm"}, "")
     thought: Any = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed}
     made = await stateful.sdk.responses.create(model="m", input=[thought, {"role": "user", "content": "Hi"}])
     look, facts = reader(stateful), await facts_of(stateful, made.id)
@@ -280,7 +280,7 @@ async def test_sealed_content_is_not_shown(stateful: Served) -> None:
 async def test_requests_beyond_a_bound_are_not_built_again(
     stateful: Served, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stateful.engine.toolset = Toolset(web_search=Web(), mcp=Servers())
+    stateful.parts.run.toolset = Toolset(web_search=Web(), mcp=Servers())
     answers = [Answer([sse(*called("dice__roll", '{"e": "2d4"}'))]), Answer([text("Five")])]
     backend.script = lambda _: answers.pop(0)
     made = await stateful.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
@@ -323,7 +323,7 @@ async def test_figures_name_the_thousand_largest_groups_and_sum_up_the_others(st
     names = [f"key_{number}" for number in range(1_002) for _ in range(2 if number else 1)]
     now = int(time.time() * 1000)
     facts = [new_facts(key_id=name, input_tokens=7, began=now, ended=now) for name in names]
-    await stateful.engine.store.write(stored_facts.put_new, facts)
+    await stateful.parts.store.write(stored_facts.put_new, facts)
     found = await reader(stateful).figures(None, FiguresParameters(by="key"))
     assert {group["responses"] for group in found["groups"]} == {2} and len(found["groups"]) == 1_000
     assert (found["rest"]["responses"], found["rest"]["input_tokens"]) == (3, 21)
@@ -332,9 +332,7 @@ async def test_figures_name_the_thousand_largest_groups_and_sum_up_the_others(st
 
 async def test_figures_count_what_waits_and_what_runs(stateful: Served) -> None:
     states = ("queued", "queued", "in_progress", "completed")
-    await stateful.engine.store.write(
-        stored_facts.put_new, [new_facts(tenant="acme", status=state) for state in states]
-    )
+    await stateful.parts.store.write(stored_facts.put_new, [new_facts(tenant="acme", status=state) for state in states])
     for tenant in ("acme", None):
         found = await reader(stateful).figures(tenant, FiguresParameters())
         assert (found["queued"], found["in_flight"]) == (2, 1)

@@ -7,9 +7,9 @@ from tests.support.server import Served
 
 async def test_the_name_of_a_new_key_is_read_as_soon_as_a_response_has_its_id(stateful: Served) -> None:
     time = 1000.0
-    names = KeyNames(stateful.engine.store, lambda: time)
+    names = KeyNames(stateful.parts.store, lambda: time)
     assert await names.load() == {}
-    _, key = await issued(stateful.engine.store, "acme")
+    _, key = await issued(stateful.parts.store, "acme")
     assert await names.load([key.id]) == {}
     time += AGAIN
     assert await names.load([""]) == {}
@@ -18,8 +18,8 @@ async def test_the_name_of_a_new_key_is_read_as_soon_as_a_response_has_its_id(st
 
 async def test_names_are_read_again_after_a_while(stateful: Served) -> None:
     time = 1000.0
-    names = KeyNames(stateful.engine.store, lambda: time)
+    names = KeyNames(stateful.parts.store, lambda: time)
     await names.load()
-    _, key = await issued(stateful.engine.store, "acme")
+    _, key = await issued(stateful.parts.store, "acme")
     time += FRESH
     assert await names.load() == {key.id: key.name}

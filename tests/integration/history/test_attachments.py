@@ -26,7 +26,7 @@ from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import replace_operation
 from tests.support.documents import docx, pdf, text_of_all_kinds, xlsx
-from tests.support.engine import plain
+from tests.support.parts import plain
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.server import Served, serve
 from tests.support.waiting import ended, eventually
@@ -108,7 +108,8 @@ async def test_each_turn_of_a_chain_sends_the_same_bytes_and_the_file_is_read_on
         begun = model.requests[-1]["messages"]
         second = await served.sdk.responses.create(model="m", input="And?", previous_response_id=first.id)
         assert model.requests[-1]["messages"][: len(begun)] == begun
-        served.engine._attachments = None  # another process: what is kept is in the store
+        other = await served.built_with(Settings())  # another process: what is kept is in the store
+        served.parts.run.attachments = other.run.attachments
         await served.sdk.responses.create(model="m", input="So?", previous_response_id=second.id)
         assert model.requests[-1]["messages"][: len(begun)] == begun
     assert reads == ["a.pdf"]
@@ -118,7 +119,7 @@ async def test_without_storage_nothing_of_a_file_stays_in_the_store() -> None:
     model = backend()
     async with serving(model) as served:
         kept: list[Any] = []
-        replace_operation(served.engine.store, file_texts.keep, kept.append)
+        replace_operation(served.parts.store, file_texts.keep, kept.append)
         await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))], store=False)  # type: ignore[list-item]
     assert TEXT in said(model)
     assert kept == []
@@ -165,7 +166,7 @@ async def test_a_model_that_sees_receives_the_pages_as_images_beside_the_text() 
     model = backend()
     async with serving(model) as served:
         known = (ModelOptions("m", ModelProfile(vision=True), None),)
-        served.engine.models.backends[0].update(options=BackendOptions(configured=known))
+        served.parts.models.backends[0].update(options=BackendOptions(configured=known))
         await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT, "", "three")))])  # type: ignore[list-item]
         parts = shown(model)
         assert [part["type"] for part in parts] == ["text", "text", *["image_url"] * 3]
@@ -183,7 +184,7 @@ async def test_the_model_learns_how_many_pages_are_not_shown_as_images(monkeypat
     model = backend()
     async with serving(model) as served:
         known = (ModelOptions("m", ModelProfile(vision=True), None),)
-        served.engine.models.backends[0].update(options=BackendOptions(configured=known))
+        served.parts.models.backends[0].update(options=BackendOptions(configured=known))
         for content in (pdf(TEXT, "two", "three"), pdf("", "", "")):
             await served.sdk.responses.create(model="m", input=[user(data(content))])  # type: ignore[list-item]
             parts = shown(model)
@@ -242,9 +243,9 @@ async def test_a_tenant_cannot_read_the_file_of_another() -> None:
         file = await served.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
         body = {"model": "m", "input": [user({"type": "input_file", "file_id": file.id})]}
         request = decode_request(json.dumps(body).encode())
-        assert (await respond(served.engine, request, "")).status == "completed"
+        assert (await respond(served.parts.run, request, "")).status == "completed"
         with pytest.raises(ClientError, match="No such File object") as raised:
-            await respond(served.engine, request, "other")
+            await respond(served.parts.run, request, "other")
     assert raised.value.status == 404
 
 
@@ -393,15 +394,15 @@ async def test_rows_of_a_sheet_are_cut_and_the_model_is_told() -> None:
 @pytest.mark.wide
 async def test_the_memory_of_files_is_released_with_the_response() -> None:
     async with serving(backend()) as served:
-        free = served.engine.memory.left
+        free = served.parts.run.history.memory.left
         await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))])  # type: ignore[list-item]
         await refusal(served, data(b"%PDF-broken"))
-        assert served.engine.memory.left == free
+        assert served.parts.run.history.memory.left == free
 
 
 async def test_more_files_than_the_memory_holds_are_refused_for_now() -> None:
     async with serving(backend()) as served:
-        served.engine.memory.take(served.engine.memory.left - 100_000)
+        served.parts.run.history.memory.take(served.parts.run.history.memory.left - 100_000)
         status, _, code, _ = await refusal(served, data(docx("x" * 60_000)))
         assert (status, code) == (503, "server_is_overloaded")
 
@@ -413,7 +414,7 @@ async def in_background(served: Served, *parts: dict[str, Any]) -> Any:
 @pytest.mark.wide
 async def test_a_background_response_waits_for_the_memory_that_its_files_need() -> None:
     async with serving(backend()) as served:
-        memory, waited = served.engine.memory, asyncio.Event()
+        memory, waited = served.parts.run.history.memory, asyncio.Event()
         file = await served.sdk.files.create(file=("a.txt", b"x" * 500_000), purpose="user_data")
         memory.take(taken := memory.left - 400_000)
         real = memory.wait_for

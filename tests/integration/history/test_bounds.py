@@ -9,14 +9,13 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
-from antiphon.history.bounds import Bounds
+from antiphon.gateway.parts import Parts
 from antiphon.history.chain_cache import ChainCache
 from antiphon.history.decoding import FEW
 from antiphon.protocol.resources import AddItems, CreateConversation
 from antiphon.protocol.validation.validate import decode_add_items, decode_create_conversation, decode_request
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.recording.quota import OUTPUT
-from antiphon.runs.engine import Engine
 from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
@@ -26,19 +25,20 @@ from antiphon.storage.operations import idempotency, responses, sizes
 from antiphon.storage.records.responses import ChainExtent
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import replace_operation
-from tests.support.engine import ask, begin, engine, said
+from tests.support.parts import ask, begin, said, scripted_parts
 from tests.support.waiting import until
 
 HI = {"role": "user", "content": "Hi"}
 
 
-def bounded(*answers: Any, **bounds: int) -> tuple[Engine, ScriptedBackend]:
-    made, model = engine(*answers)
-    made.bounds = Bounds(**bounds)
+def bounded(*answers: Any, **bounds: int) -> tuple[Parts, ScriptedBackend]:
+    made, model = scripted_parts(*answers)
+    for name, value in bounds.items():
+        setattr(made.run.history.bounds, name, value)
     return made, model
 
 
-async def refused(made: Engine, **body: Any) -> tuple[int, str | None, str | None]:
+async def refused(made: Parts, **body: Any) -> tuple[int, str | None, str | None]:
     with pytest.raises(ClientError) as caught:
         await begin(made, **body)
     return caught.value.status, caught.value.code, caught.value.param
@@ -66,9 +66,9 @@ async def test_a_chain_that_is_too_long_to_load_is_refused_unread(bounds: dict[s
     assert await refused(made, previous_response_id=third) == too_long
     with pytest.raises(ClientError, match="context window"):
         await count_input_tokens(
-            made, decode_request(b'{"model":"m","input":"a","previous_response_id":"%s"}' % third.encode())
+            made.run, decode_request(b'{"model":"m","input":"a","previous_response_id":"%s"}' % third.encode())
         )
-    made.chains = type(made.chains)()
+    made.run.history.chains = type(made.run.history.chains)()
     assert await refused(made, previous_response_id=third) == too_long
     assert (len(model.requests), read) == (3, [])
 
@@ -78,7 +78,7 @@ async def test_of_a_chain_no_more_is_counted_than_a_turn_may_load(monkeypatch: p
     response_id = None
     for _ in range(6):
         response_id = (await ask(made, previous_response_id=response_id))["id"]
-    made.bounds, made.chains = Bounds(history_items=3), ChainCache()
+    made.run.history.bounds.history_items, made.run.history.chains = 3, ChainCache()
     measure, counted = made.store.measure_chain, []
 
     async def counting(*args: Any) -> ChainExtent:
@@ -95,9 +95,9 @@ async def test_of_a_chain_no_more_is_counted_than_a_turn_may_load(monkeypatch: p
 async def test_one_response_with_too_many_items_is_not_followed() -> None:
     made, model = bounded(said("fine"), said("fine"))
     large = (await ask(made, input=[HI] * 1500))["id"]
-    made.bounds = Bounds(history_items=1500)
+    made.run.history.bounds.history_items = 1500
     assert await refused(made, previous_response_id=large) == (400, "context_length_exceeded", "previous_response_id")
-    made.bounds = Bounds(history_items=1501)
+    made.run.history.bounds.history_items = 1501
     await ask(made, previous_response_id=large)
     assert len(model.requests) == 2
 
@@ -106,7 +106,7 @@ async def test_an_input_refers_to_no_more_than_a_history_may_have() -> None:
     made, model = bounded(*[said("fine")] * 3)
     for name in ("a", "b"):
         await ask(made, input=[{**HI, "type": "message", "id": f"msg_{name}", "content": name * 1000}])
-    made.bounds = Bounds(history_bytes=2000)
+    made.run.history.bounds.history_bytes = 2000
     both = [{"type": "item_reference", "id": f"msg_{name}"} for name in ("a", "b")]
     assert await refused(made, input=both) == (400, "context_length_exceeded", "input")
     await ask(made, input=both[:1])
@@ -125,9 +125,9 @@ async def test_a_conversation_that_is_too_long_is_refused_and_takes_no_more() ->
     with pytest.raises(ClientError) as caught:
         await Gateway(made).conversations.add_items("", held, more, [])
     assert (caught.value.status, caught.value.code) == (400, "conversation_too_large")
-    made.bounds = Bounds(history_items=3)
+    made.run.history.bounds.conversation_items, made.run.history.bounds.history_items = 1_000, 3
     assert await refused(made, conversation=held) == (400, "context_length_exceeded", "conversation")
-    made.bounds = Bounds()
+    made.run.history.bounds.history_items = 1_000
     await ask(made, conversation=held)
     assert len(model.requests) == 2
 
@@ -183,14 +183,14 @@ async def test_what_comes_to_nothing_reserves_nothing() -> None:
     assert len(model.requests) == 1
 
 
-async def begin_with(made: Engine, size: int, key: str = "", **body: Any) -> Run:
+async def begin_with(made: Parts, size: int, key: str = "", **body: Any) -> Run:
     """Begin a response of a request of so many bytes."""
-    response_id = made.new_id("resp")
+    response_id = made.run.new_id("resp")
     if key:
-        await made.store.write(idempotency.reserve, "", key, b"print", response_id, made.worker)
+        await made.store.write(idempotency.reserve, "", key, b"print", response_id, made.process.worker)
     identity = RequestIdentity("", response_id, key, size=size)
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
-    return Run(await prepare(made, request, identity), made)
+    return Run(await prepare(made.run, request, identity), made.run)
 
 
 async def test_a_reply_that_would_be_kept_counts_towards_the_quota() -> None:
@@ -205,18 +205,18 @@ async def test_a_reply_that_would_be_kept_counts_towards_the_quota() -> None:
 
 async def test_long_histories_are_decoded_when_it_is_their_turn(store_url: str) -> None:
     store = await open_store(store_url)
-    made, _ = engine(said("fine"), said("short"), said("again"), store=store)
-    made.now = time.time
+    made, _ = scripted_parts(said("fine"), said("short"), said("again"), store=store)
+    made.run.now = time.time
     large = await ask(made, input=[HI] * (5 * FEW))
     stored = await store.read(responses.load, "", large["id"])
     assert stored is not None
-    made.reads = FairScheduler(1, 10)
-    await made.reads.enter("another")
+    made.run.history.reads = FairScheduler(1, 10)
+    await made.run.history.reads.enter("another")
     waiting = asyncio.create_task(ask(made, previous_response_id=large["id"]))
     short = await ask(made, input="short")
-    await until(lambda: made.reads.waiting)
-    assert (short["status"], made.reads.waiting, waiting.done()) == ("completed", 1, False)
-    made.reads.leave("another")
+    await until(lambda: made.run.history.reads.waiting)
+    assert (short["status"], made.run.history.reads.waiting, waiting.done()) == ("completed", 1, False)
+    made.run.history.reads.leave("another")
     assert (await waiting)["status"] == "completed"
-    assert made.reads.in_use == 0
+    assert made.run.history.reads.in_use == 0
     await store.close()

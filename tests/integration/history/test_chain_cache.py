@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import itertools
 import json
 import sys
 import tracemalloc
@@ -24,7 +23,6 @@ from antiphon.gateway import Gateway
 from antiphon.history.chain_cache import ChainCache
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.engine import Engine
 from antiphon.storage.operations import conversations
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.postgres.store import PostgresStore
@@ -38,7 +36,7 @@ from antiphon.upstream.backend import Reply
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.chance import examples
-from tests.support.engine import NOW, said
+from tests.support.parts import NOW, foundation, parts_with, said
 from tests.support.postgres import Postgres
 from tests.support.replay import delta, sse
 
@@ -113,7 +111,7 @@ class Clock:
 
 @dataclass
 class World:
-    """An engine with a store and a model of its own, whose ids count."""
+    """Parts with a store and a model of its own, whose ids count."""
 
     clock: Clock
     store: Store
@@ -127,16 +125,11 @@ class World:
     def __post_init__(self) -> None:
         backend = ScriptedBackend(lambda _: sse(*ANSWERS[self.answer]), models=["m"])
         self._post, backend.post = backend.post, self._noted  # type: ignore[method-assign]
-        numbers = itertools.count(1)
-        self.engine = Engine(
-            ModelRegistry([backend], self.clock, {backend.name: self.dialect}),
-            self.store,
-            lambda prefix: f"{prefix}_{next(numbers):032x}",
-            self.clock,
-            RETENTION,
-            chains=self.chains,
-            keyring=Keyring([bytes(32)]),  # all worlds mark system messages alike
-        )
+        base = foundation(ModelRegistry([backend], self.clock, {backend.name: self.dialect}), self.store)
+        base.now, base.keyring = self.clock, Keyring([bytes(32)])  # all worlds mark system messages alike
+        self.parts = parts_with(base)
+        self.parts.run.history.chains = self.chains
+        self.parts.run.rules.retention = RETENTION
 
     async def _noted(self, path: str, body: bytes) -> Reply:
         self.asked.append(body)
@@ -145,7 +138,7 @@ class World:
     async def turn(self, body: dict[str, Any]) -> Any:
         """Return the response that comes of a request, or the error."""
         try:
-            run = await Gateway(self.engine).create(decode_request(msgspec.json.encode({"model": "m", **body})))
+            run = await Gateway(self.parts).create(decode_request(msgspec.json.encode({"model": "m", **body})))
             response = await run.result()
         except ClientError as error:
             return error.status, error.body()

@@ -14,7 +14,7 @@ from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import responses
 from antiphon.storage.records.responses import PageQuery
 from tests.support.cases import each
-from tests.support.engine import Chunks, ask, called, engine, said, stream
+from tests.support.parts import Chunks, ask, called, said, scripted_parts, stream
 from tests.support.replay import delta
 
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
@@ -37,7 +37,7 @@ async def refusal(made: Any, **body: Any) -> ClientError:
 
 
 async def test_a_chain_is_parents_input_then_output_then_the_new_input() -> None:
-    made, backend = engine(said("one"), said("two"), said("three"))
+    made, backend = scripted_parts(said("one"), said("two"), said("three"))
     first = await ask(made, input="a", instructions="be A")
     second = await ask(made, input="b", previous_response_id=first["id"])
     await ask(made, input="c", previous_response_id=second["id"])
@@ -52,7 +52,7 @@ async def test_a_chain_is_parents_input_then_output_then_the_new_input() -> None
 
 
 async def test_a_large_input_follows_a_chain_as_a_small_one_does() -> None:
-    made, backend = engine(said("one"), said("two"), said("three"))
+    made, backend = scripted_parts(said("one"), said("two"), said("three"))
     first = await ask(made, input="a")
     second = await ask(made, input=MESSAGES, previous_response_id=first["id"])
     await ask(made, input="c", previous_response_id=second["id"])
@@ -65,7 +65,7 @@ async def test_a_large_input_follows_a_chain_as_a_small_one_does() -> None:
 
 
 async def test_an_item_that_repeats_a_stored_id_is_refused_in_a_large_input_too() -> None:
-    made, _ = engine(said("one"))
+    made, _ = scripted_parts(said("one"))
     first = await ask(made, input="a")
     error = await refusal(made, input=[first["output"][0], *MESSAGES], previous_response_id=first["id"])
 
@@ -74,7 +74,7 @@ async def test_an_item_that_repeats_a_stored_id_is_refused_in_a_large_input_too(
 
 
 async def test_a_response_can_be_followed_twice() -> None:
-    made, backend = engine(said("one"), said("two"), said("three"))
+    made, backend = scripted_parts(said("one"), said("two"), said("three"))
     first = await ask(made, input="a")
     await ask(made, input="b", previous_response_id=first["id"])
     await ask(made, input="c", previous_response_id=first["id"])
@@ -83,7 +83,7 @@ async def test_a_response_can_be_followed_twice() -> None:
 
 
 async def test_a_response_can_be_followed_without_new_input() -> None:
-    made, backend = engine(said("one"), said("two"))
+    made, backend = scripted_parts(said("one"), said("two"))
     first = await ask(made, input="a")
     await ask(made, input=[], previous_response_id=first["id"])
 
@@ -91,7 +91,7 @@ async def test_a_response_can_be_followed_without_new_input() -> None:
 
 
 async def test_a_tool_loop_goes_on_by_previous_response_id() -> None:
-    made, backend = engine(called(), said("A star."))
+    made, backend = scripted_parts(called(), said("A star."))
     first = await ask(made, input="Look!", tools=[TOOL])
     call_id = first["output"][0]["call_id"]
     await ask(made, input=[{**OUTPUT, "call_id": call_id}], previous_response_id=first["id"], tools=[TOOL])
@@ -102,7 +102,7 @@ async def test_a_tool_loop_goes_on_by_previous_response_id() -> None:
 
 
 async def test_a_call_in_the_chain_without_its_output_is_refused() -> None:
-    made, _ = engine(called())
+    made, _ = scripted_parts(called())
     first = await ask(made, input="Look!", tools=[TOOL])
     error = await refusal(made, input="Well?", previous_response_id=first["id"])
 
@@ -112,7 +112,7 @@ async def test_a_call_in_the_chain_without_its_output_is_refused() -> None:
 
 @each("path", ["chain", "conversation"])
 async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: str) -> None:
-    made, backend = engine(called(arguments='{"a": 1}'), said("A star."))
+    made, backend = scripted_parts(called(arguments='{"a": 1}'), said("A star."))
     before = {"conversation": "conv_1"} if path == "conversation" else {}
     await Gateway(made).conversations.create(CreateConversation(), RequestIdentity(response_id="conv_1"))
     first = await ask(made, input="Look!", tools=[TOOL], **before)
@@ -134,7 +134,7 @@ async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: 
 
 @each("changed", [{"name": "peek"}, {"arguments": '{"a": 2}'}, {"type": "custom_tool_call", "input": "x"}])
 async def test_another_call_with_the_call_id_of_a_stored_one_is_refused(changed: dict[str, Any]) -> None:
-    made, _ = engine(called(arguments='{"a": 1}'))
+    made, _ = scripted_parts(called(arguments='{"a": 1}'))
     first = await ask(made, input="Look!", tools=[TOOL])
     call = {name: first["output"][0][name] for name in ("type", "call_id", "name", "arguments")} | changed
     if call["type"] != "function_call":
@@ -156,13 +156,13 @@ async def test_another_call_with_the_call_id_of_a_stored_one_is_refused(changed:
     ],
 )
 async def test_calls_and_outputs_must_pair_off(items: list[dict[str, Any]], message: str) -> None:
-    error = await refusal(engine()[0], input=items)
+    error = await refusal(scripted_parts()[0], input=items)
 
     assert (error.status, error.param, error.message) == (400, "input", message)
 
 
 async def test_an_unknown_previous_response_is_refused_before_the_model_is_asked() -> None:
-    made, backend = engine(said("one"))
+    made, backend = scripted_parts(said("one"))
     error = await refusal(made, previous_response_id="resp_nowhere")
 
     assert (error.status, error.code, error.param) == (400, "previous_response_not_found", "previous_response_id")
@@ -171,14 +171,14 @@ async def test_an_unknown_previous_response_is_refused_before_the_model_is_asked
 
 
 async def test_a_response_that_was_not_stored_cannot_be_followed() -> None:
-    made, _ = engine(said("one"))
+    made, _ = scripted_parts(said("one"))
     first = await ask(made, store=False)
 
     assert (await refusal(made, previous_response_id=first["id"])).code == "previous_response_not_found"
 
 
 async def test_an_incomplete_response_can_be_followed() -> None:
-    made, backend = engine([delta(content="Once"), delta("length")], said(" upon"))
+    made, backend = scripted_parts([delta(content="Once"), delta("length")], said(" upon"))
     first = await ask(made, input="Tell")
     await ask(made, input="Go on", previous_response_id=first["id"])
 
@@ -187,7 +187,7 @@ async def test_an_incomplete_response_can_be_followed() -> None:
 
 
 async def test_a_failed_response_cannot_be_followed() -> None:
-    made, _ = engine([delta(content="Once")])
+    made, _ = scripted_parts([delta(content="Once")])
     failed = (await stream(made))[-1]["response"]
     error = await refusal(made, previous_response_id=failed["id"])
 
@@ -196,14 +196,14 @@ async def test_a_failed_response_cannot_be_followed() -> None:
 
 
 async def test_nothing_to_answer_is_refused() -> None:
-    error = await refusal(engine()[0], input=[])
+    error = await refusal(scripted_parts()[0], input=[])
 
     assert error.code == "missing_required_parameter"
     assert "must be provided" in error.message
 
 
 async def test_a_reference_stands_for_the_stored_item() -> None:
-    made, backend = engine(said("one"), said("two"))
+    made, backend = scripted_parts(said("one"), said("two"))
     first = await ask(made, input="a")
     reference = {"type": "item_reference", "id": first["output"][0]["id"]}
     await ask(made, input=[reference, {"role": "user", "content": "b"}])
@@ -215,7 +215,7 @@ async def test_a_reference_stands_for_the_stored_item() -> None:
 
 
 async def test_a_reference_to_nothing_is_refused() -> None:
-    error = await refusal(engine()[0], input=[{"type": "item_reference", "id": "msg_none"}])
+    error = await refusal(scripted_parts()[0], input=[{"type": "item_reference", "id": "msg_none"}])
 
     assert (error.status, error.code, error.param) == (404, None, "input")
     assert error.message.startswith("Item with id 'msg_none' not found.")
@@ -223,7 +223,7 @@ async def test_a_reference_to_nothing_is_refused() -> None:
 
 async def test_reasoning_that_a_client_sends_back_without_its_state_gets_it_from_the_store() -> None:
     signed = {"type": "reasoning.text", "text": "Hm.", "signature": "c2ln"}
-    made, backend = engine([delta(reasoning_details=[signed]), *called()], said("two"), dialect="openrouter")
+    made, backend = scripted_parts([delta(reasoning_details=[signed]), *called()], said("two"), dialect="openrouter")
     first = await ask(made, input="a", tools=[TOOL])
     reasoning, call = first["output"]
     assert "encrypted_content" not in reasoning
@@ -235,7 +235,7 @@ async def test_reasoning_that_a_client_sends_back_without_its_state_gets_it_from
 
 
 async def test_an_input_without_ids_gets_them_and_keeps_those_it_has() -> None:
-    made, _ = engine(said("one"))
+    made, _ = scripted_parts(said("one"))
     response = await ask(
         made, input=[{"role": "user", "content": "a", "id": "msg_mine"}, {"role": "user", "content": "b"}]
     )
@@ -247,7 +247,7 @@ async def test_an_input_without_ids_gets_them_and_keeps_those_it_has() -> None:
 
 
 async def test_what_a_response_gave_can_be_given_back_as_input_whole() -> None:
-    made, backend = engine([*THOUGHT[:3], *called()], said("two"))
+    made, backend = scripted_parts([*THOUGHT[:3], *called()], said("two"))
     first = await ask(made, input="a", tools=[TOOL], include=["reasoning.encrypted_content"])
     call = first["output"][-1]
     output = {"type": "function_call_output", "call_id": call["call_id"], "output": "4"}

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from antiphon.config import Settings
 from antiphon.errors import AntiphonError, BackendError
+from antiphon.gateway.parts import Parts
 from antiphon.history import vision
 from antiphon.history.vision import Vision
-from antiphon.runs.engine import Engine
 from antiphon.runs.respond import respond
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
@@ -19,8 +20,7 @@ from antiphon.upstream.backend import Reply
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import NOW, ask, begin, called, plain, stream
-from tests.support.engine import engine as one_backend
+from tests.support.parts import NOW, ask, begin, called, foundation, parts_with, plain, stream
 from tests.support.waiting import until
 
 CAT, DOG = "data:image/png;base64,iVBORw0KGgo=", "https://example.com/dog.png"
@@ -50,19 +50,17 @@ class Eye(ScriptedBackend):
 
 
 class Sight:
-    """An engine with a model `m` that sees nothing, and a model `eye` that describes images."""
+    """Parts with a model `m` that sees nothing, and a model `eye` that describes images."""
 
     def __init__(
         self, *answers: Any, eye: Any = None, sees: bool | None = False, store: Store | None = None, **options: Any
     ) -> None:
-        self.made, _ = one_backend(store=store)
         self.blind = ScriptedBackend(answers or [plain()] * 9, name="blind", models=["m"])
         self.eye = Eye(eye or self.look)
-        self.made.models = ModelRegistry([self.blind, self.eye], lambda: NOW, {"blind": "llamacpp"})
-        self.made.router.registry = self.made.models
+        models = ModelRegistry([self.blind, self.eye], lambda: NOW, {"blind": "llamacpp"})
         known = (ModelOptions("m", ModelProfile(vision=sees), None),)
-        self.made.models.backends[0].update(options=BackendOptions(configured=known))
-        self.made.vision = Vision("eye", partial(respond, self.made), self.made.cache, self.made.measures.images)
+        models.backends[0].update(options=BackendOptions(configured=known))
+        self.made = parts_with(foundation(models, store, Settings(vision="eye")))
 
     def look(self, request: dict[str, Any]) -> dict[str, Any]:
         return plain(f"picture {len(self.eye.requests)}") | {"usage": USAGE}
@@ -165,8 +163,8 @@ async def test_an_empty_description_is_a_failure_and_the_next_request_tries_agai
 
 async def test_a_model_for_images_that_no_backend_has_is_named() -> None:
     sight = Sight()
-    made: Engine = sight.made
-    made.vision = Vision("nowhere", partial(respond, made), made.cache, made.measures.images)
+    made: Parts = sight.made
+    made.run.vision = Vision("nowhere", partial(respond, made.run), made.run.cache, made.measures.images)
     with pytest.raises(BackendError, match="'nowhere'"):
         await sight.ask(user("What is this?", CAT))
 
@@ -236,7 +234,7 @@ async def test_requests_at_once_share_a_description_and_one_may_leave() -> None:
     sight.eye.may_answer.clear()
     asked = [asyncio.create_task(sight.ask(user("What is this?", CAT))) for _ in range(3)]
     await sight.eye.is_asked.wait()
-    await until(lambda: [one.waiting for one in sight.made.vision._making.values()] == [3])
+    await until(lambda: [one.waiting for one in sight.made.run.vision._making.values()] == [3])
     asked[0].cancel()
     sight.eye.may_answer.set()
 
@@ -254,7 +252,7 @@ async def test_a_description_that_nobody_waits_for_is_given_up() -> None:
     await sight.eye.is_asked.wait()
     asked.cancel()
     await asyncio.gather(asked, return_exceptions=True)
-    await until(lambda: not sight.made.runs)
+    await until(lambda: not sight.made.process.runs)
     assert (sight.counted("described"), sight.counted("failed")) == (0, 0)
 
     sight.eye.may_answer.set()

@@ -79,7 +79,7 @@ async def test_the_version_that_is_supported_is_named_to_a_client_with_another(s
 
 
 async def test_an_upgrade_without_an_api_key_is_answered_with_401(served: Served):
-    await issue(served.engine.store)
+    await issue(served.parts.store)
     status, reason = await refused(served)
     assert status == 401
     assert "API key" in reason
@@ -108,7 +108,7 @@ async def test_an_upgrade_to_a_server_that_stops_is_answered_with_503(backend: R
         await one.until("response.output_text.delta")
         async with connected(served.url) as (reader, writer):
             served.host.stop(PATIENCE)
-            await until(lambda: not served.engine.accepts_work)
+            await until(lambda: not served.parts.process.accepts_work)
             writer.write(WHOLE + b"\r\n")
             reply = await asyncio.wait_for(reader.read(), PATIENCE)
         go.set()

@@ -3,17 +3,20 @@
 import asyncio
 import itertools
 import json
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 
 from antiphon.access.keyring import Keyring
+from antiphon.build.parts import Tools, parts_of
+from antiphon.build.tools import outside_tools_of
+from antiphon.config import Settings
 from antiphon.errors import StoreError
 from antiphon.gateway import Gateway
+from antiphon.gateway.parts import Parts
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.engine import Engine
 from antiphon.search.contract import SearchRequest, SearchResults
 from antiphon.storage.operations import event_log, jobs, leases, responses
 from antiphon.storage.sqlite.store import SqliteStore
@@ -21,9 +24,11 @@ from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
+from antiphon.upstream.registry import ModelRegistry
+from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import replace_operation
-from tests.support.engine import NOW, called, engine, said
-from tests.support.replay import delta
+from tests.support.parts import NOW, called, foundation, said
+from tests.support.replay import delta, sse
 from tests.support.shelves import STORE, Shelves, hit
 from tests.support.tools import MCP, ROLL, Servers, Web, output
 from tests.support.waiting import eventually, until
@@ -33,12 +38,12 @@ numbers = itertools.count(1)
 KEYRING = Keyring()
 
 
-async def queue(made: Engine, **body: Any) -> str:
+async def queue(made: Parts, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "stream": True, **body})
     return (await Gateway(made).queue.enqueue(decode_request(raw), raw)).response.id
 
 
-async def ended(made: Engine, response_id: str) -> dict[str, Any]:
+async def ended(made: Parts, response_id: str) -> dict[str, Any]:
     """The response once it has ended."""
     stored = await eventually(
         lambda: made.store.read(responses.load, "", response_id),
@@ -49,7 +54,7 @@ async def ended(made: Engine, response_id: str) -> dict[str, Any]:
     return {**json.loads(stored.body), "output": output}
 
 
-async def told(made: Engine, response_id: str) -> list[dict[str, Any]]:
+async def told(made: Parts, response_id: str) -> list[dict[str, Any]]:
     """Its events, as they are replayed, numbered anew: numbers that were given out once are not given again."""
     tail = await made.store.read(event_log.tail, "", response_id, -1)
     assert tail is not None
@@ -68,26 +73,35 @@ class Dies:
         *answers: Any,
         web: Web | None = None,
         shelves: Shelves | None = None,
+        settings: Settings | None = None,
     ) -> None:
-        self.engine, self.backend = engine(*answers, store=store)
-        self.engine.keyring = KEYRING
+        self.backend = ScriptedBackend([sse(*one) if isinstance(one, list) else one for one in answers], models=["m"])
+        base = foundation(ModelRegistry([self.backend], lambda: NOW, {self.backend.name: "generic"}), store, settings)
         number = next(numbers)
         ids = itertools.count(1)
-        self.engine.new_id = lambda prefix: f"{prefix}_{number:016x}{next(ids):016x}"
+        base.keyring, base.new_id = KEYRING, lambda prefix: f"{prefix}_{number:016x}{next(ids):016x}"
+        self.parts = parts_of(base, Tools(outside_tools_of(base.settings, {})))
         files = FileSearch(shelves or Shelves())
-        self.engine.toolset = Toolset(mcp=servers, web_search=web or Web(), file_search=files, needs_lists=False)
-        self.worker = Worker(self.engine)
+        self.parts.run.toolset = Toolset(
+            mcp=servers,
+            web_search=web or Web(),
+            file_search=files,
+            images=self.parts.run.toolset.images,
+            needs_lists=False,
+        )
+        self.worker = Worker(self.parts.jobs)
 
     async def die(self) -> None:
         """As by `kill -9`: nothing is written any more, and the others bury it."""
         tasks = [*self.worker._running.values(), *self.worker._claiming, *self.worker._beating]
-        store, self.engine.store = self.engine.store, _Deaf()  # type: ignore[assignment]
+        store, deaf = self.parts.store, cast("Any", _Deaf())
+        self.parts.jobs.store = self.parts.run.store = deaf
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await store.write(leases.beat, self.engine.worker)
+        await store.write(leases.beat, self.parts.process.worker)
         beats = await store.read(leases.beats)
-        await store.write(leases.expire_worker, self.engine.worker, beats[self.engine.worker])
+        await store.write(leases.expire_worker, self.parts.process.worker, beats[self.parts.process.worker])
 
 
 class _Deaf:
@@ -121,13 +135,13 @@ async def test_a_call_that_was_carried_out_is_not_made_again() -> None:
     first = Dies(store, servers, [*ROLLS, {"choices": [], "usage": usage}], said("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
-    response_id = await queue(first.engine, tools=[MCP])
+    response_id = await queue(first.parts, tools=[MCP])
     await asyncio.wait_for(hangs.asked.wait(), 30)
     await first.die()
 
     second = Dies(store, servers, said("5"))
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
 
     assert response["status"] == "completed"
     assert [item["type"] for item in response["output"]] == ["mcp_list_tools", "mcp_call", "message"]
@@ -135,7 +149,7 @@ async def test_a_call_that_was_carried_out_is_not_made_again() -> None:
     assert response["usage"]["total_tokens"] >= 30
     assert len(servers.used) == 1
     assert second.backend.requests[0]["messages"][-1] == {"role": "tool", "tool_call_id": "call_1", "content": "5"}
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))
     await second.worker.close()
 
 
@@ -144,15 +158,15 @@ async def test_what_was_told_before_a_crash_is_told_no_otherwise_at_the_end() ->
     first = Dies(store, Servers(), ROLLS, said("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
-    response_id = await queue(first.engine, tools=[MCP])
+    response_id = await queue(first.parts, tools=[MCP])
     await asyncio.wait_for(hangs.asked.wait(), 30)
     await eventually(lambda: store.read(responses.load, "", response_id), lambda one: len(one.output) >= 2)  # type: ignore[union-attr]
     await first.die()
 
     second = Dies(store, Servers(), said("5"))
     second.worker.start()
-    response = await ended(second.engine, response_id)
-    events = await told(second.engine, response_id)
+    response = await ended(second.parts, response_id)
+    events = await told(second.parts, response_id)
 
     assert events[-1]["response"]["output"] == response["output"]
     assert "encrypted_content" not in response["output"][1]
@@ -173,14 +187,14 @@ async def test_a_call_under_way_is_made_again_only_where_that_does_no_harm(hint:
     servers.answers = {"roll": hang}
     first = Dies(store, servers, ROLLS)
     first.worker.start()
-    response_id = await queue(first.engine, tools=[MCP])
+    response_id = await queue(first.parts, tools=[MCP])
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
 
     servers.answers = {"roll": "5"}
     second = Dies(store, servers, said("Done."))
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
     await second.worker.close()
 
     call = response["output"][1]
@@ -190,7 +204,7 @@ async def test_a_call_under_way_is_made_again_only_where_that_does_no_harm(hint:
     else:
         assert (call["status"], len(servers.used)) == ("failed", 1)
         assert "was not made again" in call["error"]["message"]
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))
 
 
 async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> None:
@@ -218,13 +232,13 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
     put = replace_operation(store, jobs.advance, advance)
     first.worker.start()
     mine = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
-    response_id = await queue(first.engine, tools=[MCP, mine])
+    response_id = await queue(first.parts, tools=[MCP, mine])
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
 
     second = Dies(store, servers)
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
     await second.worker.close()
 
     _, slow, quick, look = response["output"]
@@ -232,7 +246,7 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
     assert [use.name for use in servers.used] == ["slow", "quick"]
     assert response["status"] == "completed"
     assert not second.backend.requests
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))
 
 
 async def test_a_search_for_tools_beside_a_call_is_answered_by_who_takes_the_response_up() -> None:
@@ -252,20 +266,20 @@ async def test_a_search_for_tools_beside_a_call_is_answered_by_who_takes_the_res
     first = Dies(store, servers, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")])
     first.worker.start()
     look = {"type": "function", "name": "look", "defer_loading": True, "parameters": {"type": "object"}}
-    response_id = await queue(first.engine, tools=[MCP, {"type": "tool_search"}, look])
+    response_id = await queue(first.parts, tools=[MCP, {"type": "tool_search"}, look])
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
 
     second = Dies(store, servers, said("Done."))
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
     await second.worker.close()
 
     types = [item["type"] for item in response["output"]]
     assert types == ["mcp_list_tools", "mcp_call", "tool_search_call", "tool_search_output", "message"]
     roles = [message["role"] for message in second.backend.requests[0]["messages"]]
     assert roles == ["user", "assistant", "tool", "tool"]
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))
 
 
 async def test_a_demand_that_was_met_before_a_crash_is_not_made_again() -> None:
@@ -273,13 +287,13 @@ async def test_a_demand_that_was_met_before_a_crash_is_not_made_again() -> None:
     first = Dies(store, Servers(), called("web_search", '{"query": "q"}'), said("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
-    response_id = await queue(first.engine, tools=[{"type": "web_search"}], tool_choice="required")
+    response_id = await queue(first.parts, tools=[{"type": "web_search"}], tool_choice="required")
     await asyncio.wait_for(hangs.asked.wait(), 30)
     await first.die()
 
     second = Dies(store, Servers(), said("5"))
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
     await second.worker.close()
 
     assert [item["type"] for item in response["output"]] == ["web_search_call", "message"]
@@ -295,17 +309,17 @@ async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_i
     servers.gate = asyncio.Event()
     one = Dies(store, servers, ROLLS, said("never"))
     one.worker.start()
-    response_id = await queue(one.engine, tools=[MCP])
+    response_id = await queue(one.parts, tools=[MCP])
     await until(lambda: servers.used)
 
-    await Gateway(one.engine).queue.cancel("", response_id)
+    await Gateway(one.parts).queue.cancel("", response_id)
     servers.gate.set()
-    await until(lambda: not one.engine.shared.usage()["background_jobs"].in_use)
-    response = await ended(one.engine, response_id)
+    await until(lambda: not one.parts.shared.usage()["background_jobs"].in_use)
+    response = await ended(one.parts, response_id)
     await one.worker.close()
 
     assert response["status"] == "cancelled"
-    assert (len(one.backend.requests), one.engine.measures.jobs.value("lost")) == (1, 1)
+    assert (len(one.backend.requests), one.parts.measures.jobs.value("lost")) == (1, 1)
     assert "fault" not in caplog.text
 
 
@@ -316,18 +330,18 @@ async def test_a_list_that_could_not_be_had_is_told_once() -> None:
     first = Dies(store, servers, said("never"))
     hangs = Hangs(first.backend, 0)
     first.worker.start()
-    response_id = await queue(first.engine, tools=[MCP])
+    response_id = await queue(first.parts, tools=[MCP])
     await asyncio.wait_for(hangs.asked.wait(), 30)
     await eventually(lambda: store.read(responses.load, "", response_id), lambda one: one.output)  # type: ignore[union-attr]
     await first.die()
 
     second = Dies(store, servers, said("I have no tools."))
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
     await second.worker.close()
 
     assert [item["type"] for item in response["output"]] == ["mcp_list_tools", "message"]
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))
 
 
 FILES = {"type": "file_search", "vector_store_ids": [STORE]}
@@ -340,13 +354,13 @@ async def test_a_search_of_files_that_ended_is_not_made_again_and_is_still_cited
     first = Dies(store, Servers(), SEARCHES, said("never"), shelves=shelves)
     hangs = Hangs(first.backend, 1)
     first.worker.start()
-    response_id = await queue(first.engine, tools=[FILES], include=["file_search_call.results"])
+    response_id = await queue(first.parts, tools=[FILES], include=["file_search_call.results"])
     await asyncio.wait_for(hangs.asked.wait(), 30)
     await first.die()
 
     second = Dies(store, Servers(), said("At nine [1]."), shelves=shelves)
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
     await second.worker.close()
 
     search, message = response["output"]
@@ -354,7 +368,7 @@ async def test_a_search_of_files_that_ended_is_not_made_again_and_is_still_cited
     assert message["content"][0]["text"] == "At nine."
     assert message["content"][0]["annotations"][0]["file_id"] == "file-tides"
     assert len(shelves.asked) == 1
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))
 
 
 async def test_a_search_of_files_under_way_is_made_again() -> None:
@@ -369,16 +383,16 @@ async def test_a_search_of_files_under_way_is_made_again() -> None:
 
     first = Dies(store, Servers(), SEARCHES, shelves=Slow())
     first.worker.start()
-    response_id = await queue(first.engine, tools=[FILES])
+    response_id = await queue(first.parts, tools=[FILES])
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
 
     second = Dies(store, Servers(), said("At nine【1】."), shelves=Shelves(hit("At nine.")))
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
     await second.worker.close()
 
     search, message = response["output"]
     assert (search["status"], search["queries"], search["results"]) == ("completed", ["tides"], None)
     assert message["content"][0]["text"] == "At nine."
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))

@@ -11,7 +11,7 @@ from antiphon.ids import Clock, new_id
 from antiphon.jobs import cleaner as cleaners
 from antiphon.jobs.cleaner import Cleaner, objection
 from antiphon.objects.files import Files
-from antiphon.runs.engine import Upkeep
+from antiphon.status.upkeep import Upkeep
 from antiphon.storage.blobs.places import Places
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns

@@ -13,8 +13,8 @@ from antiphon.testing import assert_event_stream
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.registry import Toolset
 from tests.integration.jobs.test_calls_survive import Dies, Hangs, ended, queue, told
-from tests.support.engine import NOW, called, said
 from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, cell, made, printed
+from tests.support.parts import NOW, called, said
 from tests.support.replay import delta
 from tests.support.tools import Servers
 from tests.support.waiting import until
@@ -25,7 +25,7 @@ LS = called("shell", '{"commands": ["ls"]}')
 
 def worker(store: SqliteStore, notebooks: Notebooks, *answers: Any) -> Dies:
     one = Dies(store, Servers(), *answers)
-    one.engine.toolset = Toolset(code=notebooks)
+    one.parts.run.toolset = Toolset(code=notebooks)
     return one
 
 
@@ -41,7 +41,7 @@ async def left(store: SqliteStore, notebooks: Notebooks, *answers: Any, **body: 
     notebooks.answer = hang
     first = worker(store, notebooks, *answers)
     first.worker.start()
-    response_id = await queue(first.engine, **body)
+    response_id = await queue(first.parts, **body)
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
     return response_id
@@ -51,9 +51,9 @@ async def taken_up(store: SqliteStore, notebooks: Notebooks, response_id: str, *
     """The response once another worker has ended it, and what its model was asked."""
     second = worker(store, notebooks, *answers)
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
     await second.worker.close()
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))
     return response, second.backend.requests
 
 
@@ -90,7 +90,7 @@ async def test_a_result_that_came_before_the_crash_is_kept_with_its_files(tool: 
     first = worker(store, notebooks, call, said("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
-    response_id = await queue(first.engine, tools=[tool], include=OUTPUTS)
+    response_id = await queue(first.parts, tools=[tool], include=OUTPUTS)
     await asyncio.wait_for(hangs.asked.wait(), 30)
     await first.die()
 
@@ -121,7 +121,7 @@ async def test_of_two_shell_calls_the_one_that_ended_keeps_its_output() -> None:
     ]
     first = worker(store, notebooks, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")])
     first.worker.start()
-    response_id = await queue(first.engine, tools=[SHELL])
+    response_id = await queue(first.parts, tools=[SHELL])
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
 
@@ -152,12 +152,12 @@ async def test_a_response_that_is_cancelled_while_code_runs_ends_there(tool: Any
     notebooks.gate = asyncio.Event()
     one = worker(store, notebooks, call, said("never"))
     one.worker.start()
-    response_id = await queue(one.engine, tools=[tool])
+    response_id = await queue(one.parts, tools=[tool])
     await until(lambda: notebooks.used)
-    await Gateway(one.engine).queue.cancel("", response_id)
+    await Gateway(one.parts).queue.cancel("", response_id)
     notebooks.gate.set()
-    await until(lambda: not one.engine.shared.usage()["background_jobs"].in_use)
-    response = await ended(one.engine, response_id)
+    await until(lambda: not one.parts.shared.usage()["background_jobs"].in_use)
+    response = await ended(one.parts, response_id)
     await one.worker.close()
 
     assert response["status"] == "cancelled"
@@ -169,6 +169,6 @@ async def test_a_response_for_a_container_that_does_not_exist_is_not_queued() ->
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     one = worker(store, Notebooks())
     with pytest.raises(ClientError, match="Container not found"):
-        await queue(one.engine, tools=[{"type": "code_interpreter", "container": "cntr_unknown"}])
+        await queue(one.parts, tools=[{"type": "code_interpreter", "container": "cntr_unknown"}])
 
     assert await store.write(jobs.claim, "any", 10) is None

@@ -16,7 +16,7 @@ from antiphon.storage.operations import event_log, jobs
 from antiphon.testing import check_event_stream
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.registry import Toolset
-from tests.support.engine import engine
+from tests.support.parts import scripted_parts
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.server import Served
 from tests.support.tools import MCP, Servers, Web
@@ -41,7 +41,7 @@ def cancel(request: pytest.FixtureRequest, stateful: Served) -> Cancel:
         return (await stateful.post(f"/responses/{response_id}/cancel"))[1]
 
     async def elsewhere(response_id: str) -> dict[str, Any]:
-        other, _ = engine(store=stateful.engine.store)
+        other, _ = scripted_parts(store=stateful.parts.store)
         return await Gateway(other).queue.cancel("", response_id)
 
     return here if request.param == "the same replica" else elsewhere
@@ -76,7 +76,7 @@ class Stuck:
         self.servers = Servers(roll=self.hang)
         self.web = Web()
         self.web.run = self.hang  # type: ignore[method-assign]
-        served.engine.toolset = Toolset(mcp=self.servers, web_search=self.web)
+        served.parts.run.toolset = Toolset(mcp=self.servers, web_search=self.web)
 
     async def hang(self, use: Use) -> ToolResult:
         self.calls += 1
@@ -98,7 +98,7 @@ async def begin(served: Served, stream: bool, **body: Any) -> str:
 async def until_logged(served: Served, response_id: str, mark: str) -> None:
     """Wait until the store has an event with this in it."""
     await eventually(
-        lambda: served.engine.store.read(event_log.tail, "", response_id, -1),
+        lambda: served.parts.store.read(event_log.tail, "", response_id, -1),
         lambda tail: tail and mark.encode() in b"".join(frame.body for frame in tail.frames),
     )
 
@@ -117,7 +117,7 @@ async def check(served: Served, response_id: str, cancelled: dict[str, Any], str
         assert broken.keys() <= OF_A_CANCEL, broken
         assert events[-1]["response"]["output"] == cancelled["output"]
     else:
-        tail = await served.engine.store.read(event_log.tail, "", response_id, -1)
+        tail = await served.parts.store.read(event_log.tail, "", response_id, -1)
         assert tail is not None
         assert tail.frames == []
     return list(cancelled["output"])
@@ -151,7 +151,7 @@ async def test_calls_that_wait_behind_the_one_in_progress(
     response_id = await begin(stateful, stream, tools=[MCP, {"type": "web_search"}])
     await tools.until(2)
     await eventually(
-        lambda: stateful.engine.store.read(jobs.find_job, "", response_id),
+        lambda: stateful.parts.store.read(jobs.find_job, "", response_id),
         lambda job: b"heads" in (job.called if job else b""),
     )
     _, rolled, flipped, searched = await check(stateful, response_id, await cancel(response_id), stream)
@@ -178,7 +178,7 @@ async def test_a_list_in_progress(stateful: Served, backend: ReplayBackend, canc
         await asyncio.Event().wait()
 
     servers.list = never  # type: ignore[assignment, method-assign]
-    stateful.engine.toolset = Toolset(mcp=servers)
+    stateful.parts.run.toolset = Toolset(mcp=servers)
     response_id = await begin(stateful, stream, tools=[MCP])
     await until_logged(stateful, response_id, "mcp_list_tools.in_progress")
     (item,) = await check(stateful, response_id, await cancel(response_id), stream)

@@ -6,7 +6,6 @@ from typing import Any
 
 from aiohttp import web
 
-from antiphon.build.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.gateway import Gateway
 from antiphon.protocol.kept_images import KeptImage
@@ -17,8 +16,8 @@ from antiphon.testing import assert_event_stream
 from antiphon.tools.images.content import look_at
 from antiphon.tools.registry import Toolset
 from tests.integration.jobs.test_calls_survive import Dies, Hangs, ended, queue, told
-from tests.support.engine import NOW, called, said
 from tests.support.images_server import ImagesBackend, images_server
+from tests.support.parts import NOW, called, said
 from tests.support.tools import Servers
 
 TOOL: dict[str, Any] = {"type": "image_generation"}
@@ -26,21 +25,16 @@ CALL = called("image_generation", '{"prompt": "a red circle"}')
 
 
 def worker(store: SqliteStore, images: ImagesBackend, *answers: Any) -> Dies:
-    """A worker whose engine makes images."""
-    from antiphon.build.files import open_files  # noqa: PLC0415 - as the engine of a server
-
-    made = Dies(store, Servers(), *answers)
+    """A worker that makes images."""
     settings = Settings(images_backend=images.url, images_model="painter")
-    engine = made.engine
-    engine.open_files = lambda: open_files(engine, settings)
-    engine.open_images = lambda: images_router(settings)
-    engine.toolset = Toolset(images=open_images(settings, engine))
+    made = Dies(store, Servers(), *answers, settings=settings)
+    made.parts.run.toolset = Toolset(images=made.parts.run.toolset.images)
     return made
 
 
 async def taken_over(second: Dies, response_id: str) -> dict[str, Any]:
     second.worker.start()
-    response = await ended(second.engine, response_id)
+    response = await ended(second.parts, response_id)
     await second.worker.close()
     return response
 
@@ -56,10 +50,10 @@ async def test_an_image_that_was_being_made_is_lost_and_is_not_made_again() -> N
         images.handler = hang
         first = worker(store, images, CALL)
         first.worker.start()
-        response_id = await queue(first.engine, tools=[TOOL])
+        response_id = await queue(first.parts, tools=[TOOL])
         await asyncio.wait_for(reached.wait(), 30)
         await first.die()
-        await first.engine.close_images()
+        await first.parts.images.close()
 
         second = worker(store, images, said("It is lost."))
         response = await taken_over(second, response_id)
@@ -69,7 +63,7 @@ async def test_an_image_that_was_being_made_is_lost_and_is_not_made_again() -> N
     assert image["error"] == {"type": "server_error", "message": LOST}
     assert message["content"][0]["text"] == "It is lost."
     assert len(images.requests) == 1
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))
 
 
 async def test_an_image_that_was_made_before_a_crash_is_kept() -> None:
@@ -78,14 +72,14 @@ async def test_an_image_that_was_made_before_a_crash_is_kept() -> None:
         first = worker(store, images, CALL, said("never"))
         hangs = Hangs(first.backend, 1)
         first.worker.start()
-        response_id = await queue(first.engine, tools=[TOOL])
+        response_id = await queue(first.parts, tools=[TOOL])
         await asyncio.wait_for(hangs.asked.wait(), 30)
         await first.die()
-        await first.engine.close_images()
+        await first.parts.images.close()
 
         second = worker(store, images, said("Here it is."))
         response = await taken_over(second, response_id)
-        shown = await Gateway(second.engine).responses.retrieve("", response_id)
+        shown = await Gateway(second.parts).responses.retrieve("", response_id)
 
     kept = KeptImage.read(response["output"][0]["result"])
     picture = look_at(base64.b64decode(shown["output"][0]["result"]))
@@ -93,5 +87,5 @@ async def test_an_image_that_was_made_before_a_crash_is_kept() -> None:
     assert (picture.format, len(picture.data)) == ("png", kept.size)
     assert len(images.requests) == 1
     assert response["tool_usage"]["image_gen"]["output_tokens"] == 64
-    assert_event_stream(await told(second.engine, response_id))
+    assert_event_stream(await told(second.parts, response_id))
     assert await store.write(files.claim_stale, 10) == []

@@ -9,12 +9,12 @@ import pytest
 
 from antiphon.documents.reader import Document, DocumentError, DocumentReader
 from antiphon.errors import BackendError, StoreError
-from antiphon.history.bounds import Bounds
+from antiphon.gateway.parts import Parts
 from antiphon.ids import new_id
 from antiphon.jobs import ingester as ingesters
 from antiphon.jobs import ingestion
 from antiphon.jobs.ingester import Ingester
-from antiphon.runs.engine import Engine
+from antiphon.jobs.parts import IngestionParts
 from antiphon.search.fitting import Part
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.changes import INGESTIONS
@@ -28,7 +28,7 @@ from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.permitted import is_permitted, permit
 from tests.store.files import AMPLE, new_file
 from tests.support.changed_stores import ChangedStore, replace_operation
-from tests.support.engine import engine
+from tests.support.parts import scripted_parts
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
 from tests.support.waiting import eventually, until
@@ -39,14 +39,14 @@ TEXT = "A line that says nothing but this.\n" * 40
 async def attached(served: Served, content: str = TEXT, model: str = "") -> tuple[str, str]:
     """Attach a file to a new store; return the ids of both."""
     file = (await served.sdk.files.create(file=("a.txt", content.encode()), purpose="assistants")).id
-    store = VectorStore(new_id("vs"), "", int(served.engine.now()), embedding_model=model)
-    await served.engine.store.write(vector_stores.create, store, [NewStoreFile(file, b"{}", 100, 0)])
+    store = VectorStore(new_id("vs"), "", int(served.parts.run.now()), embedding_model=model)
+    await served.parts.store.write(vector_stores.create, store, [NewStoreFile(file, b"{}", 100, 0)])
     return store.id, file
 
 
 async def ended(served: Served, store: str, file: str) -> StoreFile:
     found = await eventually(
-        lambda: served.engine.store.read(vector_stores.file, "", store, file),
+        lambda: served.parts.store.read(vector_stores.file, "", store, file),
         lambda one: one and one.status != "in_progress",
     )
     assert found is not None
@@ -71,14 +71,14 @@ async def test_a_file_beyond_a_bound_fails_and_says_so(
     found = await ended(stateful, store, file)
     assert (found.status, found.error_code) == ("failed", code)
     assert words in str(found.error_message)
-    assert await stateful.engine.store.read(chunks.searched_store, "", store) in (
+    assert await stateful.parts.store.read(chunks.searched_store, "", store) in (
         None,
         await searched_nothing(stateful, store),
     )
 
 
 async def searched_nothing(served: Served, store: str) -> Any:
-    found = await served.engine.store.read(chunks.searched_store, "", store)
+    found = await served.parts.store.read(chunks.searched_store, "", store)
     assert found is None or found.chunks == 0
     return found
 
@@ -87,8 +87,8 @@ async def searched_nothing(served: Served, store: str) -> Any:
 async def test_a_tenant_without_room_has_its_file_fail(stateful: Served) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)
-    stateful.engine.bounds = Bounds(stored_bytes=1)
-    await stateful.engine.store.write(vector_stores.reindex, "", store, "")
+    stateful.parts.run.history.bounds.stored_bytes = 1
+    await stateful.parts.store.write(vector_stores.reindex, "", store, "")
     found = await ended(stateful, store, file)
     assert (found.status, found.error_code) == ("failed", "invalid_file")
     assert "storage quota" in str(found.error_message)
@@ -110,7 +110,7 @@ class Embeddings:
 
 
 async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_file(stateful: Served) -> None:
-    stateful.engine.open_embeddings = Embeddings
+    stateful.parts.ingestion.embeddings = Embeddings
     store, file = await attached(stateful, model="m")
     done = await ended(stateful, store, file)
     assert (done.status, done.usage_bytes) == ("completed", len(TEXT) + 64 * done.chunks)
@@ -136,7 +136,7 @@ async def test_a_file_is_embedded_no_further_once_it_has_too_many_chunks(
             embedded.extend(texts)
             return await super().embed_parts(texts, tenant)
 
-    stateful.engine.open_embeddings = Notes
+    stateful.parts.ingestion.embeddings = Notes
     store, file = await attached(stateful, model="m")
     found = await ended(stateful, store, file)
     assert (found.status, found.error_code) == ("failed", "invalid_file")
@@ -159,12 +159,12 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
                 raise BackendError("The backend has no such model.")
             return await super().embed_parts(texts, tenant)
 
-    stateful.engine.open_embeddings = Breaks
-    await stateful.engine.store.write(vector_stores.reindex, "", store, "m")
+    stateful.parts.ingestion.embeddings = Breaks
+    await stateful.parts.store.write(vector_stores.reindex, "", store, "m")
     failed = await ended(stateful, store, file)
     assert (failed.status, failed.chunks, old.chunks > 2) == ("failed", old.chunks, True)
-    assert await sweep_chunks(stateful.engine.store) == 2
-    kept = await stateful.engine.store.read(chunks.searched_store, "", store)
+    assert await sweep_chunks(stateful.parts.store) == 2
+    kept = await stateful.parts.store.read(chunks.searched_store, "", store)
     assert kept is not None
     assert kept.chunks == old.chunks
 
@@ -176,9 +176,9 @@ async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stat
     house = stateful.house
     await house.ingester.close()
     store, file = await attached(stateful)
-    assert await stateful.engine.store.write(ingestions.claim, stateful.engine.worker, 10) is not None
+    assert await stateful.parts.store.write(ingestions.claim, stateful.parts.process.worker, 10) is not None
     house.ingester.start()
-    stateful.engine.wakes.wake("")
+    stateful.parts.process.wakes.wake("")
     assert (await ended(stateful, store, file)).status == "completed"
 
 
@@ -192,8 +192,8 @@ async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served, mon
         found.set()
 
     with monkeypatch.context() as expired:
-        expired.setattr(stateful.engine.files, "find", find)
-        await stateful.engine.store.write(vector_stores.reindex, "", store, "")
+        expired.setattr(stateful.parts.objects.files.get(), "find", find)
+        await stateful.parts.store.write(vector_stores.reindex, "", store, "")
         failed = await ended(stateful, store, file)
     assert (failed.status, failed.error_code, found.is_set()) == ("failed", "invalid_file", True)
     assert (await stateful.sdk.vector_stores.search(store, query="nothing")).data, "its old content is lost"
@@ -202,7 +202,7 @@ async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served, mon
 @pytest.mark.wide("postgres")
 async def test_a_file_waits_again_where_the_readers_are_busy(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ingestion, "BUSY", 0.0)
-    read, asked = stateful.engine.documents.read, []
+    read, asked = DocumentReader.read, []
 
     async def busy(*given: Any) -> Any:
         asked.append(given)
@@ -210,7 +210,7 @@ async def test_a_file_waits_again_where_the_readers_are_busy(stateful: Served, m
             raise DocumentError("invalid_file", "Too many files are being read.", "busy")
         return await read(*given)
 
-    monkeypatch.setattr(stateful.engine.documents, "read", busy)
+    monkeypatch.setattr(DocumentReader, "read", busy)
     store, file = await attached(stateful)
     assert (await ended(stateful, store, file)).status == "completed"
     assert len(asked) == 3
@@ -223,13 +223,13 @@ async def test_a_server_that_ends_gives_back_what_it_reads(stateful: Served, mon
         reading.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(stateful.engine.documents, "read", slow)
+    monkeypatch.setattr(DocumentReader, "read", slow)
     store, file = await attached(stateful)
     await asyncio.wait_for(reading.wait(), 30)
     house = stateful.house
     await house.ingester.close()
-    assert await stateful.engine.store.read(ingestions.owned, stateful.engine.worker) == {}
-    claimed = await stateful.engine.store.write(ingestions.claim, "other", 10)
+    assert await stateful.parts.store.read(ingestions.owned, stateful.parts.process.worker) == {}
+    claimed = await stateful.parts.store.write(ingestions.claim, "other", 10)
     assert claimed is not None
     assert (claimed.file.store_id, claimed.file.file_id, claimed.lost) == (store, file, 0)
 
@@ -237,13 +237,13 @@ async def test_a_server_that_ends_gives_back_what_it_reads(stateful: Served, mon
 async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(stateful: Served) -> None:
     house = stateful.house
     await house.ingester.close()
-    keeper, order = stateful.engine.store, []
+    keeper, order = stateful.parts.store, []
     for tenant, count in (("crowd", 20), ("late", 1)):
         files = [new_file(tenant, f"{i}".encode()) for i in range(count)]
         for file in files:
             await keeper.write(stored_files.begin, tenant, file.blob, 600)
             await keeper.write(stored_files.put, file, AMPLE)
-        store = VectorStore(new_id("vs"), tenant, int(stateful.engine.now()))
+        store = VectorStore(new_id("vs"), tenant, int(stateful.parts.run.now()))
         await keeper.write(vector_stores.create, store, [NewStoreFile(file.id) for file in files])
     while (one := await keeper.write(ingestions.claim, "w", 4)) is not None:
         order.append(one.file.tenant)
@@ -256,7 +256,7 @@ async def test_content_that_stays_unavailable_fails_the_file_after_some_attempts
     stateful: Served, monkeypatch: pytest.MonkeyPatch, times: int, status: str
 ) -> None:
     monkeypatch.setattr(ingestion, "PAUSES", (0.0, 0.0, 0.0))
-    files, attempts = stateful.engine.files, list[StoredFile]()
+    files, attempts = stateful.parts.objects.files.get(), list[StoredFile]()
     read = files.read
 
     def unavailable(file: StoredFile) -> Any:
@@ -277,9 +277,9 @@ async def test_content_that_stays_unavailable_fails_the_file_after_some_attempts
 async def test_the_text_of_a_file_in_two_stores_is_read_once(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)
-    monkeypatch.setattr(stateful.engine.documents, "read", None)  # another file could not be read now
-    second = VectorStore(new_id("vs"), "", int(stateful.engine.now()))
-    await stateful.engine.store.write(vector_stores.create, second, [NewStoreFile(file)])
+    monkeypatch.setattr(DocumentReader, "read", None)  # another file could not be read now
+    second = VectorStore(new_id("vs"), "", int(stateful.parts.run.now()))
+    await stateful.parts.store.write(vector_stores.create, second, [NewStoreFile(file)])
     assert (await ended(stateful, second.id, file)).status == "completed"
     page = await stateful.sdk.vector_stores.files.content(file, vector_store_id=store)
     assert "".join(part.text or "" for part in page.data) == TEXT
@@ -288,7 +288,7 @@ async def test_the_text_of_a_file_in_two_stores_is_read_once(stateful: Served, m
 async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
     stateful: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, first = stateful.engine.documents.read, asyncio.Event()
+    read, first = DocumentReader.read, asyncio.Event()
     may_end = asyncio.Event()
 
     async def stubborn(*given: Any) -> Any:
@@ -300,29 +300,29 @@ async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
                 await may_end.wait()
         return await read(*given)
 
-    monkeypatch.setattr(stateful.engine.documents, "read", stubborn)
+    monkeypatch.setattr(DocumentReader, "read", stubborn)
     store, file = await attached(stateful)
     await asyncio.wait_for(first.wait(), 30)
-    await stateful.engine.store.write(vector_stores.reindex, "", store, "")
+    await stateful.parts.store.write(vector_stores.reindex, "", store, "")
     assert (await ended(stateful, store, file)).status == "completed"
-    shared = stateful.engine.shared
+    shared = stateful.parts.shared
     await until(lambda: shared.usage()["ingestion"].in_use == 1)  # the newer version has ended
     may_end.set()
-    await until(lambda: not shared.usage()["ingestion"].in_use and not stateful.engine.holding)
+    await until(lambda: not shared.usage()["ingestion"].in_use and not stateful.parts.process.holding)
 
 
 async def test_a_tenant_alone_has_several_files_read_at_once(
     backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serve(HttpBackend("r", backend.url, "")) as served:
-        read, may_end, reading = served.engine.documents.read, asyncio.Event(), list[Any]()
+        read, may_end, reading = DocumentReader.read, asyncio.Event(), list[Any]()
 
         async def slow(*given: Any) -> Any:
             reading.append(given)
             await may_end.wait()
             return await read(*given)
 
-        monkeypatch.setattr(served.engine.documents, "read", slow)
+        monkeypatch.setattr(DocumentReader, "read", slow)
         files = [await attached(served, f"{TEXT}{number}") for number in range(2)]
         await until(lambda: len(reading) == 2)
         may_end.set()
@@ -335,13 +335,13 @@ async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: R
         left: list[int] = []
 
         async def note(*given: Any) -> bool:
-            left.append(served.engine.memory.left)
+            left.append(served.parts.run.history.memory.left)
             return bool(await complete(*given))
 
-        complete = replace_operation(served.engine.store, ingestions.complete, note)
+        complete = replace_operation(served.parts.store, ingestions.complete, note)
         store, file = await attached(served, TEXT * 200)
         assert (await ended(served, store, file)).status == "completed"
-        assert left == [served.engine.memory.size]
+        assert left == [served.parts.run.history.memory.size]
 
 
 @pytest.mark.wide("postgres")
@@ -382,11 +382,11 @@ class Watched(ChangedStore):
         return owned
 
 
-async def waiting() -> tuple[Engine, Watched, NewStoreFile]:
+async def waiting() -> tuple[Parts, Watched, NewStoreFile]:
     """An engine without a server, and a file that waits in its store."""
     store = Watched.open("sqlite://")
     assert isinstance(store, Watched)
-    made, _ = engine(store=store)
+    made, _ = scripted_parts(store=store)
     file = new_file("", TEXT.encode())
     await store.write(stored_files.begin, "", file.blob, 600)
     await store.write(stored_files.put, file, AMPLE)
@@ -408,17 +408,17 @@ async def test_a_process_that_reads_a_file_says_that_it_lives_and_needs_not_say_
     made, _, _ = await waiting()
     may_end, held = asyncio.Event(), list[int]()
 
-    async def slow(engine: Engine, ingestion: Ingestion) -> None:
-        held.append(len(engine.holding))
+    async def slow(parts: IngestionParts, ingestion: Ingestion) -> None:
+        held.append(len(parts.process.holding))
         await may_end.wait()
 
     monkeypatch.setattr(ingestion, "ingest", slow)
-    ingester = Ingester(made)
+    ingester = Ingester(made.ingestion)
     ingester.start()
     await until(lambda: held)
     assert held == [1]
     may_end.set()
-    await until(lambda: not made.holding)
+    await until(lambda: not made.process.holding)
     await ingester.close()
 
 
@@ -429,7 +429,7 @@ async def test_a_file_is_ingested_outside_of_the_request_in_which_the_work_began
     made, _, _ = await waiting()
     found = list[tuple[bool, About]]()
 
-    async def look(engine: Engine, ingestion: Ingestion) -> None:
+    async def look(parts: IngestionParts, ingestion: Ingestion) -> None:
         found.append((is_permitted("any"), about()))
 
     def start_within_a_request() -> None:
@@ -438,7 +438,7 @@ async def test_a_file_is_ingested_outside_of_the_request_in_which_the_work_began
         ingester.start()
 
     monkeypatch.setattr(ingestion, "ingest", look)
-    ingester = Ingester(made)
+    ingester = Ingester(made.ingestion)
     copy_context().run(start_within_a_request)
     await until(lambda: found)
     assert found == [(True, About())]
@@ -449,7 +449,7 @@ async def test_a_file_for_which_a_process_has_no_place_waits_for_others() -> Non
     made, store, file = await waiting()
     slots = FairScheduler(10, leaves_room=True)
     assert all(slots.take("") for _ in range(8))  # by files that it lost, and whose work has not ended yet
-    ingester = Ingester(made, slots)
+    ingester = Ingester(made.ingestion, slots)
     ingester.start()
     await until(lambda: store.claims)
 
@@ -462,11 +462,11 @@ async def test_a_file_waits_again_after_the_store_failed(monkeypatch: pytest.Mon
     store.forgets = True
     monkeypatch.setattr(ingesters, "LOOK_EVERY", 0.0)
 
-    async def fails(engine: Engine, ingestion: Ingestion) -> None:
+    async def fails(parts: IngestionParts, ingestion: Ingestion) -> None:
         raise StoreError("The disk is full.")
 
     monkeypatch.setattr(ingestion, "ingest", fails)
-    ingester = Ingester(made)
+    ingester = Ingester(made.ingestion)
     ingester.start()
     await until(lambda: store.claims)
 
@@ -479,7 +479,7 @@ async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(mo
     made, store, _ = await waiting()
     begun, stopped = list[int](), list[int]()
 
-    async def slow(engine: Engine, ingestion: Ingestion) -> None:
+    async def slow(parts: IngestionParts, ingestion: Ingestion) -> None:
         begun.append(ingestion.file.version)
         try:
             await asyncio.Event().wait()
@@ -487,17 +487,17 @@ async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(mo
             stopped.append(ingestion.file.version)
 
     monkeypatch.setattr(ingestion, "ingest", slow)
-    ingester = Ingester(made)
+    ingester = Ingester(made.ingestion)
     ingester.start()
     await until(lambda: begun)
-    (owned,) = [dict(await store.read(ingestions.owned, made.worker))]
+    (owned,) = [dict(await store.read(ingestions.owned, made.process.worker))]
 
     async def as_before(worker: str) -> Mapping[int, int]:
         return owned
 
     replace_operation(store, ingestions.owned, as_before)
     await store.write(vector_stores.reindex, "", "vs_1", "")
-    made.wakes.wake(INGESTIONS)
+    made.process.wakes.wake(INGESTIONS)
     await until(lambda: len(begun) == 2)
     await until(lambda: stopped)
     assert stopped[0] == begun[0]
@@ -511,9 +511,9 @@ async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
     monkeypatch.setattr(ingestion, "AT_ONCE", 2)
     monkeypatch.setattr(ingestion, "BUSY", 0.0)
     await served.house.ingester.close()
-    engine, written = served.engine, list[Any]()
+    parts, written = served.parts, list[Any]()
     store, file = await attached(served)
-    claimed = await engine.store.write(ingestions.claim, engine.worker, 10)
+    claimed = await parts.store.write(ingestions.claim, parts.process.worker, 10)
     assert claimed is not None
 
     async def busy(*given: Any) -> Any:
@@ -524,30 +524,30 @@ async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
         return False
 
     if is_busy:
-        monkeypatch.setattr(engine.documents, "read", busy)
+        monkeypatch.setattr(DocumentReader, "read", busy)
     else:
-        replace_operation(engine.store, chunks.write, refuse)
-    await ingestion.ingest(engine, claimed)
+        replace_operation(parts.store, chunks.write, refuse)
+    await ingestion.ingest(served.parts.ingestion, claimed)
 
-    found = await engine.store.read(vector_stores.file, "", store, file)
+    found = await parts.store.read(vector_stores.file, "", store, file)
     assert found is not None
     assert (found.status, len(written)) == ("in_progress", 0 if is_busy else 1)
-    assert (await engine.store.write(ingestions.claim, "other", 10) is not None) is is_busy
+    assert (await parts.store.write(ingestions.claim, "other", 10) is not None) is is_busy
 
 
 async def test_a_store_that_fails_is_reported_and_fails_no_file(served: Served) -> None:
     await served.house.ingester.close()
     store, file = await attached(served)
-    claimed = await served.engine.store.write(ingestions.claim, served.engine.worker, 10)
+    claimed = await served.parts.store.write(ingestions.claim, served.parts.process.worker, 10)
     assert claimed is not None
 
     async def fail(*given: Any) -> bool:
         raise StoreError("The disk is full.")
 
-    replace_operation(served.engine.store, chunks.write, fail)
+    replace_operation(served.parts.store, chunks.write, fail)
     with pytest.raises(StoreError, match="full"):
-        await ingestion.ingest(served.engine, claimed)
+        await ingestion.ingest(served.parts.ingestion, claimed)
 
-    found = await served.engine.store.read(vector_stores.file, "", store, file)
+    found = await served.parts.store.read(vector_stores.file, "", store, file)
     assert found is not None
     assert found.status == "in_progress"

@@ -33,21 +33,21 @@ async def clock(monkeypatch: pytest.MonkeyPatch) -> LoopClock:
 @asynccontextmanager
 async def serving(server: EmbeddingServer, store: str = "sqlite://", **more: Any) -> AsyncIterator[Served]:
     async with serve(HttpBackend("tei", server.url, connect_timeout=60), store=store, **more) as served:
-        served.engine.embedding_model = MODEL
-        served.engine.models.clock = asyncio.get_running_loop().time
+        served.parts.run.rules.embedding_model = MODEL
+        served.parts.models.clock = asyncio.get_running_loop().time
         yield served
 
 
 async def attached(served: Served, text: str = TEXT, model: str = MODEL, tokens: int = 100) -> tuple[str, str]:
     """Attach a file to a new store; return the ids of both."""
     file = (await served.sdk.files.create(file=("a.txt", text.encode()), purpose="assistants")).id
-    store = VectorStore(new_id("vs"), "", int(served.engine.now()), embedding_model=model)
-    await served.engine.store.write(vector_stores.create, store, [NewStoreFile(file, b"{}", tokens, 0)])
+    store = VectorStore(new_id("vs"), "", int(served.parts.run.now()), embedding_model=model)
+    await served.parts.store.write(vector_stores.create, store, [NewStoreFile(file, b"{}", tokens, 0)])
     return store.id, file
 
 
 async def found(served: Served, place: tuple[str, str]) -> StoreFile:
-    one = await served.engine.store.read(vector_stores.file, "", *place)
+    one = await served.parts.store.read(vector_stores.file, "", *place)
     assert one is not None
     return one
 
@@ -90,13 +90,13 @@ async def test_a_file_waits_in_the_queue_while_the_server_is_away_and_others_do_
         assert (await ended(served, first, clock)).status == "completed"
         await server.leave()
         waiting = [await attached(served, f"{TEXT}{number}") for number in range(3)]
-        await clock.until(lambda: served.engine.outages.paused())
+        await clock.until(lambda: served.parts.ingestion.outages.paused())
         plain = await attached(served, model="")
         assert (await ended(served, plain, clock)).status == "completed"
         assert {(await found(served, one)).status for one in waiting} == {"in_progress"}
         await server.begin()
         assert [(await ended(served, one, clock)).status for one in waiting] == ["completed"] * 3
-        assert served.engine.outages.lasts(MODEL) is None
+        assert served.parts.ingestion.outages.lasts(MODEL) is None
 
 
 @pytest.mark.wide("postgres")
@@ -108,9 +108,9 @@ async def test_a_file_that_waits_for_a_server_survives_a_restart(
         async with serving(server, store) as served:
             await server.leave()
             place = await attached(served)
-            await clock.until(lambda: served.engine.outages.paused())
+            await clock.until(lambda: served.parts.ingestion.outages.paused())
         async with serving(server, store) as served:
-            await clock.until(lambda: served.engine.outages.paused())
+            await clock.until(lambda: served.parts.ingestion.outages.paused())
             one = await found(served, place)
             assert (one.status, one.error_code) == ("in_progress", None)
             await server.begin()
@@ -121,7 +121,7 @@ async def test_files_fail_with_the_fault_of_the_server_after_a_day(clock: LoopCl
     async with embedding_server() as server, serving(server) as served:
         await server.leave()
         place = await attached(served)
-        await clock.until(lambda: served.engine.outages.paused())
+        await clock.until(lambda: served.parts.ingestion.outages.paused())
         clock.advance(ingestion.GIVEN_UP_AFTER)
         one = await ended(served, place, clock)
         assert (one.status, one.error_code) == ("failed", "server_error")
@@ -140,7 +140,7 @@ async def test_the_time_of_the_embedding_server_does_not_count_for_the_limit_of_
     monkeypatch: pytest.MonkeyPatch, clock: LoopClock
 ) -> None:
     async with embedding_server() as server, serving(server) as served:
-        made = served.engine.embeddings(MODEL)
+        made = served.parts.ingestion.embeddings(MODEL)
         whole = made.embed_parts
 
         async def slow(texts: Any, tenant: str) -> Any:
@@ -151,9 +151,9 @@ async def test_the_time_of_the_embedding_server_does_not_count_for_the_limit_of_
         monkeypatch.setattr(made, "embed_parts", slow)
         await served.house.ingester.close()
         place = await attached(served)
-        claimed = await served.engine.store.write(ingestions.claim, served.engine.worker, 10)
+        claimed = await served.parts.store.write(ingestions.claim, served.parts.process.worker, 10)
         assert claimed is not None
-        await ingestion.ingest(served.engine, claimed)
+        await ingestion.ingest(served.parts.ingestion, claimed)
         assert (await found(served, place)).status == "completed"
 
 
@@ -178,7 +178,7 @@ async def test_a_search_uses_keywords_while_the_server_is_away_and_says_so(store
         status, _ = await served.post(f"/vector_stores/{place[0]}/search", json={"query": "feline", **only_meaning})
         assert status in (502, 503)
         await server.begin()
-        served.engine.outages.succeeded(MODEL)
+        served.parts.ingestion.outages.succeeded(MODEL)
         assert await search("feline") == (None, ["a.txt"])
 
 
@@ -206,7 +206,7 @@ async def test_chunks_have_the_size_of_the_setting_for_their_model_unless_the_re
 async def test_chunks_have_the_usual_size_if_the_setting_has_none_for_their_model() -> None:
     settings = Settings(search_chunk_tokens={MODEL: 120})
     async with embedding_server() as server, serving(server, settings=settings) as served:
-        served.engine.embedding_model = ""
+        served.parts.run.rules.embedding_model = ""
         file = (await served.sdk.files.create(file=("a.txt", TEXT.encode()), purpose="assistants")).id
         store = (await served.sdk.vector_stores.create(file_ids=[file])).id
         assert await sizes(served, file, store) == (800, 400)

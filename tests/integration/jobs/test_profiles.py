@@ -20,7 +20,7 @@ from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.probing.measurement import Measurement
 from antiphon.upstream.registry import ModelRegistry
 from tests.support.changed_stores import replace_operation
-from tests.support.engine import NOW
+from tests.support.parts import NOW
 from tests.support.probed_model import ProbedModel
 from tests.support.waiting import let_others_run
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon.gateway import Gateway
+from antiphon.gateway.parts import Parts
 from antiphon.jobs import recorder
 from antiphon.jobs.queue import work
 from antiphon.storage.operations import api_keys, event_log, jobs
@@ -16,7 +17,7 @@ from antiphon.storage.records.tenants import Limits
 from antiphon.upstream.backend import Reply
 from tests.integration.jobs.test_worker import TURNS, queue, status
 from tests.support.changed_stores import replace_operation
-from tests.support.engine import Engine, engine, said
+from tests.support.parts import said, scripted_parts
 from tests.support.replay import delta, sse
 from tests.support.waiting import LoopClock, eventually, let_others_run, until
 
@@ -41,19 +42,19 @@ class Talks:
             yield await self._said.get()
 
 
-async def begun(**body: Any) -> tuple[Engine, Talks, str, "asyncio.Task[None]"]:
+async def begun(**body: Any) -> tuple[Parts, Talks, str, "asyncio.Task[None]"]:
     """A background response whose model was asked, and has said nothing so far."""
-    made, backend = engine()
+    made, backend = scripted_parts()
     model = Talks(backend)
     response_id = await queue(made, **body)
-    job = await made.store.write(jobs.claim, made.worker, 1)
+    job = await made.store.write(jobs.claim, made.process.worker, 1)
     assert job is not None
-    working = asyncio.create_task(work(made, job))
+    working = asyncio.create_task(work(made.jobs, job))
     await asyncio.wait_for(model.is_asked.wait(), 30)
     return made, model, response_id, working
 
 
-async def until_logged(made: Engine, response_id: str, mark: bytes, count: int = 1) -> None:
+async def until_logged(made: Parts, response_id: str, mark: bytes, count: int = 1) -> None:
     await eventually(
         lambda: made.store.read(event_log.tail, "", response_id, -1),
         lambda tail: tail and b"".join(frames.body for frames in tail.frames).count(mark) == count,
@@ -111,7 +112,7 @@ async def test_work_that_is_given_up_keeps_all_that_is_reserved_for_its_response
 
     assert await has_room(60)
     await end(working)
-    await made.meter.settle()
+    await made.jobs.meter.settle()
 
     assert not await has_room(41)
     assert await has_room(40)

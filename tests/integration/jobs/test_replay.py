@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from antiphon.gateway import Gateway
+from antiphon.gateway.parts import Parts
 from antiphon.jobs import replay as module
 from antiphon.jobs.queue import work
 from antiphon.jobs.replay import CutOff
@@ -13,20 +14,20 @@ from antiphon.storage.operations import event_log, jobs
 from antiphon.storage.records.jobs import Tail
 from tests.integration.jobs.test_worker import queue
 from tests.support.changed_stores import replace_operation
-from tests.support.engine import Engine, engine, said
+from tests.support.parts import said, scripted_parts
 
 
-async def made_stream() -> tuple[Engine, str]:
+async def made_stream() -> tuple[Parts, str]:
     """A streamed background response that has ended."""
-    made, _ = engine(said("Once ", "upon ", "a time"))
+    made, _ = scripted_parts(said("Once ", "upon ", "a time"))
     response_id = await queue(made, stream=True)
-    job = await made.store.write(jobs.claim, made.worker, 1)
+    job = await made.store.write(jobs.claim, made.process.worker, 1)
     assert job is not None
-    await work(made, job)
+    await work(made.jobs, job)
     return made, response_id
 
 
-async def read(made: Engine, response_id: str, after: int = -1, *, padding: bool = True) -> list[dict[str, Any]]:
+async def read(made: Parts, response_id: str, after: int = -1, *, padding: bool = True) -> list[dict[str, Any]]:
     body = b"".join([part async for part in Gateway(made).replays.events("", response_id, after, padding=padding)])
     assert not body or body.endswith(b"\n\n")
     return [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: ")]
@@ -56,7 +57,7 @@ async def test_a_reader_receives_the_events_that_it_has_not_seen(
 async def test_a_reader_is_cut_off_where_what_follows_does_not_fit_what_it_has(
     status: str, generation: int, is_over: bool
 ) -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     response_id = await queue(made, stream=True)
     reading = Gateway(made).replays.events("", response_id)
     assert b"response.queued" in await anext(reading)
@@ -65,6 +66,6 @@ async def test_a_reader_is_cut_off_where_what_follows_does_not_fit_what_it_has(
         return None if status == "unknown" else Tail(status, True, generation, [])
 
     replace_operation(made.store, event_log.tail, tail)
-    made.is_over = is_over
+    made.process.is_over = is_over
     with pytest.raises(CutOff):
         await anext(reading)

@@ -14,12 +14,12 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.gateway import Gateway
+from antiphon.gateway.parts import Parts
 from antiphon.jobs import worker as workers
 from antiphon.jobs.queue import MOST_LOST
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.recording.persistence import RequestIdentity
-from antiphon.runs.engine import Engine
 from antiphon.sharing.memory import LARGE
 from antiphon.storage.operations import conversations, idempotency, leases, responses
 from antiphon.storage.operations import jobs as stored_jobs
@@ -29,26 +29,26 @@ from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from tests.support.changed_stores import ChangedStore
-from tests.support.engine import NOW, engine, said
+from tests.support.parts import NOW, foundation, parts_with, said, scripted_parts
 from tests.support.waiting import LoopClock, eventually, let_others_run, until
 
 TURNS = 20
 """Turns of the loop after which a task that can go on has gone on."""
 
 
-async def queue(made: Engine, tenant: str = "", taken: Reservation = NOTHING_RESERVED, **body: Any) -> str:
+async def queue(made: Parts, tenant: str = "", taken: Reservation = NOTHING_RESERVED, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, **body})
     return (
         await Gateway(made).queue.enqueue(decode_request(raw), raw, RequestIdentity(tenant, taken=taken))
     ).response.id
 
 
-async def status(made: Engine, response_id: str, tenant: str = "") -> str:
+async def status(made: Parts, response_id: str, tenant: str = "") -> str:
     stored = await made.store.read(responses.load, tenant, response_id)
     return stored.status if stored else "unknown"
 
 
-async def until_ended(made: Engine, *ids: tuple[str, str]) -> None:
+async def until_ended(made: Parts, *ids: tuple[str, str]) -> None:
     for tenant, response_id in ids:
         await eventually(partial(status, made, response_id, tenant), lambda one: one not in ("queued", "in_progress"))
 
@@ -75,9 +75,9 @@ class Gate:
 
 
 async def test_no_more_is_made_at_once_than_the_settings_say() -> None:
-    made, backend = engine(*[said("Hi")] * 7)
+    made, backend = scripted_parts(*[said("Hi")] * 7)
     gate = Gate(backend)
-    worker = Worker(made, concurrency=3)
+    worker = Worker(made.jobs, concurrency=3)
     worker.start()
     ids = [("", await queue(made)) for _ in range(7)]
     await gate.until(3)
@@ -90,11 +90,11 @@ async def test_no_more_is_made_at_once_than_the_settings_say() -> None:
 
 
 async def test_a_tenant_has_no_more_in_progress_than_it_may_and_others_pass_by() -> None:
-    made, backend = engine(*[said("Hi")] * 6)
+    made, backend = scripted_parts(*[said("Hi")] * 6)
     gate = Gate(backend)
     crowd = [("crowd", await queue(made, "crowd")) for _ in range(5)]
     other = ("other", await queue(made, "other"))
-    worker = Worker(made, concurrency=10, per_tenant=2)
+    worker = Worker(made.jobs, concurrency=10, per_tenant=2)
     worker.start()
     await gate.until(3)
     states = [await status(made, one, tenant) for tenant, one in [*crowd, other]]
@@ -107,10 +107,10 @@ async def test_a_tenant_has_no_more_in_progress_than_it_may_and_others_pass_by()
 
 
 async def test_one_tenant_alone_leaves_places_to_others() -> None:
-    made, backend = engine(*[said("Hi")] * 31)
+    made, backend = scripted_parts(*[said("Hi")] * 31)
     gate = Gate(backend)
     crowd = [("crowd", await queue(made, "crowd")) for _ in range(30)]
-    worker = Worker(made, concurrency=20)
+    worker = Worker(made.jobs, concurrency=20)
     worker.start()
     await gate.until(16)
     other = ("other", await queue(made, "other"))
@@ -126,12 +126,12 @@ async def test_one_tenant_alone_leaves_places_to_others() -> None:
 
 
 async def test_a_process_may_leave_the_work_to_others() -> None:
-    made, backend = engine(said("Hi"))
-    worker = Worker(made, concurrency=0)
+    made, backend = scripted_parts(said("Hi"))
+    worker = Worker(made.jobs, concurrency=0)
     worker.start()
     response_id = await queue(made)
     await let_others_run()
-    other = Worker(Engine(made.models, made.store, made.new_id, made.now))
+    other = Worker(parts_with(foundation(made.models, made.store)).jobs)
     other.start()
     await until_ended(made, ("", response_id))
     await worker.close()
@@ -141,13 +141,13 @@ async def test_a_process_may_leave_the_work_to_others() -> None:
 
 
 async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
-    made, backend = engine(said("Hi"))
+    made, backend = scripted_parts(said("Hi"))
     gate = Gate(backend)
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     worker.start()
     response_id = await queue(made)
     await gate.until(1)
-    elsewhere = Engine(made.models, made.store, made.new_id, made.now)
+    elsewhere = parts_with(foundation(made.models, made.store))
     await Gateway(elsewhere).queue.cancel("", response_id)
     await until(lambda: not gate.waiting)
     await worker.close()
@@ -180,13 +180,13 @@ async def test_what_is_cancelled_elsewhere_is_stopped_as_soon_as_it_is_heard(
 ) -> None:
     monkeypatch.setattr(workers, "LOOK_EVERY", 3600.0)
     monkeypatch.setattr(Watched, "hides", hides)
-    made, backend = engine(said("Hi"), store=Watched.open("sqlite://", now=lambda: NOW))
+    made, backend = scripted_parts(said("Hi"), store=Watched.open("sqlite://", now=lambda: NOW))
     gate = Gate(backend)
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     worker.start()
     response_id = await queue(made)
     await gate.until(1)
-    await Gateway(Engine(made.models, made.store, made.new_id, made.now)).queue.cancel("", response_id)
+    await Gateway(parts_with(foundation(made.models, made.store))).queue.cancel("", response_id)
     await until(lambda: not gate.waiting)
     await worker.close()
 
@@ -194,9 +194,9 @@ async def test_what_is_cancelled_elsewhere_is_stopped_as_soon_as_it_is_heard(
 async def test_news_of_what_does_not_run_here_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "LOOK_EVERY", 3600.0)
     clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
-    made, backend = engine(said("Hi"), store=store)
+    made, backend = scripted_parts(said("Hi"), store=store)
     gate = Gate(backend)
-    worker = Worker(made, concurrency=1)
+    worker = Worker(made.jobs, concurrency=1)
     worker.start()
     await queue(made)
     await gate.until(1)
@@ -215,16 +215,16 @@ async def test_news_of_what_does_not_run_here_is_not_looked_into(monkeypatch: py
 
 async def test_a_worker_that_was_closed_claims_nothing_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
-    made, backend = engine(said("Hi"), store=store)
+    made, backend = scripted_parts(said("Hi"), store=store)
     gate = Gate(backend)
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     worker.start()
     given_back = await queue(made)
     await gate.until(1)
     await worker.close()
     before = store.looks, store.beats
     waits = await queue(made)
-    made.holding.add("resp_mine")
+    made.process.holding.add("resp_mine")
     clock.advance(10.0)
     await let_others_run(TURNS)
 
@@ -235,10 +235,10 @@ async def test_a_worker_that_was_closed_claims_nothing_and_says_nothing(monkeypa
 
 
 async def test_a_worker_that_stops_leaves_what_it_reserved_to_others_at_once() -> None:
-    made, _ = engine()
-    worker = Worker(made)
+    made, _ = scripted_parts()
+    worker = Worker(made.jobs)
     worker.start()
-    await made.store.write(idempotency.reserve, "", "key", b"print", "resp_mine", made.worker)
+    await made.store.write(idempotency.reserve, "", "key", b"print", "resp_mine", made.process.worker)
     await worker.close()
 
     assert (
@@ -247,10 +247,10 @@ async def test_a_worker_that_stops_leaves_what_it_reserved_to_others_at_once() -
 
 
 async def test_a_job_that_a_worker_owns_without_knowing_of_it_is_released_with_the_others() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     response_id = await queue(made)
-    assert await made.store.write(stored_jobs.claim, made.worker, 10) is not None
-    await Worker(made).release_jobs()
+    assert await made.store.write(stored_jobs.claim, made.process.worker, 10) is not None
+    await Worker(made.jobs).release_jobs()
     job = await made.store.write(stored_jobs.claim, "another", 10)
 
     assert job is not None
@@ -271,9 +271,9 @@ async def test_a_claim_that_fails_by_a_fault_of_our_own_is_logged_and_the_next_o
                 raise RuntimeError("a bug")
             return await self.original.claim(*who)
 
-    made, _ = engine(said("Hi"), store=Broken.open("sqlite://", now=lambda: NOW))
+    made, _ = scripted_parts(said("Hi"), store=Broken.open("sqlite://", now=lambda: NOW))
     response_id = await queue(made)
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     worker.start()
     await until_ended(made, ("", response_id))
     await worker.close()
@@ -284,10 +284,10 @@ async def test_a_claim_that_fails_by_a_fault_of_our_own_is_logged_and_the_next_o
 async def test_what_a_silent_worker_left_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
     monkeypatch.setattr(workers, "SILENCE", 0.0)
-    made, _ = engine(said("Hi"))
+    made, _ = scripted_parts(said("Hi"))
     response_id = await queue(made)
     assert await made.store.write(stored_jobs.claim, "dead", 10) is not None
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     worker.start()
     await until_ended(made, ("", response_id))
     await worker.close()
@@ -296,21 +296,21 @@ async def test_what_a_silent_worker_left_is_taken_over(monkeypatch: pytest.Monke
 
 
 async def test_a_job_waits_for_memory_that_others_use() -> None:
-    made, _ = engine(said("Hi"))
+    made, _ = scripted_parts(said("Hi"))
     response_id = await queue(made, input="x" * LARGE)
-    used = made.memory.left
-    made.memory.take(used)
-    worker = Worker(made)
+    used = made.run.history.memory.left
+    made.run.history.memory.take(used)
+    worker = Worker(made.jobs)
     worker.start()
     await until(lambda: made.measures.jobs.value("claimed"))
     await let_others_run(TURNS)
     assert await status(made, response_id) == "in_progress"
-    made.memory.release(used)
+    made.run.history.memory.release(used)
     await until_ended(made, ("", response_id))
     await worker.close()
 
     assert await status(made, response_id) == "completed"
-    assert made.memory.left == made.memory.size
+    assert made.run.history.memory.left == made.run.history.memory.size
 
 
 @pytest.mark.parametrize(("is_cancelled", "outcome"), [(False, "queued"), (True, "cancelled")])
@@ -319,12 +319,12 @@ async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
 ) -> None:
     caplog.set_level("INFO", "antiphon.access")
     monkeypatch.setattr(caplog.handler, "formatter", JsonLines())
-    made, backend = engine(said("Hi"))
+    made, backend = scripted_parts(said("Hi"))
     measures = Measures()
-    made.observers.add(AccessLog())
-    made.observers.add(ResponseMetrics(measures, ModelNames(made.models), time.monotonic))
+    made.run.observers.add(AccessLog())
+    made.run.observers.add(ResponseMetrics(measures, ModelNames(made.models), time.monotonic))
     gate = Gate(backend)
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     worker.start()
     response_id = await queue(made)
     await gate.until(1)
@@ -340,12 +340,12 @@ async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
 
 async def test_a_job_that_its_worker_does_not_know_of_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
-    made, _ = engine(said("Hi"))
+    made, _ = scripted_parts(said("Hi"))
     response_id = await queue(made)
     assert (
-        await made.store.write(stored_jobs.claim, made.worker, 10) is not None
+        await made.store.write(stored_jobs.claim, made.process.worker, 10) is not None
     )  # as if the answer had been lost on its way
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     worker.start()
     await until_ended(made, ("", response_id))
     await worker.close()
@@ -356,26 +356,26 @@ async def test_a_job_that_its_worker_does_not_know_of_is_given_back(monkeypatch:
 async def test_what_is_held_for_nothing_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a store that could not be reached when it was to be freed."""
     monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
-    made, _ = engine()
+    made, _ = scripted_parts()
     await made.store.write(conversations.create, StoredConversation("conv_1", 1, b"{}"), [])
-    made.holding.add("resp_mine")
-    await made.store.write(leases.hold, "", "conv_1", "resp_gone", made.worker)
-    await made.store.write(idempotency.reserve, "", "key", b"", "resp_gone", made.worker)
-    await made.store.write(idempotency.reserve, "", "other", b"", "resp_mine", made.worker)
-    worker = Worker(made)
+    made.process.holding.add("resp_mine")
+    await made.store.write(leases.hold, "", "conv_1", "resp_gone", made.process.worker)
+    await made.store.write(idempotency.reserve, "", "key", b"", "resp_gone", made.process.worker)
+    await made.store.write(idempotency.reserve, "", "other", b"", "resp_mine", made.process.worker)
+    worker = Worker(made.jobs)
     worker.start()
-    await eventually(lambda: made.store.read(leases.held, made.worker), lambda one: list(one) == ["resp_mine"])
+    await eventually(lambda: made.store.read(leases.held, made.process.worker), lambda one: list(one) == ["resp_mine"])
     await worker.close()
 
 
 async def test_only_a_silence_that_was_watched_expires_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """A watcher that was stopped itself, or could not look, has seen no silence."""
-    made, _ = engine()
+    made, _ = scripted_parts()
     await queue(made)
     assert await made.store.write(stored_jobs.claim, "dead", 10) is not None
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     looks = 0
     for jump in (0.0, *[workers.LATE + 0.1] * 20, 3600.0):
         now += jump
@@ -401,12 +401,12 @@ async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.Mo
             return await self.original.heartbeats()
 
     store = Failing.open("sqlite://", now=lambda: NOW)
-    made, _ = engine(store=store)
+    made, _ = scripted_parts(store=store)
     await queue(made)
     assert await store.write(stored_jobs.claim, "dead", 10) is not None
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     await worker.look_at_others()
     looks = 0
     for store.fails in (*[False] * 5, True):
@@ -423,12 +423,12 @@ async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.Mo
 
 
 async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     await queue(made)
     assert await made.store.write(stored_jobs.claim, "alive", 10) is not None
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     for _ in range(100):
         now += 1
         await made.store.write(leases.beat, "alive")
@@ -438,8 +438,8 @@ async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch
 
 
 async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
-    made, backend = engine(said("Hi"), said("Hi"))
-    worker = Worker(made)
+    made, backend = scripted_parts(said("Hi"), said("Hi"))
+    worker = Worker(made.jobs)
     broken = backend.post
 
     async def post(path: str, body: bytes) -> Any:
@@ -457,14 +457,14 @@ async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: py
 
 
 async def test_a_job_that_too_many_workers_lost_fails_and_is_done() -> None:
-    made, backend = engine()
+    made, backend = scripted_parts()
     response_id = await queue(made)
     for number in range(MOST_LOST):
         assert await made.store.write(stored_jobs.claim, f"dead_{number}", 10) is not None
         await made.store.write(
             leases.expire_worker, f"dead_{number}", (await made.store.read(leases.beats))[f"dead_{number}"]
         )
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     worker.start()
     await until_ended(made, ("", response_id))
     await worker.close()
@@ -491,7 +491,7 @@ async def test_a_fault_at_the_end_of_a_response_fails_it() -> None:
     assert (stored.status, json.loads(stored.body)["error"]["code"]) == ("failed", "server_error")
 
 
-async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Engine, str]:
+async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Parts, str]:
     """A response whose store failed by a fault of our own, after it was ended elsewhere or given to another worker."""
 
     class Breaks(ChangedStore):
@@ -504,13 +504,13 @@ async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Engine, str]:
             if meanwhile == "cancelled":
                 await Gateway(made).queue.cancel("", response_id)
             elif meanwhile == "in_progress":
-                await self.write(leases.give_back, made.worker, response_id)
+                await self.write(leases.give_back, made.process.worker, response_id)
                 assert await self.write(stored_jobs.claim, "other", 10) is not None
             raise RuntimeError("a bug")
 
-    made, _ = engine(said("Hi"), store=Breaks.open("sqlite://", now=lambda: NOW))
+    made, _ = scripted_parts(said("Hi"), store=Breaks.open("sqlite://", now=lambda: NOW))
     response_id = await queue(made)
-    worker = Worker(made, concurrency=1)
+    worker = Worker(made.jobs, concurrency=1)
     worker.start()
     await until(lambda: made.measures.jobs.value("claimed"))
     await until(lambda: not made.shared.usage()["background_jobs"].in_use)
@@ -532,9 +532,9 @@ async def test_a_worker_with_a_job_beats_and_spares_its_thread_that(monkeypatch:
     monkeypatch.setattr(workers, "Heartbeat", Spy)
     store = Watched.open("sqlite://", now=lambda: NOW)
     store.pulse = lambda worker: object()  # type: ignore[assignment, return-value]
-    made, backend = engine(said("Hi"), store=store)
+    made, backend = scripted_parts(said("Hi"), store=store)
     gate = Gate(backend)
-    worker = Worker(made)
+    worker = Worker(made.jobs)
     worker.start()
     await queue(made)
     await gate.until(1)
@@ -559,8 +559,8 @@ async def test_work_waits_for_a_store_that_fails_and_loses_nothing(
                 raise StoreError("The store's disk is full.")
             return await self.original.finish(*how, **also)
 
-    made, _ = engine(said("Hi"), store=Failing.open("sqlite://", now=lambda: NOW))
-    worker = Worker(made)
+    made, _ = scripted_parts(said("Hi"), store=Failing.open("sqlite://", now=lambda: NOW))
+    worker = Worker(made.jobs)
     worker.start()
     response_id = await queue(made)
     await until_ended(made, ("", response_id))
@@ -572,10 +572,10 @@ async def test_work_waits_for_a_store_that_fails_and_loses_nothing(
 
 async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_completes_afterwards() -> None:
     """An eighth of the slots stays free, and some for other tenants; two more are returned, and nothing is lost."""
-    made, backend = engine(*[said("Hi")] * 40)
+    made, backend = scripted_parts(*[said("Hi")] * 40)
     gate = Gate(backend)
     window = {"completion_window": "2h", "continuation_id": "c"}
-    worker = Worker(made, concurrency=8)
+    worker = Worker(made.jobs, concurrency=8)
     late = [("a", await queue(made, "a", background_options=window)) for _ in range(9)]
     worker.start()
     await gate.until(6)
@@ -599,9 +599,9 @@ async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_compl
 
 async def test_a_worker_first_makes_what_continues_one_of_its_last_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "MOST_RECENT", 2)
-    made, backend = engine(*[said("Hi")] * 20)
+    made, backend = scripted_parts(*[said("Hi")] * 20)
     gate = Gate(backend)
-    worker = Worker(made, concurrency=1)
+    worker = Worker(made.jobs, concurrency=1)
     worker.start()
 
     async def order_of(*names: str) -> list[str]:

@@ -16,7 +16,7 @@ from openai.types.responses import ResponseOutputMessage
 from antiphon import AntiphonError, AsyncAntiphon, BackendError, ClientError, types
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, plain, said
+from tests.support.parts import called, plain, said
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.waiting import eventually, let_others_run
 

@@ -10,7 +10,7 @@ from antiphon.config import BackendConfig, ModelConfig, Settings
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.cases import each
-from tests.support.engine import said
+from tests.support.parts import said
 from tests.support.replay import ReplayBackend
 
 SERVER_ONLY = {

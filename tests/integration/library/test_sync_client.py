@@ -16,7 +16,7 @@ from msgspec import Struct
 from antiphon import Antiphon, BackendError, ClientError, types
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import plain, said
+from tests.support.parts import plain, said
 from tests.support.replay import delta
 
 

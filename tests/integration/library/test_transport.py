@@ -18,7 +18,7 @@ from antiphon.library import transport
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.cli import antiphon as run_antiphon
-from tests.support.engine import said
+from tests.support.parts import said
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.waiting import until
 

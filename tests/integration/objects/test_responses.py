@@ -6,16 +6,16 @@ import pytest
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
+from antiphon.gateway.parts import Parts
 from antiphon.protocol.validation.queries import decode_input_items_query
-from antiphon.runs.engine import Engine
-from tests.support.engine import ask, called, engine, said
+from tests.support.parts import ask, called, said, scripted_parts
 from tests.support.replay import delta
 
 IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"}
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
 
 
-async def page(made: Engine, response_id: str, **query: str) -> dict[str, Any]:
+async def page(made: Parts, response_id: str, **query: str) -> dict[str, Any]:
     asked = {name: value.split(",") for name, value in query.items()}
     return await Gateway(made).responses.input_items("", response_id, decode_input_items_query(asked))
 
@@ -24,9 +24,9 @@ def ids(page: dict[str, Any]) -> list[str]:
     return [item["id"] for item in page["data"]]
 
 
-async def numbered(count: int = 25) -> tuple[Engine, str]:
+async def numbered(count: int = 25) -> tuple[Parts, str]:
     """A response made from items `msg_0` and so on."""
-    made, _ = engine(said("fine"))
+    made, _ = scripted_parts(said("fine"))
     items = [{"role": "user", "content": str(number), "id": f"msg_{number}"} for number in range(count)]
     return made, (await ask(made, input=items))["id"]
 
@@ -76,7 +76,7 @@ async def test_a_bound_that_is_no_item_is_refused(name: str) -> None:
 
 
 async def test_the_items_of_a_chain_are_everything_the_model_saw() -> None:
-    made, _ = engine(said("one"), said("two"))
+    made, _ = scripted_parts(said("one"), said("two"))
     first = await ask(made, input="a")
     second = await ask(made, input="b", previous_response_id=first["id"])
     listed = await page(made, second["id"], order="asc")
@@ -89,7 +89,7 @@ async def test_the_items_of_a_chain_are_everything_the_model_saw() -> None:
 
 
 async def test_the_items_of_a_chain_whose_head_was_deleted_are_its_own() -> None:
-    made, _ = engine(said("one"), said("two"))
+    made, _ = scripted_parts(said("one"), said("two"))
     first = await ask(made, input="a")
     second = await ask(made, input="b", previous_response_id=first["id"])
     await Gateway(made).responses.delete("", first["id"])
@@ -98,7 +98,7 @@ async def test_the_items_of_a_chain_whose_head_was_deleted_are_its_own() -> None
 
 
 async def test_image_urls_are_shown_to_those_who_ask() -> None:
-    made, _ = engine(said("A cat."))
+    made, _ = scripted_parts(said("A cat."))
     response = await ask(made, input=[{"role": "user", "content": [IMAGE, {"type": "input_text", "text": "?"}]}])
 
     (hidden,) = (await page(made, response["id"]))["data"]
@@ -109,7 +109,7 @@ async def test_image_urls_are_shown_to_those_who_ask() -> None:
 
 async def test_encrypted_content_is_shown_to_those_who_ask() -> None:
     signed = {"type": "reasoning.text", "text": "Hm.", "signature": "c2ln"}
-    made, _ = engine([delta(reasoning_details=[signed]), *called()], said("!"), dialect="openrouter")
+    made, _ = scripted_parts([delta(reasoning_details=[signed]), *called()], said("!"), dialect="openrouter")
     first = await ask(made, tools=[TOOL])
     output = {"type": "function_call_output", "call_id": first["output"][1]["call_id"], "output": "4"}
     second = await ask(made, input=[output], previous_response_id=first["id"], tools=[TOOL])
@@ -124,7 +124,7 @@ async def test_encrypted_content_is_shown_to_those_who_ask() -> None:
 
 
 async def test_a_retrieved_response_has_its_text_beside() -> None:
-    made, _ = engine([delta(reasoning_content="Hm."), *said("Once ", "upon")])
+    made, _ = scripted_parts([delta(reasoning_content="Hm."), *said("Once ", "upon")])
     response = await ask(made)
     got = await Gateway(made).responses.retrieve("", response["id"], ())
 
@@ -134,7 +134,7 @@ async def test_a_retrieved_response_has_its_text_beside() -> None:
 
 
 async def test_what_is_not_there_is_404() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     for act in (
         Gateway(made).responses.retrieve("", "resp_x", ()),
         Gateway(made).responses.delete("", "resp_x"),
@@ -147,7 +147,7 @@ async def test_what_is_not_there_is_404() -> None:
 
 
 async def test_deleting_says_so_once() -> None:
-    made, _ = engine(said("x"))
+    made, _ = scripted_parts(said("x"))
     response = await ask(made)
 
     assert await Gateway(made).responses.delete("", response["id"]) == {

@@ -40,10 +40,10 @@ async def test_the_largest_rows_and_the_rest_are_all_that_was_used(
 
 
 async def test_the_reply_says_what_the_rows_leave_out(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    admin, _ = await issued(stateful.engine.store, role=Role.ADMIN)
+    admin, _ = await issued(stateful.parts.store, role=Role.ADMIN)
     browser = Browser(console_of(stateful), page={})
     for tenant in ("a", "b"):
-        key, _ = await issued(stateful.engine.store, tenant)
+        key, _ = await issued(stateful.parts.store, tenant)
         await browser.ask("POST", "/v1/responses", {"model": "m", "input": "Hi"}, **bearing(key))
     path = "/v1/usage?tenant=*&group_by=tenant"
     whole = (await browser.ask("GET", path, **bearing(admin))).json

@@ -38,7 +38,7 @@ from tests.support.waiting import eventually, until
 
 async def facts_of(served: Served, count: int = 1) -> list[Facts]:
     """The newest facts, once there are so many."""
-    store = served.engine.store
+    store = served.parts.store
     page = await eventually(
         lambda: store.read(facts_page.page, "", FactsQuery(100)), lambda page: len(page.facts) >= count
     )
@@ -46,7 +46,7 @@ async def facts_of(served: Served, count: int = 1) -> list[Facts]:
 
 
 async def spans_of(served: Served, response_id: str) -> list[list[Any]]:
-    body = await served.engine.store.read(stored_facts.spans, "", response_id)
+    body = await served.parts.store.read(stored_facts.spans, "", response_id)
     assert body is not None
     began, spans = json.loads(body)
     assert abs(began - time.time() * 1000) < 60_000
@@ -56,7 +56,7 @@ async def spans_of(served: Served, response_id: str) -> list[list[Any]]:
 async def test_a_stored_response_has_facts_as_soon_as_it_has_ended(stateful: Served) -> None:
     before = time.time() * 1000
     made = await stateful.sdk.responses.create(model="m", input="What is it?", metadata={"team": "billing"})
-    (facts,) = (await stateful.engine.store.read(facts_page.page, "", FactsQuery(100))).facts
+    (facts,) = (await stateful.parts.store.read(facts_page.page, "", FactsQuery(100))).facts
 
     assert (facts.id, facts.status, facts.model, facts.served_model) == (made.id, "completed", "m", "m")
     assert (facts.backend, facts.flags, facts.calls, facts.attempts) == ("replay", STORED, 1, 1)
@@ -94,7 +94,7 @@ async def test_a_stream_and_the_response_that_follows_it_have_facts(stateful: Se
 async def test_a_conversation_is_named_and_an_unstored_turn_of_it_has_no_words(stateful: Served) -> None:
     conversation = await stateful.sdk.conversations.create()
     await stateful.sdk.responses.create(model="m", input="Hi", conversation=conversation.id, store=False)
-    (facts,) = (await stateful.engine.store.read(facts_page.page, "", FactsQuery(100))).facts
+    (facts,) = (await stateful.parts.store.read(facts_page.page, "", FactsQuery(100))).facts
 
     assert (facts.conversation_id, facts.flags, facts.input) == (conversation.id, 0, "")
 
@@ -203,9 +203,9 @@ async def test_a_deleted_response_has_numbers_only(stateful: Served) -> None:
     made = await stateful.sdk.responses.create(model="m", input="Hi")
     await stateful.sdk.responses.delete(made.id)
 
-    assert (await stateful.engine.store.read(facts_page.page, "", FactsQuery(100))).facts == []
-    assert await stateful.engine.store.read(stored_facts.spans, "", made.id) is None
-    assert (await stateful.engine.store.inspect())["facts"] == 1
+    assert (await stateful.parts.store.read(facts_page.page, "", FactsQuery(100))).facts == []
+    assert await stateful.parts.store.read(stored_facts.spans, "", made.id) is None
+    assert (await stateful.parts.store.inspect())["facts"] == 1
 
 
 async def test_without_the_setting_nothing_is_kept(backend: ReplayBackend) -> None:
@@ -213,7 +213,7 @@ async def test_without_the_setting_nothing_is_kept(backend: ReplayBackend) -> No
         for store in (True, False):
             await served.sdk.responses.create(model="m", input="Hi", store=store)
         await served.sdk.responses.create(model="m", input="Hi", background=True)
-        assert (await served.engine.store.inspect())["facts"] == 0
+        assert (await served.parts.store.inspect())["facts"] == 0
 
 
 async def test_what_is_not_written_yet_is_written_when_the_server_ends(backend: ReplayBackend, tmp_path: Any) -> None:
@@ -222,13 +222,13 @@ async def test_what_is_not_written_yet_is_written_when_the_server_ends(backend: 
         async with serve(HttpBackend("replay", backend.url), store=url) as served:
             await served.sdk.responses.create(model="m", input="Hi", store=False)
     async with serve(HttpBackend("replay", backend.url), store=url) as served:
-        assert len((await served.engine.store.read(facts_page.page, "", FactsQuery(9))).facts) == 2
+        assert len((await served.parts.store.read(facts_page.page, "", FactsQuery(9))).facts) == 2
 
 
 async def test_facts_wait_for_a_store_that_fails(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store, tries = served.engine.store, 0
+    store, tries = served.parts.store, 0
 
     async def fail_once(facts: Sequence[Facts]) -> None:
         nonlocal tries
@@ -249,7 +249,7 @@ async def test_facts_wait_for_a_store_that_fails(
 async def test_facts_that_the_store_rejects_hold_up_no_others(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = served.engine.store
+    store = served.parts.store
     writer = facts_writer.FactsWriter(store)
     made = [new_facts(tenant="acme") for _ in range(5)]
 

@@ -18,7 +18,7 @@ TAKEN = "Another server took over this response, because this server sent no hea
 async def test_a_client_whose_lease_was_taken_over_gets_no_answer(
     stateful: Served, backend: ReplayBackend, lease: str, is_stream: bool
 ) -> None:
-    go, store, worker = asyncio.Event(), stateful.engine.store, stateful.engine.worker
+    go, store, worker = asyncio.Event(), stateful.parts.store, stateful.parts.process.worker
     answer = sse(delta(content="Hi"), delta("stop")) if is_stream else completion("Hi")
     backend.script = lambda request: Answer([], STREAM if is_stream else JSON, wait=go, rest=[answer])
     body: dict[str, Any] = {"model": "m", "input": "Hi", "stream": is_stream}

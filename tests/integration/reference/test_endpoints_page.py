@@ -12,7 +12,7 @@ LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it do
 
 
 def test_every_route_has_its_row_and_every_row_its_route(served) -> None:
-    gateway = Gateway(served.engine)
+    gateway = Gateway(served.parts)
     parts = [*resources(gateway, served.endpoints)]
     later = {**file_resources(gateway), **console_resources(gateway)}
     parts += [part for load in later.values() for part in load()]

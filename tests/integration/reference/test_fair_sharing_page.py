@@ -20,9 +20,9 @@ async def shared() -> dict[str, Usage]:
     """The resources of a server by default, and with every tool."""
     settings = Settings(store="sqlite://", web_search="http://127.0.0.1:9", check_interval=0)
     house = await build(settings, {})
-    create_app(house.engine, house.endpoints)
+    create_app(house.gateway, house.endpoints)
     try:
-        return dict(house.engine.shared.usage())
+        return dict(house.parts.shared.usage())
     finally:
         await house.close()
 

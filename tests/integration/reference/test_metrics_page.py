@@ -12,8 +12,8 @@ from antiphon.telemetry.kinds import Metric
 from antiphon.telemetry.metrics import Measures, known
 from antiphon.telemetry.process import process_metrics
 from tests.support.cases import each
-from tests.support.engine import engine
 from tests.support.pages import table
+from tests.support.parts import scripted_parts
 from tests.support.server import Served
 
 DASHBOARD = json.loads((Path(__file__).parents[3] / "deploy/grafana.json").read_text())
@@ -46,7 +46,7 @@ async def kinds(served: Served) -> dict[str, str]:
 
 def counted() -> list[Metric]:
     """Every metric of a process."""
-    read = known(engine()[0].models, lambda: 0, dict)
+    read = known(scripted_parts()[0].models, lambda: 0, dict)
     return [*Measures().all(), *read, *code_metrics(lambda: None), *process_metrics()]
 
 

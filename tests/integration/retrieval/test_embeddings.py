@@ -31,7 +31,7 @@ from tests.support.embedding_server import (
     embedding_server,
     tokens_of,
 )
-from tests.support.engine import engine
+from tests.support.parts import scripted_parts
 from tests.support.waiting import LoopClock
 
 T = "tenant"
@@ -57,13 +57,13 @@ class Pauses:
 @asynccontextmanager
 async def embedder(server: EmbeddingServer, pauses: Pauses | None = None, **fields: Any) -> AsyncIterator[Embedder]:
     """An embedder in front of a server."""
-    made, _ = engine()
+    made, _ = scripted_parts()
     backend = HttpBackend("tei", server.url)
     made.models.assign([backend], {"tei": "generic"})
     made.models.clock = asyncio.get_running_loop().time
     more = fields if pauses is None else {"pause": pauses, **fields}
     try:
-        yield Embedder(MODEL, made.router, made.observers, Outages(), **more)
+        yield Embedder(MODEL, made.run.router, made.run.observers, Outages(), **more)
     finally:
         await backend.close()
 
@@ -223,10 +223,10 @@ async def test_an_outage_of_another_kind_than_of_texts_splits_nothing(monkeypatc
     """A 500 for every text, a tiny one too, is an outage."""
     pauses = Pauses(monkeypatch)
     backend = ScriptedBackend(lambda _: (500, {"error": {"message": "CUDA error"}}), models=[MODEL])
-    made, _ = engine()
+    made, _ = scripted_parts()
     made.models.assign([backend], {backend.name: "generic"})
     with pytest.raises(UnavailableError):
-        await Embedder(MODEL, made.router, made.observers, Outages(), pause=pauses).embed_parts([LONG], T)
+        await Embedder(MODEL, made.run.router, made.run.observers, Outages(), pause=pauses).embed_parts([LONG], T)
     assert {len(request["input"]) for request in backend.requests} == {1}
     assert {request["input"][0] for request in backend.requests} == {LONG, "a"}
     assert len(backend.requests) > ATTEMPTS
@@ -235,10 +235,10 @@ async def test_an_outage_of_another_kind_than_of_texts_splits_nothing(monkeypatc
 async def test_limits_are_learned_for_each_backend_and_forgotten_after_a_day() -> None:
     clock = [0.0]
     async with embedding_server(most_texts=10) as server:
-        made, _ = engine()
+        made, _ = scripted_parts()
         backend = HttpBackend("tei", server.url)
         made.models.assign([backend], {"tei": "generic"})
-        one = Embedder(MODEL, made.router, made.observers, Outages(lambda: clock[0]))
+        one = Embedder(MODEL, made.run.router, made.run.observers, Outages(lambda: clock[0]))
         await one.embed_parts(TEXTS, T)
         server.most_texts = 64
         sizes = []

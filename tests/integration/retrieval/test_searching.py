@@ -26,7 +26,7 @@ from antiphon.storage.store import Store
 from antiphon.upstream.outages import Outages
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import Methods, replace_operation
-from tests.support.engine import engine
+from tests.support.parts import scripted_parts
 from tests.support.waiting import let_others_run
 
 T = "tenant"
@@ -46,9 +46,9 @@ def embedded(request: dict[str, Any]) -> Any:
 
 def embedder(script: Callable[[dict[str, Any]], Any] = embedded) -> tuple[Embedder, ScriptedBackend]:
     backend = ScriptedBackend(script, models=["e"])
-    made, _ = engine()
+    made, _ = scripted_parts()
     made.models.assign([backend], {backend.name: "generic"})
-    return Embedder("e", made.router, made.observers, Outages(), pause=lambda _: let_others_run()), backend
+    return Embedder("e", made.run.router, made.run.observers, Outages(), pause=lambda _: let_others_run()), backend
 
 
 class Known(Methods):
@@ -356,9 +356,9 @@ async def test_vectors_of_different_sizes_are_an_error() -> None:
 
 
 async def test_an_unknown_model_is_an_error_at_once() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     with pytest.raises(AntiphonError):
-        await Embedder("nobody", made.router, made.observers, Outages()).embed(["cat"], T)
+        await Embedder("nobody", made.run.router, made.run.observers, Outages()).embed(["cat"], T)
 
 
 @pytest.mark.wide("postgres")

@@ -1,17 +1,15 @@
 """What a response shows as adjusted is what the backend that answered was sent."""
 
-import itertools
 import json
 from typing import Any
 
 import msgspec
 import pytest
 
-from antiphon.runs.engine import Engine
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import NOW, begin, said
+from tests.support.parts import NOW, begin, foundation, parts_with, said
 from tests.support.replay import delta, sse
 
 REFUSED = (400, {"error": {"message": "`temperature` and `top_p` cannot both be specified for this model."}})
@@ -22,9 +20,9 @@ async def test_what_was_adjusted_for_a_backend_that_broke_off_does_not_count(is_
     breaks = sse(delta(role="assistant"), done=False)
     first = ScriptedBackend([REFUSED, breaks], models=["m"], name="first")
     second = ScriptedBackend([sse(*said("Hello"))], models=["m"], name="second")
-    numbers, families = itertools.count(1), {"first": "generic", "second": "generic"}
+    families = {"first": "generic", "second": "generic"}
     registry, store = ModelRegistry([first, second], lambda: NOW, families), SqliteStore.open("sqlite://")
-    made = Engine(registry, store, lambda prefix: f"{prefix}_{next(numbers):032x}", lambda: NOW)
+    made = parts_with(foundation(registry, store))
 
     run = await begin(made, temperature=0.5, top_p=0.9, stream=is_stream)
     response: dict[str, Any] = json.loads(msgspec.json.encode(await run.result()))

@@ -8,7 +8,7 @@ from antiphon.errors import StoreError
 from antiphon.storage.operations import responses
 from tests.support.cases import each
 from tests.support.changed_stores import replace_operation
-from tests.support.engine import ask, engine, said, stream
+from tests.support.parts import ask, said, scripted_parts, stream
 from tests.support.replay import delta
 
 COUNTED = [delta(content="Yes."), delta("stop"), {"choices": [], "usage": {"prompt_tokens": 100}}]
@@ -20,7 +20,7 @@ def compared(response: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_a_prompt_that_continues_the_other_is_a_hit() -> None:
-    made, backend = engine(COUNTED, COUNTED, dialect="llamacpp")
+    made, backend = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
     first = await ask(made, input="a")
     second = await ask(made, input="b", previous_response_id=first["id"], **compared(first))
 
@@ -43,7 +43,7 @@ async def test_a_prompt_that_continues_the_other_is_a_hit() -> None:
     ],
 )
 async def test_a_prompt_that_differs_is_a_miss_with_its_reason(changes: dict[str, Any], reason: str) -> None:
-    made, _ = engine(COUNTED, COUNTED, dialect="llamacpp")
+    made, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
     first = await ask(made, input="a", instructions="Answer in JSON.")
     body = {"input": "a", "instructions": "Answer in JSON.", **compared(first), **changes}
     found = (await stream(made, **body))[-1]["response"]["prompt_cache_diagnostics"]
@@ -54,9 +54,9 @@ async def test_a_prompt_that_differs_is_a_miss_with_its_reason(changes: dict[str
 
 
 async def test_an_unknown_response_is_not_found_and_one_without_a_prompt_is_unavailable() -> None:
-    made, _ = engine(COUNTED, COUNTED, COUNTED, dialect="llamacpp")
+    made, _ = scripted_parts(COUNTED, COUNTED, COUNTED, dialect="llamacpp")
     nowhere = await ask(made, store=False, **compared({"id": "resp_nowhere"}))
-    made.prompts = None
+    made.run.prompts = None
     first = await ask(made)
     second = await ask(made, **compared(first))
 
@@ -65,7 +65,7 @@ async def test_an_unknown_response_is_not_found_and_one_without_a_prompt_is_unav
 
 
 async def test_a_store_that_fails_costs_the_diagnostics_and_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, _ = engine(COUNTED, COUNTED, dialect="llamacpp")
+    made, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
     first = await ask(made)
 
     async def fail(*_: Any, **__: Any) -> None:
@@ -77,14 +77,14 @@ async def test_a_store_that_fails_costs_the_diagnostics_and_not_the_answer(monke
 
 
 async def test_a_backend_without_a_prompt_cache_has_none_to_compare() -> None:
-    made, _ = engine(said("Yes."), said("Yes."))
+    made, _ = scripted_parts(said("Yes."), said("Yes."))
     first = await ask(made)
 
     assert (await ask(made, **compared(first)))["prompt_cache_diagnostics"] == {"type": "unavailable"}
 
 
 async def test_a_prewarmed_prompt_is_compared_too() -> None:
-    made, _ = engine(COUNTED, COUNTED, dialect="llamacpp")
+    made, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
     warm = await ask(made, input="a", prompt_cache_options={"prewarm": True})
 
     assert (await ask(made, input="a", **compared(warm)))["prompt_cache_diagnostics"] == {"type": "cache_hit"}

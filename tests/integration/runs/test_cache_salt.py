@@ -8,7 +8,7 @@ import pytest
 from antiphon.gateway import Gateway, RequestIdentity
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.upstream.options import BackendOptions
-from tests.support.engine import engine, plain
+from tests.support.parts import plain, scripted_parts
 
 
 class Sunk:
@@ -22,7 +22,7 @@ class Sunk:
 
 
 async def salts(*tenants: str, is_on: bool = True) -> list[Any]:
-    made, backend = engine(*[plain()] * len(tenants), dialect="vllm")
+    made, backend = scripted_parts(*[plain()] * len(tenants), dialect="vllm")
     made.models.backends[0].update(options=BackendOptions(cache_salt=is_on))
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi"}))
     for tenant in tenants:
@@ -43,7 +43,7 @@ async def test_without_the_setting_there_is_no_salt() -> None:
 
 @pytest.mark.parametrize("is_large", [False, True])
 async def test_chat_completions_have_the_same_salt_whatever_the_client_sends(is_large: bool) -> None:
-    made, backend = engine(plain(), dialect="vllm")
+    made, backend = scripted_parts(plain(), dialect="vllm")
     made.models.backends[0].update(options=BackendOptions(cache_salt=True))
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "cache_salt": "another tenant's"}
 

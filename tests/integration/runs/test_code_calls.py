@@ -8,23 +8,23 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.runs.engine import Engine
+from antiphon.gateway.parts import Parts
 from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.table import DIALECTS
-from tests.support.engine import ask, called, engine, plain, said, stream
 from tests.support.notebooks import CODE, OUTPUTS, PNG, SHELL, Notebooks, cell, made, printed
 from tests.support.openai_types import OpenAITypes
+from tests.support.parts import ask, called, plain, said, scripted_parts, stream
 from tests.support.replay import delta
 from tests.support.tools import MCP, Servers
 
 DRAW = called("python", '{"code": "draw()"}')
 
 
-def coding(notebooks: Notebooks, *answers: Any, **more: Any) -> tuple[Engine, Any]:
-    one, backend = engine(*answers)
-    one.toolset = Toolset(code=notebooks, **more)
+def coding(notebooks: Notebooks, *answers: Any, **more: Any) -> tuple[Parts, Any]:
+    one, backend = scripted_parts(*answers)
+    one.run.toolset = Toolset(code=notebooks, **more)
     return one, backend
 
 
@@ -373,7 +373,7 @@ async def test_what_code_printed_was_not_given_to_the_model(tool: Any, call: Any
     result = ToolResult(url, {**cell(url).fields, **printed(url).fields})
     server, _ = coding(Notebooks(result), call, called("dice__roll", json.dumps({"e": "1"})), said("ok"))
     servers = Servers()
-    server.toolset = Toolset(code=server.toolset.code, mcp=servers)
+    server.run.toolset = Toolset(code=server.run.toolset.code, mcp=servers)
     await ask(server, tools=[tool, MCP], input="Draw")
 
     (use,) = servers.used
@@ -413,7 +413,7 @@ async def test_a_container_that_is_not_there_is_refused_before_the_stream(tool: 
 
 
 async def test_without_containers_the_tools_are_left_out_and_a_demand_is_refused() -> None:
-    server, backend = engine(said("Hi"))
+    server, backend = scripted_parts(said("Hi"))
     await ask(server, tools=[CODE, SHELL])
     assert "tools" not in backend.requests[0]
 

@@ -12,9 +12,9 @@ from antiphon.errors import BackendError
 from antiphon.testing import check_event_stream
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.options import BackendOptions, ModelOptions
-from tests.support.engine import ask, called, engine, plain, said, stream
 from tests.support.extras import without
 from tests.support.packages import write_broken
+from tests.support.parts import ask, called, plain, said, scripted_parts, stream
 from tests.support.replay import delta
 
 RUN: dict[str, Any] = {
@@ -48,7 +48,7 @@ def arguments_of(events: list[dict[str, Any]]) -> list[str]:
 
 
 async def test_arguments_stream_as_they_come_and_what_is_broken_is_repaired_at_the_end() -> None:
-    made, backend = engine(run(BROKEN))
+    made, backend = scripted_parts(run(BROKEN))
     events = await stream(made, tools=[RUN])
 
     assert [json.loads(text) for text in arguments_of(events)] == [{"cmd": 'echo "hi"'}] * 2
@@ -59,7 +59,7 @@ async def test_arguments_stream_as_they_come_and_what_is_broken_is_repaired_at_t
 
 async def test_without_the_packages_that_repair_the_model_is_asked_again() -> None:
     with without("correct"):
-        made, backend = engine(called("run", '{"cmd": "ls",}'), called("run", GOOD))
+        made, backend = scripted_parts(called("run", '{"cmd": "ls",}'), called("run", GOOD))
         response = await ask(made, tools=[RUN])
 
     assert [item["arguments"] for item in response["output"]] == [GOOD]
@@ -73,7 +73,7 @@ async def test_with_a_broken_package_that_repairs_the_model_is_asked_again_and_t
         del sys.modules["json_repair"]
         write_broken(tmp_path, "json_repair", "a shared library that is gone")
         monkeypatch.syspath_prepend(tmp_path)
-        made, _ = engine(called("run", '{"cmd": "ls",}'), called("run", GOOD))
+        made, _ = scripted_parts(called("run", '{"cmd": "ls",}'), called("run", GOOD))
         response = await ask(made, tools=[RUN])
 
     assert [item["arguments"] for item in response["output"]] == [GOOD]
@@ -86,7 +86,7 @@ async def test_with_a_broken_package_that_repairs_the_model_is_asked_again_and_t
     [BROKEN, '{"cmd": "a\nb"}', '{"cmd": "ls",}', '{"cmd": "ls"', "{'cmd': 'ls'}", '```json\n{"cmd": "ls"}\n```'],
 )
 async def test_wherever_chunks_are_cut_the_deltas_are_the_arguments(broken: str, cut: int) -> None:
-    made, backend = engine(run(broken, cut))
+    made, backend = scripted_parts(run(broken, cut))
     events = await stream(made, tools=[RUN])
     item, deltas = arguments_of(events)
     assert item == deltas
@@ -103,7 +103,7 @@ async def test_a_call_that_the_token_limit_cut_is_neither_repaired_nor_asked_for
     chunks = run(HOPELESS)
     chunks[-1]["choices"][0]["native_finish_reason"] = native
     usage = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
-    made, backend = engine([*chunks, {"choices": [], "usage": usage}], run(GOOD))
+    made, backend = scripted_parts([*chunks, {"choices": [], "usage": usage}], run(GOOD))
     body = {"tools": [RUN]}
     response = (await stream(made, **body))[-1]["response"] if is_stream else await ask(made, **body)
 
@@ -116,7 +116,7 @@ async def test_a_call_that_the_token_limit_cut_is_neither_repaired_nor_asked_for
 
 async def test_sound_arguments_are_not_touched() -> None:
     text = '{ "cmd" : "\\u00e9" }'
-    made, backend = engine(run(text))
+    made, backend = scripted_parts(run(text))
     assert arguments_of(await stream(made, tools=[RUN])) == [text, text]
     assert len(backend.requests) == 1
 
@@ -125,7 +125,7 @@ async def test_sound_arguments_are_not_touched() -> None:
 async def test_what_cannot_be_repaired_is_asked_for_once_more_with_the_error_and_a_forced_choice(
     is_stream: bool,
 ) -> None:
-    made, backend = engine(run(HOPELESS), run(GOOD))
+    made, backend = scripted_parts(run(HOPELESS), run(GOOD))
     if is_stream:
         events = await stream(made, tools=[RUN])
         assert check_event_stream(events) == []
@@ -148,7 +148,7 @@ async def test_what_cannot_be_repaired_is_asked_for_once_more_with_the_error_and
 async def test_a_second_answer_that_does_not_continue_what_was_sent_leaves_the_first(
     second: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, backend = engine(run(HOPELESS), second)
+    made, backend = scripted_parts(run(HOPELESS), second)
     with caplog.at_level(logging.WARNING):
         events = await stream(made, tools=[RUN])
 
@@ -161,7 +161,7 @@ async def test_a_second_answer_that_does_not_continue_what_was_sent_leaves_the_f
 
 async def test_a_correction_of_a_call_has_no_format_that_the_conversation_sets_for_answers() -> None:
     update = {"type": "configuration_update", "text": {"format": {"type": "json_object"}}}
-    made, backend = engine(run(HOPELESS), run(GOOD))
+    made, backend = scripted_parts(run(HOPELESS), run(GOOD))
     await ask(made, input=[{"role": "user", "content": "Hi"}, update], tools=[RUN])
 
     assert ["response_format" in request for request in backend.requests] == [True, False]
@@ -170,7 +170,7 @@ async def test_a_correction_of_a_call_has_no_format_that_the_conversation_sets_f
 async def test_a_correction_of_a_text_keeps_the_format_that_the_conversation_sets() -> None:
     form = {"type": "json_schema", "name": "s", "schema": {"type": "object", "required": ["a"]}}
     update = {"type": "configuration_update", "text": {"format": form}}
-    made, backend = engine(plain("{}"), plain('{"a": 1}'))
+    made, backend = scripted_parts(plain("{}"), plain('{"a": 1}'))
     response = await ask(made, input=[{"role": "user", "content": "Hi"}, update])
 
     assert [request["response_format"]["type"] for request in backend.requests] == ["json_schema"] * 2
@@ -179,18 +179,20 @@ async def test_a_correction_of_a_text_keeps_the_format_that_the_conversation_set
 
 async def test_tokens_of_both_answers_count() -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-    made, _ = engine([*run(HOPELESS), {"choices": [], "usage": usage}], [*run(GOOD), {"choices": [], "usage": usage}])
+    made, _ = scripted_parts(
+        [*run(HOPELESS), {"choices": [], "usage": usage}], [*run(GOOD), {"choices": [], "usage": usage}]
+    )
     assert (await ask(made, tools=[RUN]))["usage"]["total_tokens"] == 30
 
 
 async def test_a_repair_that_does_not_fit_the_tool_is_none() -> None:
-    made, backend = engine(run("{'command': 'ls'}"), run(GOOD))
+    made, backend = scripted_parts(run("{'command': 'ls'}"), run(GOOD))
     assert (await ask(made, tools=[RUN]))["output"][0]["arguments"] == GOOD
     assert len(backend.requests) == 2
 
 
 async def test_a_call_that_the_length_cut_off_stays_as_it_is() -> None:
-    made, backend = engine([*run(BROKEN)[:-1], delta("length")])
+    made, backend = scripted_parts([*run(BROKEN)[:-1], delta("length")])
     events = await stream(made, tools=[RUN])
     assert arguments_of(events) == [BROKEN, BROKEN]
     assert events[-1]["response"]["status"] == "incomplete"
@@ -199,13 +201,13 @@ async def test_a_call_that_the_length_cut_off_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("dialect", ["openai", "groq", "demo"])
 async def test_calls_of_services_pass_as_they_come(dialect: str) -> None:
-    made, backend = engine(run(BROKEN), dialect=dialect)
+    made, backend = scripted_parts(run(BROKEN), dialect=dialect)
     assert arguments_of(await stream(made, tools=[RUN])) == [BROKEN, BROKEN]
     assert len(backend.requests) == 1
 
 
 async def test_a_call_of_a_tool_that_was_not_offered_passes_as_it_comes() -> None:
-    made, backend = engine(called("other", BROKEN))
+    made, backend = scripted_parts(called("other", BROKEN))
     assert arguments_of(await stream(made, tools=[RUN])) == [BROKEN, BROKEN]
     assert len(backend.requests) == 1
 
@@ -213,7 +215,7 @@ async def test_a_call_of_a_tool_that_was_not_offered_passes_as_it_comes() -> Non
 async def test_where_the_schema_was_weakened_arguments_are_held_to_the_tools_own() -> None:
     strict = RUN | {"parameters": RUN["parameters"] | {"properties": {"cmd": {"type": "string", "pattern": "^ls"}}}}
     rejected = (400, {"error": {"message": "Failed to initialize samplers: failed to parse grammar"}})
-    made, backend = engine(rejected, run(GOOD), run('{"cmd": "ls -l"}'))
+    made, backend = scripted_parts(rejected, run(GOOD), run('{"cmd": "ls -l"}'))
     events = await stream(made, tools=[strict])
 
     assert arguments_of(events) == ['{"cmd": "ls -l"}'] * 2
@@ -226,7 +228,7 @@ async def test_parallel_calls_are_corrected_each(caplog: pytest.LogCaptureFixtur
         return {"index": index, "id": f"call_{index}", "function": {"name": "run", "arguments": arguments}}
 
     both = [delta(tool_calls=[call(0, HOPELESS), call(1, BROKEN)]), delta("tool_calls")]
-    made, _ = engine(both, run(GOOD))
+    made, _ = scripted_parts(both, run(GOOD))
     events = await stream(made, tools=[RUN])
     assert arguments_of(events)[:2] == [GOOD, '{"cmd": "echo \\"hi\\""}']
     assert check_event_stream(events) == []
@@ -251,7 +253,7 @@ def text_of(response: dict[str, Any]) -> str:
 
 
 async def test_a_plain_answer_that_breaks_its_schema_is_asked_for_once_more() -> None:
-    made, backend = engine(plain('{"n": 1}'), plain('{"n": 4}'))
+    made, backend = scripted_parts(plain('{"n": 1}'), plain('{"n": 4}'))
     response = await ask(made, text=form())
 
     assert text_of(response) == '{"n": 4}'
@@ -262,13 +264,13 @@ async def test_a_plain_answer_that_breaks_its_schema_is_asked_for_once_more() ->
 
 
 async def test_what_only_has_a_fence_around_it_is_repaired() -> None:
-    made, backend = engine(plain('```json\n{"n": 5}\n```'))
+    made, backend = scripted_parts(plain('```json\n{"n": 5}\n```'))
     assert text_of(await ask(made, text=form())) == '{"n":5}'
     assert len(backend.requests) == 1
 
 
 async def test_a_strict_answer_that_never_fits_fails_and_says_so() -> None:
-    made, backend = engine(plain('{"n": 1}'), plain("Three."))
+    made, backend = scripted_parts(plain('{"n": 1}'), plain("Three."))
     with pytest.raises(BackendError, match=r"schema of 'text\.format'.* second attempt") as caught:
         await ask(made, text=form())
     assert caught.value.headers["x-should-retry"] == "false"
@@ -277,14 +279,14 @@ async def test_a_strict_answer_that_never_fits_fails_and_says_so() -> None:
 
 
 async def test_a_loose_one_goes_out_as_it_is_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    made, _ = engine(plain('{"n": 1}'), plain("Three."))
+    made, _ = scripted_parts(plain('{"n": 1}'), plain("Three."))
     with caplog.at_level(logging.WARNING):
         assert text_of(await ask(made, text=form(strict=False))) == '{"n": 1}'
     assert "does not fit its schema" in caplog.text
 
 
 async def test_a_stream_whose_text_has_gone_out_fails_and_later_ones_wait_and_are_asked_for_again() -> None:
-    made, backend = engine(said('{"n"', ": 1}"), said('{"n"', ": 2}"), said('{"n"', ": 3}"))
+    made, backend = scripted_parts(said('{"n"', ": 1}"), said('{"n"', ": 2}"), said('{"n"', ": 3}"))
     first = await stream(made, text=form())
     second = await stream(made, text=form())
 
@@ -299,7 +301,7 @@ async def test_a_stream_whose_text_has_gone_out_fails_and_later_ones_wait_and_ar
 
 
 async def test_a_stream_of_a_model_that_no_schema_holds_waits_from_the_first_time_on() -> None:
-    made, backend = engine(said('{"n"', ": 1}"), said('{"n": 3}'))
+    made, backend = scripted_parts(said('{"n"', ": 1}"), said('{"n": 3}'))
     backends = made.models.backends
     backends[0].update(options=BackendOptions(configured=[ModelOptions("m", ModelProfile(json_held=False))]))
     events = await stream(made, text=form())
@@ -309,14 +311,14 @@ async def test_a_stream_of_a_model_that_no_schema_holds_waits_from_the_first_tim
 
 
 async def test_a_stream_of_sound_text_is_told_as_it_comes() -> None:
-    made, _ = engine(said('{"n"', ": 7}"))
+    made, _ = scripted_parts(said('{"n"', ": 7}"))
     events = await stream(made, text=form())
     assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n"', ": 7}"]
     assert events[-1]["type"] == "response.completed"
 
 
 async def test_a_text_whose_schema_the_backend_is_only_told_in_words_waits_for_its_end() -> None:
-    made, _ = engine(said('```json\n{"n"', ": 7}\n```"), dialect="transformers")
+    made, _ = scripted_parts(said('```json\n{"n"', ": 7}\n```"), dialect="transformers")
     events = await stream(made, text=form())
     assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n":7}']
     assert check_event_stream(events) == []
@@ -327,7 +329,7 @@ async def test_text_beside_calls_and_refusals_are_not_judged() -> None:
     beside = [delta(content="I look."), delta(tool_calls=[call]), delta("tool_calls")]
     refused = [delta(refusal="I will not."), delta("stop")]
     for is_held in (False, True):
-        made, backend = engine(beside, refused)
+        made, backend = scripted_parts(beside, refused)
         asked: dict[str, Any] = {"tools": [RUN], "text": form()}
         if is_held:
             response = await ask(made, **asked)
@@ -339,7 +341,7 @@ async def test_text_beside_calls_and_refusals_are_not_judged() -> None:
 
 
 async def test_a_cut_text_is_not_judged() -> None:
-    made, backend = engine([delta(content='{"n"'), delta("length")])
+    made, backend = scripted_parts([delta(content='{"n"'), delta("length")])
     response = await ask(made, text=form())
     assert (response["status"], text_of(response)) == ("incomplete", '{"n"')
     assert len(backend.requests) == 1
@@ -347,6 +349,6 @@ async def test_a_cut_text_is_not_judged() -> None:
 
 @pytest.mark.parametrize("dialect", ["openai", "mistral"])
 async def test_services_hold_their_models_to_schemas_themselves(dialect: str) -> None:
-    made, backend = engine(plain('{"n": 1}'), dialect=dialect)
+    made, backend = scripted_parts(plain('{"n": 1}'), dialect=dialect)
     assert text_of(await ask(made, text=form())) == '{"n": 1}'
     assert len(backend.requests) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.runs.corrections import NO_CALL
 from antiphon.testing import assert_event_stream
-from tests.support.engine import Chunks, ask, called, engine, said, stream
+from tests.support.parts import Chunks, ask, called, said, scripted_parts, stream
 from tests.support.replay import delta
 
 UNFORCED = (400, {"error": {"message": "Thinking mode does not support this tool_choice"}})
@@ -22,7 +22,7 @@ def used(tokens: int) -> dict[str, Any]:
 
 
 async def test_its_events_are_those_of_any_call() -> None:
-    made, backend = engine(UNFORCED, UNFORCED, called("get_time"), called("ping"))
+    made, backend = scripted_parts(UNFORCED, UNFORCED, called("get_time"), called("ping"))
 
     events = await stream(made, **NAMED)
 
@@ -35,7 +35,7 @@ async def test_its_events_are_those_of_any_call() -> None:
 async def test_its_reasoning_and_its_signature_go_back_to_the_backend() -> None:
     first = [delta(reasoning_content="One"), *called("get_time")]
     second = [delta(reasoning_content="Two"), *called("ping", call_id=LONG)]
-    made, backend = engine(UNFORCED, UNFORCED, first, second, said("ok"), dialect="deepseek")
+    made, backend = scripted_parts(UNFORCED, UNFORCED, first, second, said("ok"), dialect="deepseek")
 
     response = await ask(made, **NAMED)
     result = {"type": "function_call_output", "call_id": response["output"][-1]["call_id"], "output": "pong"}
@@ -46,7 +46,7 @@ async def test_its_reasoning_and_its_signature_go_back_to_the_backend() -> None:
 
 
 async def test_its_id_contains_its_signature_if_nothing_is_stored() -> None:
-    made, _ = engine(UNFORCED, UNFORCED, said("No."), called("ping", call_id=LONG))
+    made, _ = scripted_parts(UNFORCED, UNFORCED, said("No."), called("ping", call_id=LONG))
 
     response = await ask(made, **NAMED, store=False)
 
@@ -54,7 +54,7 @@ async def test_its_id_contains_its_signature_if_nothing_is_stored() -> None:
 
 
 async def test_both_answers_together_stay_within_the_limit_of_tokens() -> None:
-    made, backend = engine(UNFORCED, UNFORCED, [*said("No."), used(40)], [*said("Never."), used(10)])
+    made, backend = scripted_parts(UNFORCED, UNFORCED, [*said("No."), used(40)], [*said("Never."), used(10)])
 
     response = await ask(made, **NAMED, max_output_tokens=50)
 
@@ -63,7 +63,7 @@ async def test_both_answers_together_stay_within_the_limit_of_tokens() -> None:
 
 
 async def test_a_call_is_not_requested_if_no_tokens_are_left_for_it() -> None:
-    made, backend = engine(UNFORCED, UNFORCED, [*said("No."), used(50)])
+    made, backend = scripted_parts(UNFORCED, UNFORCED, [*said("No."), used(50)])
 
     assert (await ask(made, **NAMED, max_output_tokens=50))["status"] == "completed"
     assert len(backend.requests) == 3
@@ -72,7 +72,7 @@ async def test_a_call_is_not_requested_if_no_tokens_are_left_for_it() -> None:
 @pytest.mark.parametrize("answer", [called("ping", '{"e": "2')[:1], [delta(content="Hm, le")]], ids=["call", "text"])
 @pytest.mark.parametrize("more", [{}, {"context_management": [{"type": "compaction"}]}], ids=["plain", "agentic"])
 async def test_a_response_fails_with_a_call_that_breaks_off(more: dict[str, Any], answer: Chunks) -> None:
-    made, _ = engine(UNFORCED, UNFORCED, said("No."), answer)
+    made, _ = scripted_parts(UNFORCED, UNFORCED, said("No."), answer)
 
     events = await stream(made, **NAMED, **more)
 
@@ -82,7 +82,7 @@ async def test_a_response_fails_with_a_call_that_breaks_off(more: dict[str, Any]
 
 @pytest.mark.parametrize("more", [{}, {"context_management": [{"type": "compaction"}]}], ids=["plain", "agentic"])
 async def test_a_response_is_complete_if_the_request_for_the_call_is_refused(more: dict[str, Any]) -> None:  # a guard
-    made, _ = engine(UNFORCED, UNFORCED, said("No."), (401, {"error": {"message": "No such key."}}))
+    made, _ = scripted_parts(UNFORCED, UNFORCED, said("No."), (401, {"error": {"message": "No such key."}}))
 
     response = await ask(made, **NAMED, **more)
 

@@ -11,8 +11,8 @@ import pytest
 
 from antiphon.tools.base import Listing
 from antiphon.tools.registry import Toolset
-from tests.support.engine import ask, called, engine, said, stream
 from tests.support.fields import TABLE, faults, recorded
+from tests.support.parts import ask, called, said, scripted_parts, stream
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.recordings import recorded as recordings
 from tests.support.tools import MCP, Servers, Web, boom
@@ -64,9 +64,9 @@ async def made_by_this_server() -> list[Any]:
     ]
     for answers, changes, answer, listing in scripts:
         for send in (stream, ask):
-            made, _ = engine(*answers)
+            made, _ = scripted_parts(*answers)
             servers = Servers(roll=answer)
-            made.toolset = Toolset(web_search=Web(), mcp=servers, needs_lists=False)
+            made.run.toolset = Toolset(web_search=Web(), mcp=servers, needs_lists=False)
             if listing:
                 servers.lists["dice"] = listing
             tools = [{**MCP, **changes}, {"type": "web_search"}]

@@ -17,8 +17,8 @@ from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, ToolResult, Use
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
-from tests.support.engine import engine, stream
 from tests.support.notebooks import Notebooks
+from tests.support.parts import scripted_parts, stream
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.replay import delta
 from tests.support.shelves import STORE, Shelves, hit
@@ -201,9 +201,9 @@ class Script:
 
     async def play(self, **body: Any) -> Events:
         """Have a response made of it."""
-        made, _ = engine(*self.answers)
-        made.toolset = Toolset(web_search=self.web, mcp=self.servers, file_search=FileSearch(self.shelves))
-        made.toolset = replace(made.toolset, code=self.notebooks)
+        made, _ = scripted_parts(*self.answers)
+        made.run.toolset = Toolset(web_search=self.web, mcp=self.servers, file_search=FileSearch(self.shelves))
+        made.run.toolset = replace(made.run.toolset, code=self.notebooks)
         return await stream(made, tools=self.tools, **body)
 
 
@@ -219,11 +219,11 @@ async def ours(path: Path) -> Events:
 async def approved(script: Script) -> Events:
     """The second turn of an approval, whose first one lists and asks."""
     item = script.results[0]
-    made, _ = engine(script.answers[0], *script.answers[1:])
+    made, _ = scripted_parts(script.answers[0], *script.answers[1:])
     listed = [{"name": item["name"], "description": "d", "input_schema": {"type": "object"}, "annotations": None}]
     script.servers.lists[item["server_label"]] = Listing(listed)
     script.offer(item["server_label"], "always")
-    made.toolset = Toolset(mcp=script.servers)
+    made.run.toolset = Toolset(mcp=script.servers)
     first = await stream(made, tools=script.tools)
     request = first[-1]["response"]["output"][-1]
     answer = {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": True}

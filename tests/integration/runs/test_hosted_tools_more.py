@@ -11,7 +11,7 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing
 from tests.integration.runs.test_hosted_tools import ROLLS, calls, items, with_tools
-from tests.support.engine import ask, begin, called, engine, plain, said, stream
+from tests.support.parts import ask, begin, called, plain, said, scripted_parts, stream
 from tests.support.replay import delta
 from tests.support.tools import MCP, ROLL, Servers
 
@@ -32,7 +32,7 @@ def paired(messages: list[dict[str, Any]]) -> list[list[str]]:
 
 
 async def test_a_model_that_names_every_call_alike_is_told_of_each_with_its_own_output() -> None:
-    made, backend = engine(ROLLS, ROLLS, said("5"), ROLLS, said("6"))
+    made, backend = scripted_parts(ROLLS, ROLLS, said("5"), ROLLS, said("6"))
     with_tools(made)
 
     first = await ask(made, tools=[MCP])
@@ -49,7 +49,7 @@ def word(response: dict[str, Any], *, approve: bool = True, place: int = -1) -> 
 
 
 async def test_a_call_that_is_asked_for_anew_since_its_tool_changed_is_made_once() -> None:
-    made, backend = engine(ROLLS, said("5"))
+    made, backend = scripted_parts(ROLLS, said("5"))
     servers = with_tools(made)
     tools = [{**MCP, "require_approval": "always"}]
     first = await ask(made, tools=tools)
@@ -65,7 +65,7 @@ async def test_a_call_that_is_asked_for_anew_since_its_tool_changed_is_made_once
 
 
 async def test_a_call_that_is_asked_for_anew_can_be_refused() -> None:
-    made, backend = engine(ROLLS, said("All right."))
+    made, backend = scripted_parts(ROLLS, said("All right."))
     servers = with_tools(made)
     tools = [{**MCP, "require_approval": "always"}]
     first = await ask(made, tools=tools)
@@ -81,7 +81,7 @@ async def test_a_call_that_is_asked_for_anew_can_be_refused() -> None:
 
 
 async def test_a_word_on_a_request_that_nobody_made_is_refused_before_a_stream_begins() -> None:
-    made, _ = engine(said("5"))
+    made, _ = scripted_parts(said("5"))
     servers = with_tools(made)
     answer = {"type": "mcp_approval_response", "approval_request_id": "mcpr_none", "approve": True}
 
@@ -92,7 +92,7 @@ async def test_a_word_on_a_request_that_nobody_made_is_refused_before_a_stream_b
 
 
 async def test_a_choice_that_demands_a_call_is_met_by_the_one_that_was_approved() -> None:
-    made, backend = engine(ROLLS, said("5"))
+    made, backend = scripted_parts(ROLLS, said("5"))
     with_tools(made)
     body: dict[str, Any] = {"tools": [{**MCP, "require_approval": "always"}], "tool_choice": "required"}
     first = await ask(made, **body)
@@ -104,7 +104,7 @@ async def test_a_choice_that_demands_a_call_is_met_by_the_one_that_was_approved(
 
 
 async def test_a_context_is_measured_before_the_tool_that_is_demanded_is_known() -> None:
-    made, _ = engine(said("Hello."), ROLLS, said("5"))
+    made, _ = scripted_parts(said("Hello."), ROLLS, said("5"))
     with_tools(made)
     first = await ask(made)
 
@@ -121,7 +121,7 @@ async def test_a_context_is_measured_before_the_tool_that_is_demanded_is_known()
 
 async def test_nothing_is_folded_away_while_the_client_is_asked_for_its_word() -> None:
     usage = {"prompt_tokens": 5000, "completion_tokens": 2, "total_tokens": 5002}
-    made, backend = engine([*ROLLS[:-1], {**ROLLS[-1], "usage": usage}], said("A summary."))
+    made, backend = scripted_parts([*ROLLS[:-1], {**ROLLS[-1], "usage": usage}], said("A summary."))
     with_tools(made)
 
     first = await ask(
@@ -136,7 +136,7 @@ async def test_nothing_is_folded_away_while_the_client_is_asked_for_its_word() -
 
 
 async def test_a_search_for_tools_is_one_of_the_calls_that_are_counted() -> None:
-    made, backend = engine(ROLLS, called("tool_search", '{"query": "look"}'), said("Enough."))
+    made, backend = scripted_parts(ROLLS, called("tool_search", '{"query": "look"}'), said("Enough."))
     with_tools(made)
     look = {"type": "function", "name": "look", "defer_loading": True, "parameters": {"type": "object"}}
 
@@ -154,7 +154,7 @@ def rolls(place: int, **extra: Any) -> dict[str, Any]:
 
 async def test_calls_of_one_answer_stay_together_though_the_model_thought_between_them() -> None:
     thoughts = [delta(reasoning_content="First."), rolls(0), delta(reasoning_content="Then."), rolls(1)]
-    made, backend = engine([*thoughts, delta("tool_calls")], said("5"), dialect="deepseek")
+    made, backend = scripted_parts([*thoughts, delta("tool_calls")], said("5"), dialect="deepseek")
     with_tools(made)
 
     events = await stream(made, tools=[MCP])
@@ -167,7 +167,7 @@ async def test_calls_of_one_answer_stay_together_though_the_model_thought_betwee
 async def test_signatures_of_calls_go_back_with_all_calls_of_their_answer() -> None:
     signed = [{"extra_content": {"google": {"thought_signature": name}}} for name in ("a", "b")]
     answer = [rolls(0, **signed[0]), rolls(1, **signed[1]), delta("tool_calls")]
-    made, backend = engine(answer, said("5"), dialect="gemini")
+    made, backend = scripted_parts(answer, said("5"), dialect="gemini")
     with_tools(made)
 
     await ask(made, tools=[MCP])
@@ -178,7 +178,7 @@ async def test_signatures_of_calls_go_back_with_all_calls_of_their_answer() -> N
 
 
 async def test_a_key_to_a_server_is_refused_in_the_background_since_no_worker_would_have_it() -> None:
-    made, _ = engine(said("5"))
+    made, _ = scripted_parts(said("5"))
     with_tools(made)
     body = {"model": "m", "input": "Hi", "background": True, "tools": [{**MCP, "authorization": "a-key"}]}
     raw = json.dumps(body).encode()
@@ -197,7 +197,7 @@ async def test_a_list_whose_tools_have_no_names_is_refused(tools: Any) -> None:
 
 @pytest.mark.parametrize("allowed", [["roll"], {"tool_names": ["roll", "bowl"]}])
 async def test_many_tools_that_are_allowed_by_name_are_picked_out(allowed: Any) -> None:
-    made, backend = engine(said("5"))
+    made, backend = scripted_parts(said("5"))
     with_tools(made, Servers(roll="5", cut="6"))
 
     await ask(made, tools=[{**MCP, "allowed_tools": allowed}])
@@ -206,7 +206,7 @@ async def test_many_tools_that_are_allowed_by_name_are_picked_out(allowed: Any) 
 
 
 async def test_a_long_label_leaves_the_model_the_names_of_the_tools() -> None:
-    made, backend = engine(said("5"))
+    made, backend = scripted_parts(said("5"))
     with_tools(made, Servers(roll="5", cut="6"))
 
     await ask(made, tools=[{**MCP, "server_label": "a" * 256}])
@@ -218,7 +218,7 @@ async def test_a_long_label_leaves_the_model_the_names_of_the_tools() -> None:
 
 async def test_who_keeps_the_items_itself_approves_one_call_and_refuses_another() -> None:
     asked = calls(("dice__roll", '{"a": 1}'), ("dice__roll", '{"a": 2}'), ("web_search", '{"query": "q"}'))
-    made, backend = engine(asked, said("Done."), said("More."))
+    made, backend = scripted_parts(asked, said("Done."), said("More."))
     servers = with_tools(made)
     tools = [{**MCP, "require_approval": "always"}, {"type": "web_search"}]
 
@@ -239,7 +239,7 @@ async def test_who_keeps_the_items_itself_approves_one_call_and_refuses_another(
 
 
 async def test_a_search_for_tools_names_what_it_found_as_the_model_is_to_call_it() -> None:
-    made, backend = engine(called("tool_search", '{"query": "roll"}'), said("Found."))
+    made, backend = scripted_parts(called("tool_search", '{"query": "roll"}'), said("Found."))
     with_tools(made)
     tool = {**MCP, "server_label": "my dice", "defer_loading": True}
 
@@ -251,7 +251,7 @@ async def test_a_search_for_tools_names_what_it_found_as_the_model_is_to_call_it
 
 @pytest.mark.parametrize("is_gone", [True, False])
 async def test_an_approved_call_of_a_tool_that_is_gone_or_not_allowed_any_more_is_not_made(*, is_gone: bool) -> None:
-    made, backend = engine(ROLLS, said("Oh."))
+    made, backend = scripted_parts(ROLLS, said("Oh."))
     servers = with_tools(made, Servers(roll="5", cut="6"))
     tool = {**MCP, "require_approval": "always"}
     first = await ask(made, tools=[tool])
@@ -271,7 +271,7 @@ async def test_an_approved_call_of_a_tool_that_is_gone_or_not_allowed_any_more_i
 async def test_an_answer_whose_tokens_are_not_reported_is_measured_beside_calls_whose_tokens_are() -> None:
     usage = {"usage": {"prompt_tokens": 500, "completion_tokens": 20, "total_tokens": 520}}
     reported = [*ROLLS[:-1], ROLLS[-1] | usage]
-    made, _ = engine(reported, said(*["word "] * 400), plain("never"))
+    made, _ = scripted_parts(reported, said(*["word "] * 400), plain("never"))
     with_tools(made)
     run = await begin(made, tools=[MCP])
     response = await run.result()

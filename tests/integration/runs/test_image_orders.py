@@ -10,7 +10,7 @@ from antiphon.protocol.kept_images import KeptImage
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.registry import Toolset
-from tests.support.engine import ask, called, engine, said, stream
+from tests.support.parts import ask, called, said, scripted_parts, stream
 from tests.support.recordings import FOLDER, MISSING
 from tests.unit.testing.events.recordings import read_sse
 
@@ -95,8 +95,8 @@ async def test_a_stream_has_the_recorded_order_and_fields(name: str) -> None:
     image = next(item for item in done if item["type"] == "image_generation_call")
     partial = sum(event["type"].endswith("partial_image") for event in recorded)
     words = [event["delta"] for event in recorded if event["type"] == "response.output_text.delta"]
-    made, _ = engine(called("image_generation", '{"prompt": "x"}'), said(*words))
-    made.toolset = Toolset(images=Painter(image, partial))
+    made, _ = scripted_parts(called("image_generation", '{"prompt": "x"}'), said(*words))
+    made.run.toolset = Toolset(images=Painter(image, partial))
 
     events = await stream(made, tools=[{"type": "image_generation"}])
 
@@ -118,8 +118,8 @@ async def test_a_plain_response_has_the_recorded_items_and_echo(name: str) -> No
     recorded = read_json(name)
     image = next(item for item in recorded["output"] if item["type"] == "image_generation_call")
     given = {key: value for key, value in recorded["tools"][-1].items() if key != "n"}
-    made, _ = engine(called("image_generation", '{"prompt": "x"}'), said("Done."))
-    made.toolset = Toolset(images=Painter(image, 0))
+    made, _ = scripted_parts(called("image_generation", '{"prompt": "x"}'), said("Done."))
+    made.run.toolset = Toolset(images=Painter(image, 0))
 
     response = await ask(made, tools=[given])
 

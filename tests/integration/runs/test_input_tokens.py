@@ -10,13 +10,13 @@ import msgspec
 import pytest
 import tiktoken
 
+from antiphon.gateway.parts import Parts
 from antiphon.protocol.validation.validate import decode_count
 from antiphon.runs import input_tokens
-from antiphon.runs.engine import Engine
 from antiphon.runs.input_tokens import Count, count_input_tokens
 from antiphon.translation.to_chat_completions.tokens import MEDIUM, tokens_of
 from antiphon.upstream.http import HttpBackend
-from tests.support.engine import ask, engine, plain
+from tests.support.parts import ask, plain, scripted_parts
 from tests.support.replay import JSON, Answer, ReplayBackend
 from tests.support.server import serve
 
@@ -24,8 +24,8 @@ PICTURE = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGg
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
 
 
-async def count(engine: Engine, **body: Any) -> Count:
-    return await count_input_tokens(engine, decode_count(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
+async def count(parts: Parts, **body: Any) -> Count:
+    return await count_input_tokens(parts.run, decode_count(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
 
 
 Paths = dict[str, Callable[[dict[str, Any]], Any]]
@@ -44,7 +44,7 @@ async def asked(paths: Paths, dialect: str, **body: Any) -> tuple[Count, list[st
 
     replay.script = script
     async with replay.serve(), serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as served:
-        made = await count(served.engine, **body)
+        made = await count(served.parts, **body)
     return made, [head.split()[1].decode() for head in replay.heads], replay
 
 
@@ -143,7 +143,7 @@ async def test_a_backend_of_another_family_is_not_asked() -> None:
 
 
 async def test_the_history_counts_and_nothing_is_stored() -> None:
-    made, _ = engine(plain("A long answer to a short question."))
+    made, _ = scripted_parts(plain("A long answer to a short question."))
     first = await ask(made)
     alone = await count(made)
 
@@ -171,7 +171,7 @@ async def openai(model: str, dialect: str = "openai", **body: Any) -> Count:
     replay = ReplayBackend(lambda request: Answer([b"never"]))
     replay.models = [{"id": model, "object": "model", "created": 1, "owned_by": "system"}]
     async with replay.serve(), serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as served:
-        return await count(served.engine, model=model, **body)
+        return await count(served.parts, model=model, **body)
 
 
 @pytest.mark.usefixtures("bytes_as_tokens")

@@ -7,7 +7,7 @@ from antiphon.access.keyring import Keyring
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.cases import each
-from tests.support.engine import ask, engine, said, stream
+from tests.support.parts import ask, said, scripted_parts, stream
 from tests.support.replay import delta
 
 THOUGHT = [delta(reasoning_content="Hm."), delta(content="Yes."), delta("stop")]
@@ -15,8 +15,8 @@ MINE = Keyring([b"k" * 32])
 
 
 def served(*answers: Any, dialect: str, keyring: Keyring = MINE) -> Any:
-    made, _ = engine(*answers, dialect=dialect)
-    made.keyring = keyring
+    made, _ = scripted_parts(*answers, dialect=dialect)
+    made.run.keyring = keyring
     return made
 
 
@@ -77,7 +77,7 @@ async def test_reasoning_of_a_turn_that_the_family_does_not_read_again_is_named(
         call = {"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"}
         items[2:3] = [call, {"type": "function_call_output", "call_id": "c", "output": "1"}]
     items[1]["content"] = [{"type": "reasoning_text", "text": "Hm."}]
-    made, backend = engine(said("Yes."), dialect=dialect)
+    made, backend = scripted_parts(said("Yes."), dialect=dialect)
     response = await ask(made, input=items, reasoning={"context": context} if context else None)
 
     named = [one["reason"] for one in response["input_transformations"] or ()]

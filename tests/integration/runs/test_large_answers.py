@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.runs.engine import Engine
+from antiphon.gateway.parts import Parts
 from antiphon.runs.step_loop import LARGE_ANSWER
-from tests.support.engine import ask, called, engine, plain, said, stream
+from tests.support.parts import ask, called, plain, said, scripted_parts, stream
 
 TOOL: dict[str, Any] = {"type": "function", "name": "run", "parameters": {"type": "object"}}
 LARGE = json.dumps({"cmd": "x" * LARGE_ANSWER})
@@ -17,16 +17,16 @@ FORM = {"format": {"type": "json_schema", "name": "s", "schema": {"type": "objec
 IN_TEXT = f'<tool_call>\n{{"name": "run", "arguments": {LARGE}}}\n</tool_call>'
 
 
-def beside(made: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def beside(made: Parts, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the functions that run in threads."""
     names: list[str] = []
-    run = made.offload.run
+    run = made.run.offload.run
 
     async def noted(tenant: str, function: Any, *args: Any, **kwargs: Any) -> Any:
         names.append(function.__name__)
         return await run(tenant, function, *args, **kwargs)
 
-    monkeypatch.setattr(made.offload, "run", noted)
+    monkeypatch.setattr(made.run.offload, "run", noted)
     return names
 
 
@@ -41,7 +41,7 @@ def beside(made: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 async def test_a_large_plain_answer_is_checked_in_a_thread(
     answer: Any, request_of: dict[str, Any], kinds: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, _ = engine(answer)
+    made, _ = scripted_parts(answer)
     names = beside(made, monkeypatch)
     response = await ask(made, **request_of)
 
@@ -52,7 +52,7 @@ async def test_a_large_plain_answer_is_checked_in_a_thread(
 async def test_a_large_event_of_a_stream_is_read_in_a_thread_and_the_small_ones_around_it_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made, _ = engine(said("I ", "run.\n", IN_TEXT))
+    made, _ = scripted_parts(said("I ", "run.\n", IN_TEXT))
     names = beside(made, monkeypatch)
     events = await stream(made, tools=[TOOL])
     output: list[Any] = events[-1]["response"]["output"]
@@ -70,7 +70,7 @@ async def test_a_large_event_of_a_stream_is_read_in_a_thread_and_the_small_ones_
 async def test_small_answers_and_answers_that_are_not_checked_use_no_thread(
     answer: Any, request_of: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, _ = engine(answer)
+    made, _ = scripted_parts(answer)
     names = beside(made, monkeypatch)
     await ask(made, **request_of)
 
@@ -78,7 +78,7 @@ async def test_small_answers_and_answers_that_are_not_checked_use_no_thread(
 
 
 async def test_a_large_second_attempt_is_judged_in_a_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, backend = engine(called("run", '{"cmd": "echo'), called("run", LARGE))
+    made, backend = scripted_parts(called("run", '{"cmd": "echo'), called("run", LARGE))
     names = beside(made, monkeypatch)
     response = await ask(made, tools=[TOOL])
 
@@ -88,7 +88,7 @@ async def test_a_large_second_attempt_is_judged_in_a_thread_too(monkeypatch: pyt
 
 LOADING = """
 import asyncio, sys, threading
-from tests.support.engine import ask, called, engine, plain
+from tests.support.parts import ask, called, scripted_parts, plain
 
 class Watch:
     where = {}
@@ -101,7 +101,7 @@ TOOL = {"type": "function", "name": "run", "parameters": {"type": "object"}}
 FORM = {"format": {"type": "json_schema", "name": "s", "schema": {"type": "object"}}}
 
 async def main():
-    made, backend = engine(*ANSWERS)
+    made, backend = scripted_parts(*ANSWERS)
     response = await ask(made, REQUEST)
     print(len(backend.requests), response["output"][0].get("arguments"), sorted(Watch.where.items()))
 

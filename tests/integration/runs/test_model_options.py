@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from antiphon.gateway.parts import Parts
 from antiphon.protocol.validation.validate import decode_count
-from antiphon.runs.engine import Engine
 from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.options import BackendOptions, ModelOptions
-from tests.support.engine import ask, called, engine, plain, said, stream
+from tests.support.parts import ask, called, plain, said, scripted_parts, stream
 from tests.support.replay import delta
 
 WINDOW = 4_096
@@ -20,14 +20,14 @@ CACHED = {"antiphon": {"cache": True}}
 FRENCH = ModelDefaults(system_prompt="Answer in French.", parameters={"temperature": 0.2, "top_k": 20})
 
 
-def configured(*answers: Any, defaults: ModelDefaults | None = None, **facts: Any) -> tuple[Engine, Any]:
+def configured(*answers: Any, defaults: ModelDefaults | None = None, **facts: Any) -> tuple[Parts, Any]:
     """An engine whose one model has these defaults and facts."""
-    made, backend = engine(*answers)
+    made, backend = scripted_parts(*answers)
     configure(made, ModelOptions("m", ModelProfile(**facts), defaults))
     return made, backend
 
 
-def configure(made: Engine, *options: ModelOptions) -> None:
+def configure(made: Parts, *options: ModelOptions) -> None:
     made.models.backends[0].update(options=BackendOptions(configured=options))
 
 
@@ -79,10 +79,10 @@ async def test_the_prefix_of_a_chain_stays_the_same_with_a_system_prompt() -> No
 async def test_input_tokens_are_counted_with_the_system_prompt() -> None:
     made, _ = configured()
     request = decode_count(msgspec.json.encode({"model": "m", "input": "Hi"}))
-    without = (await count_input_tokens(made, request)).input_tokens
+    without = (await count_input_tokens(made.run, request)).input_tokens
     configure(made, ModelOptions("m", defaults=FRENCH))
 
-    assert (await count_input_tokens(made, request)).input_tokens > without
+    assert (await count_input_tokens(made.run, request)).input_tokens > without
 
 
 async def test_a_cached_answer_is_not_given_once_the_defaults_are_others() -> None:

@@ -7,7 +7,7 @@ import pytest
 from antiphon.errors import BackendError, ClientError
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.backend_errors import TOO_LONG
-from tests.support.engine import ask, engine, plain, said, stream
+from tests.support.parts import ask, plain, said, scripted_parts, stream
 from tests.support.replay import delta
 
 OVERFLOW: dict[str, Any] = {"error": {"message": "Context size has been exceeded."}}
@@ -20,7 +20,7 @@ def contents(request: dict[str, Any]) -> list[str]:
 
 
 async def test_with_truncation_the_model_is_asked_again_with_less() -> None:
-    made, backend = engine([OVERFLOW], [OVERFLOW], said("Hi"))
+    made, backend = scripted_parts([OVERFLOW], [OVERFLOW], said("Hi"))
 
     events = await stream(made, input=INPUT, truncation="auto")
 
@@ -31,14 +31,14 @@ async def test_with_truncation_the_model_is_asked_again_with_less() -> None:
 
 
 async def test_a_plain_answer_that_is_an_error_counts_too() -> None:
-    made, backend = engine(OVERFLOW, said("Hi"))
+    made, backend = scripted_parts(OVERFLOW, said("Hi"))
 
     assert (await ask(made, input=INPUT, truncation="auto"))["status"] == "completed"
     assert len(backend.requests) == 2
 
 
 async def test_without_truncation_it_is_the_clients_error() -> None:
-    made, backend = engine([OVERFLOW], OVERFLOW)
+    made, backend = scripted_parts([OVERFLOW], OVERFLOW)
 
     events = await stream(made, input=INPUT)
     assert_event_stream(events)
@@ -50,7 +50,7 @@ async def test_without_truncation_it_is_the_clients_error() -> None:
 
 
 async def test_one_turn_that_does_not_fit_is_an_error_with_truncation_too() -> None:
-    made, _ = engine([OVERFLOW])
+    made, _ = scripted_parts([OVERFLOW])
 
     events = await stream(made, input="Hi", truncation="auto")
 
@@ -58,7 +58,7 @@ async def test_one_turn_that_does_not_fit_is_an_error_with_truncation_too() -> N
 
 
 async def test_what_was_said_is_not_taken_back() -> None:
-    made, backend = engine([delta(content="Once"), OVERFLOW])
+    made, backend = scripted_parts([delta(content="Once"), OVERFLOW])
 
     events = await stream(made, input=INPUT, truncation="auto")
 
@@ -74,7 +74,7 @@ PYTHON = "llama-cpp-python"
 
 
 async def test_where_streams_hide_errors_a_silent_one_is_asked_for_once_more_and_plainly() -> None:
-    made, backend = engine(SILENCE, (400, TOO_MUCH), dialect=PYTHON)
+    made, backend = scripted_parts(SILENCE, (400, TOO_MUCH), dialect=PYTHON)
 
     events = await stream(made)
 
@@ -84,7 +84,7 @@ async def test_where_streams_hide_errors_a_silent_one_is_asked_for_once_more_and
 
 
 async def test_the_plain_answer_to_a_silent_stream_is_streamed() -> None:
-    made, _ = engine(SILENCE, plain("Hello"), dialect=PYTHON)
+    made, _ = scripted_parts(SILENCE, plain("Hello"), dialect=PYTHON)
 
     events = await stream(made)
 
@@ -93,14 +93,14 @@ async def test_the_plain_answer_to_a_silent_stream_is_streamed() -> None:
 
 
 async def test_a_backend_that_stays_silent_is_asked_twice() -> None:
-    made, backend = engine(SILENCE, SILENCE, dialect=PYTHON)
+    made, backend = scripted_parts(SILENCE, SILENCE, dialect=PYTHON)
 
     assert (await stream(made))[-1]["response"]["error"]["code"] == "server_error"
     assert len(backend.requests) == 2
 
 
 async def test_a_plain_request_that_broke_off_is_not_asked_again() -> None:
-    made, backend = engine(SILENCE, dialect=PYTHON)
+    made, backend = scripted_parts(SILENCE, dialect=PYTHON)
 
     with pytest.raises(BackendError):
         await ask(made)

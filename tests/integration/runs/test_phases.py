@@ -20,7 +20,7 @@ from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.backend import Reply
-from tests.support.engine import NOW, begin, engine, plain, said
+from tests.support.parts import NOW, begin, plain, said, scripted_parts
 from tests.support.replay import delta
 
 TOOLS: list[Any] = [{"type": "function", "name": "look"}]
@@ -32,7 +32,7 @@ def test_every_phase_but_the_last_has_a_next_one_and_none_leads_back_to_the_firs
 
 
 async def test_a_stream_is_announced_read_and_ended() -> None:
-    made, backend = engine(said("Once ", "upon"))
+    made, backend = scripted_parts(said("Once ", "upon"))
     backend.cut = 50
     run = await begin(made, stream=True)
     seen = [run.phase]
@@ -45,17 +45,17 @@ async def test_a_stream_is_announced_read_and_ended() -> None:
 
 @pytest.mark.parametrize("answer", [plain(), [delta(content="Once")]], ids=["well", "broken off"])
 async def test_a_plain_response_is_never_announced(answer: Any) -> None:
-    made, _ = engine(answer)
+    made, _ = scripted_parts(answer)
     run = await begin(made)
     with suppress(BackendError):
         await run.result()
 
     assert run.phase is Phase.ENDED
-    assert made.runs == set()
+    assert made.process.runs == set()
 
 
 async def test_a_reader_that_leaves_is_the_reason_why_it_stopped() -> None:
-    made, backend = engine(said("Once ", "upon ", "a time"))
+    made, backend = scripted_parts(said("Once ", "upon ", "a time"))
     backend.cut = 100
     run = await begin(made, stream=True)
     async with aclosing(run.events()) as batches:
@@ -67,7 +67,7 @@ async def test_a_reader_that_leaves_is_the_reason_why_it_stopped() -> None:
 
 
 async def test_the_end_of_the_process_comes_before_what_the_client_says() -> None:
-    made, _ = engine(said("Once"))
+    made, _ = scripted_parts(said("Once"))
     run = await begin(made, stream=True)
     error = AntiphonError("This server is shutting down.", status=503)
     run.stop(error)
@@ -104,7 +104,7 @@ async def test_a_response_whose_end_is_being_stored_ends_as_it_is_stored_though_
     store = Paused.open("sqlite://", now=lambda: NOW)
     assert isinstance(store, Paused)
     store.saved, store.proceed = asyncio.Event(), asyncio.Event()
-    made, _ = engine(said("Once") if is_stream else plain(), store=store)
+    made, _ = scripted_parts(said("Once") if is_stream else plain(), store=store)
     run = await begin(made, stream=is_stream)
     events: list[Any] = []
 
@@ -127,7 +127,7 @@ async def test_a_response_whose_end_is_being_stored_ends_as_it_is_stored_though_
 
 
 async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_what_is_sent() -> None:
-    made, backend = engine(said("Once ", "upon ", "a time"))
+    made, backend = scripted_parts(said("Once ", "upon ", "a time"))
     backend.cut = 100
     run = await begin(made, stream=True)
     sending, sent = asyncio.Event(), asyncio.Event()
@@ -155,7 +155,7 @@ async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_wh
 async def test_a_stop_does_not_cancel_the_closing_of_a_step_that_was_stopped_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made, backend = engine(said("Once ", "upon ", "a time"))
+    made, backend = scripted_parts(said("Once ", "upon ", "a time"))
     backend.cut = 100
     closing, closed = asyncio.Event(), asyncio.Event()
     post = backend.post
@@ -191,13 +191,13 @@ async def test_a_stop_does_not_cancel_the_closing_of_a_step_that_was_stopped_bef
 
     assert plainly(events)[-1]["type"] == "response.incomplete"
     assert_event_stream(plainly(events))
-    assert (run.phase, made.runs) == (Phase.ENDED, set())
+    assert (run.phase, made.process.runs) == (Phase.ENDED, set())
 
 
 async def test_a_response_that_is_taken_up_and_stopped_before_it_goes_on_asks_no_model() -> None:
-    made, backend = engine(said("Once"))
+    made, backend = scripted_parts(said("Once"))
     plan = (await begin(made, stream=True)).plan
-    run = Run(replace(plan, resume=ResumeState(NOW, [], {}, 0, begins=True)), made)
+    run = Run(replace(plan, resume=ResumeState(NOW, [], {}, 0, begins=True)), made.run)
     events: list[Any] = []
     async with aclosing(run.events()) as batches:
         async for batch in batches:
@@ -209,7 +209,7 @@ async def test_a_response_that_is_taken_up_and_stopped_before_it_goes_on_asks_no
 
 
 async def test_a_response_made_twice_is_a_fault() -> None:
-    made, _ = engine(plain(), plain())
+    made, _ = scripted_parts(plain(), plain())
     run = await begin(made)
     await run.result()
 
@@ -229,7 +229,7 @@ async def test_a_response_made_twice_is_a_fault() -> None:
     ids=["plain", "functions", "stored", "custom tool", "cached"],
 )
 async def test_a_plan_has_what_the_request_uses_and_nothing_else(body: dict[str, Any], used: set[str]) -> None:
-    made, _ = engine(plain())
+    made, _ = scripted_parts(plain())
     plan = (await begin(made, **body)).plan
 
     assert {name for name in ("recorder", "tools", "cache", "resume") if getattr(plan, name) is not None} == used

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
-from tests.support.engine import ask, called, engine, plain, stream
+from tests.support.parts import ask, called, plain, scripted_parts, stream
 from tests.support.replay import delta
 
 TOOL = {
@@ -24,7 +24,7 @@ def sent(request: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_a_rejected_schema_is_sent_weaker_and_later_requests_begin_with_that() -> None:
-    made, backend = engine(SAMPLERS, SAMPLERS, called(arguments='{"at": "x"}'), called(arguments='{"at": "y"}'))
+    made, backend = scripted_parts(SAMPLERS, SAMPLERS, called(arguments='{"at": "x"}'), called(arguments='{"at": "y"}'))
     for _ in range(2):
         await ask(made, tools=[TOOL])
 
@@ -35,7 +35,7 @@ async def test_a_rejected_schema_is_sent_weaker_and_later_requests_begin_with_th
 
 async def test_the_end_of_an_answer_that_said_nothing_teaches_the_same() -> None:
     broken = [{"error": {"message": "Failed to initialize samplers: failed to parse grammar"}}]
-    made, backend = engine(broken, called(arguments='{"at": "x"}'))
+    made, backend = scripted_parts(broken, called(arguments='{"at": "x"}'))
     events = await stream(made, tools=[TOOL])
 
     assert events[-1]["type"] == "response.completed"
@@ -45,7 +45,7 @@ async def test_the_end_of_an_answer_that_said_nothing_teaches_the_same() -> None
 async def test_a_backend_that_takes_no_schema_is_told_in_words() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     rejected = (400, {"error": "invalid JSON schema in format"})
-    made, backend = engine(rejected, plain('{"n": 1}'))
+    made, backend = scripted_parts(rejected, plain('{"n": 1}'))
     await ask(made, text={"format": {"type": "json_schema", "name": "n", "schema": schema}})
 
     assert backend.requests[1]["response_format"] == {"type": "json_object"}
@@ -53,14 +53,14 @@ async def test_a_backend_that_takes_no_schema_is_told_in_words() -> None:
 
 
 async def test_what_a_service_says_of_a_schema_is_for_its_client_if_the_plainest_one_does_not_help() -> None:
-    made, backend = engine(SAMPLERS, SAMPLERS, dialect="openai")
+    made, backend = scripted_parts(SAMPLERS, SAMPLERS, dialect="openai")
     with pytest.raises(ClientError, match="failed to parse grammar"):
         await ask(made, tools=[TOOL])
     assert len(backend.requests) == 2
 
 
 async def test_an_error_that_stays_is_reported_once_nothing_is_left_to_give_up() -> None:
-    made, backend = engine(*[SAMPLERS] * 9)
+    made, backend = scripted_parts(*[SAMPLERS] * 9)
     with pytest.raises(ClientError, match="failed to parse grammar"):
         await ask(made, tools=[TOOL])
     assert len(backend.requests) == 5  # three lessons, and the plainest form
@@ -68,7 +68,7 @@ async def test_an_error_that_stays_is_reported_once_nothing_is_left_to_give_up()
 
 
 async def test_words_of_a_schema_error_in_an_answer_that_has_begun_teach_nothing() -> None:
-    made, backend = engine([delta(content="So"), {"error": {"message": "failed to parse grammar"}}])
+    made, backend = scripted_parts([delta(content="So"), {"error": {"message": "failed to parse grammar"}}])
     events = await stream(made, tools=[TOOL])
     assert events[-1]["type"] == "response.failed"
     assert len(backend.requests) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.errors import BackendError
 from antiphon.translation.dialects.table import DIALECTS
-from tests.support.engine import Chunks, ask, called, engine, plain, said
+from tests.support.parts import Chunks, ask, called, plain, said, scripted_parts
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.replay import delta
 
@@ -77,7 +77,7 @@ RECORDED = FOLDER.parent / "clients" / "requests"
 
 async def session(dialect: str, beginning: list[dict[str, Any]], *, is_stored: bool, **wishes: Any) -> tuple[Any, Any]:
     """A session of thirty requests; its engine and its backend."""
-    made, backend = engine(*map(answer, range(TURNS)), dialect=dialect)
+    made, backend = scripted_parts(*map(answer, range(TURNS)), dialect=dialect)
     sent = list(beginning)
     last: str | None = None
     for turn in range(TURNS):
@@ -129,7 +129,7 @@ def judge(made: Any, backend: Any) -> None:
 
 async def twice(first: dict[str, Any], second: dict[str, Any], dialect: str = "llamacpp") -> Any:
     """Two requests of one session, and the counts of their backend."""
-    made, _ = engine(plain(), plain(), dialect=dialect)
+    made, _ = scripted_parts(plain(), plain(), dialect=dialect)
     for body in (first, second):
         await ask(made, **{"prompt_cache_key": "s", "store": False} | body)
     return made.models.backends[0].prompts
@@ -156,7 +156,7 @@ async def test_another_tool_breaks_the_prefix_at_its_place() -> None:
 
 
 async def test_responses_that_follow_the_same_one_each_continue_it() -> None:
-    made, _ = engine(*[plain()] * 3, dialect="vllm")
+    made, _ = scripted_parts(*[plain()] * 3, dialect="vllm")
     first = await ask(made)
     for text in ("One way.", "Another way."):
         await ask(made, input=text, previous_response_id=first["id"])
@@ -175,7 +175,7 @@ async def test_prompts_of_services_are_not_compared() -> None:
 
 
 async def test_a_failed_call_is_not_the_turn_before() -> None:
-    made, _ = engine(plain(), (500, {}), plain(), dialect="ollama")
+    made, _ = scripted_parts(plain(), (500, {}), plain(), dialect="ollama")
     await ask(made, prompt_cache_key="s", input="Hi")
     with pytest.raises(BackendError):
         await ask(made, prompt_cache_key="s", input="Something else")
@@ -184,7 +184,7 @@ async def test_a_failed_call_is_not_the_turn_before() -> None:
 
 
 async def test_an_engine_without_a_memory_compares_nothing() -> None:
-    made, _ = engine(plain(), plain(), dialect="llamacpp")
-    made.prompts = None
+    made, _ = scripted_parts(plain(), plain(), dialect="llamacpp")
+    made.run.prompts = None
     await ask(made)
     assert made.models.backends[0].prompts.size == 0

@@ -23,7 +23,7 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream, fold
 from tests.support.chance import examples
 from tests.support.chunks import chunks, last_chunks
-from tests.support.engine import NOW, ask, begin, called, engine, plain, said, stream
+from tests.support.parts import NOW, ask, begin, called, plain, said, scripted_parts, stream
 from tests.support.replay import delta
 
 
@@ -57,7 +57,7 @@ def plainly(value: Any) -> Any:
 
 async def test_the_terminal_event_is_told_when_the_store_has_it() -> None:
     store = watched(waits=True)
-    made, backend = engine(said("Hi"), store=store)
+    made, backend = scripted_parts(said("Hi"), store=store)
     backend.cut = 50
     run = await begin(made, stream=True)
     seen: list[Any] = []
@@ -78,7 +78,7 @@ async def test_the_terminal_event_is_told_when_the_store_has_it() -> None:
 
 async def test_a_plain_answer_is_told_when_the_store_has_it() -> None:
     store = watched(waits=True)
-    made, _ = engine(said("Hi"), store=store)
+    made, _ = scripted_parts(said("Hi"), store=store)
     asking = asyncio.create_task(ask(made))
     await asyncio.wait_for(store.saving.wait(), 30)
     assert not asking.done()
@@ -89,7 +89,7 @@ async def test_a_plain_answer_is_told_when_the_store_has_it() -> None:
 
 @pytest.mark.parametrize("end", ["stop", "length"])
 async def test_a_store_that_fails_at_the_end_fails_the_response(end: str) -> None:
-    made, _ = engine([delta(content="Hi"), delta(end)], store=watched(error=StoreError("The store is full.")))
+    made, _ = scripted_parts([delta(content="Hi"), delta(end)], store=watched(error=StoreError("The store is full.")))
     events = await stream(made)
 
     assert_event_stream(events)
@@ -102,7 +102,7 @@ async def test_a_store_that_fails_at_the_end_fails_the_response(end: str) -> Non
 
 
 async def test_a_plain_answer_that_cannot_be_stored_is_an_error() -> None:
-    made, _ = engine(said("Hi"), store=watched(error=StoreError("The store is full.")))
+    made, _ = scripted_parts(said("Hi"), store=watched(error=StoreError("The store is full.")))
 
     with pytest.raises(StoreError, match="full"):
         await ask(made)
@@ -110,7 +110,7 @@ async def test_a_plain_answer_that_cannot_be_stored_is_an_error() -> None:
 
 async def test_a_client_that_leaves_while_the_answer_is_stored_changes_nothing() -> None:
     store = watched(waits=True)
-    made, _ = engine(said("Hi"), store=store)
+    made, _ = scripted_parts(said("Hi"), store=store)
     run = await begin(made, stream=True)
     asking = asyncio.create_task(run.result())
     await asyncio.wait_for(store.saving.wait(), 30)
@@ -130,7 +130,7 @@ async def leave_early(run: Run) -> None:
 
 
 async def test_a_client_that_leaves_in_the_middle_leaves_a_cancelled_response() -> None:
-    made, backend = engine(said("Once ", "upon ", "a time"))
+    made, backend = scripted_parts(said("Once ", "upon ", "a time"))
     backend.cut = 100
     run = await begin(made, stream=True)
     await leave_early(run)
@@ -141,7 +141,9 @@ async def test_a_client_that_leaves_in_the_middle_leaves_a_cancelled_response() 
 
 
 async def test_a_client_that_leaves_a_store_that_fails_sees_no_error(caplog: pytest.LogCaptureFixture) -> None:
-    made, backend = engine(said("Once ", "upon ", "a time"), store=watched(error=StoreError("The store is full.")))
+    made, backend = scripted_parts(
+        said("Once ", "upon ", "a time"), store=watched(error=StoreError("The store is full."))
+    )
     backend.cut = 100
     await leave_early(await begin(made, stream=True))
 
@@ -149,7 +151,7 @@ async def test_a_client_that_leaves_a_store_that_fails_sees_no_error(caplog: pyt
 
 
 async def test_an_answer_that_breaks_off_fails_with_what_was_said() -> None:
-    made, _ = engine([delta(content="Once")])
+    made, _ = scripted_parts([delta(content="Once")])
     events = await stream(made)
 
     assert_event_stream(events)
@@ -158,7 +160,7 @@ async def test_an_answer_that_breaks_off_fails_with_what_was_said() -> None:
 
 
 async def test_a_plain_answer_that_breaks_off_is_an_error_and_not_stored() -> None:
-    made, _ = engine([delta(content="Once")])
+    made, _ = scripted_parts([delta(content="Once")])
     run = await begin(made)
     with pytest.raises(BackendError):
         await run.result()
@@ -169,7 +171,7 @@ async def test_a_plain_answer_that_breaks_off_is_an_error_and_not_stored() -> No
 async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, backend = engine(said("Once ", "upon"))
+    made, backend = scripted_parts(said("Once ", "upon"))
     backend.cut = 100
 
     def crash(*_: Any) -> None:
@@ -185,7 +187,7 @@ async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
 
 
 async def test_a_pulse_begins_a_stream_once_and_then_keeps_it_alive() -> None:
-    made, _ = engine(said("Hi"))
+    made, _ = scripted_parts(said("Hi"))
     run = await begin(made, stream=True)
     first, second = plainly(run.heartbeat()), plainly(run.heartbeat())
     rest = [event for batch in [batch async for batch in run.events()] for event in plainly(batch)]
@@ -203,7 +205,7 @@ def everything_in(folder: Path) -> str:
 async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     file = tmp_path / "antiphon.db"
-    made, backend = engine(
+    made, backend = scripted_parts(
         said("canary ", "sings"),
         [delta(content="canary")],
         plain("canary"),
@@ -214,7 +216,7 @@ async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytes
     ended = (await stream(made, **canary))[-1]["response"]
     failed = (await stream(made, **canary))[-1]["response"]
     told = await ask(made, **canary)
-    await leave_early(await begin(engine(said("canary ", "sings"), store=made.store)[0], stream=True, **canary))
+    await leave_early(await begin(scripted_parts(said("canary ", "sings"), store=made.store)[0], stream=True, **canary))
 
     assert [one["status"] for one in (ended, failed, told)] == ["completed", "failed", "completed"]
     assert await made.store.read(responses.load, "", ended["id"]) is None
@@ -224,7 +226,7 @@ async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytes
 
 
 async def test_what_is_stored_holds_its_own_items_and_no_history() -> None:
-    made, _ = engine(said("one"), said("two"))
+    made, _ = scripted_parts(said("one"), said("two"))
     first = await ask(made, input="a")
     second = await ask(made, input="b", previous_response_id=first["id"])
     stored = await made.store.read(responses.load, "", second["id"])
@@ -286,7 +288,7 @@ def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_ar
     assume(not closes_unopened([*answer, last]))
 
     async def make() -> None:
-        made, backend = engine([*answer, last], [*answer, last])
+        made, backend = scripted_parts([*answer, last], [*answer, last])
         backend.cut = cut
         events = await stream(made, **options)
         terminal = events[-1]["response"]
@@ -309,7 +311,7 @@ def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_ar
 
 async def test_nothing_is_told_between_the_end_and_its_being_stored() -> None:
     store = watched(waits=True)
-    made, _ = engine(said("Hi"), store=store)
+    made, _ = scripted_parts(said("Hi"), store=store)
     run = await begin(made, stream=True)
     ending = asyncio.create_task(collect(run))
     await asyncio.wait_for(store.saving.wait(), 30)
@@ -339,7 +341,7 @@ REFUSAL = {"error": {"message": "The frobnicator declined this.", "code": 400}}
     ids=["text", "call", "refusal", "refusal inside", "failure"],
 )
 async def test_a_request_leaves_nothing_to_the_collector(answers: list[Any], body: dict[str, Any]) -> None:
-    made, _ = engine(*answers, *answers)
+    made, _ = scripted_parts(*answers, *answers)
     await stream(made, **body)  # what is kept for the next one is there now
     gc.collect()
     gc.disable()
@@ -351,7 +353,7 @@ async def test_a_request_leaves_nothing_to_the_collector(answers: list[Any], bod
 
 
 async def test_an_error_beside_output_is_a_failure_and_its_tokens_count() -> None:
-    made, backend = engine([{**REFUSAL, **delta(content="Hel")}])
+    made, backend = scripted_parts([{**REFUSAL, **delta(content="Hel")}])
 
     run = await begin(made, temperature=1.9)
     with pytest.raises(BackendError) as caught:
@@ -364,7 +366,7 @@ async def test_an_error_beside_output_is_a_failure_and_its_tokens_count() -> Non
 
 async def test_a_request_that_an_answer_refuses_costs_no_tokens() -> None:
     refusal = {"error": {"message": "Unsupported parameter: 'temperature'", "code": 400}}
-    made, backend = engine(refusal, plain("Hello"))
+    made, backend = scripted_parts(refusal, plain("Hello"))
 
     run = await begin(made, temperature=1.9)
     response = await run.result()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.engine import Chunks, ask, called, engine, said
+from tests.support.parts import Chunks, ask, called, said, scripted_parts
 from tests.support.replay import delta
 
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
@@ -80,7 +80,7 @@ def replayed(requests: list[dict[str, Any]]) -> dict[str, Any]:
 
 @per_family
 async def test_signatures_come_back_along_a_chain(family: str, answer: Any, check: Any) -> None:
-    made, backend = engine(answer(), said("A star."), dialect=family)
+    made, backend = scripted_parts(answer(), said("A star."), dialect=family)
     first = await ask(made, tools=[TOOL])
     await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
 
@@ -92,7 +92,7 @@ async def test_signatures_come_back_along_a_chain(family: str, answer: Any, chec
 async def test_signatures_come_back_from_a_client_that_keeps_its_own_history(
     family: str, answer: Any, check: Any
 ) -> None:
-    made, backend = engine(answer(), said("A star."), dialect=family)
+    made, backend = scripted_parts(answer(), said("A star."), dialect=family)
     first = await ask(made, tools=[TOOL], store=False, include=["reasoning.encrypted_content"])
     history = [{"role": "user", "content": "Hi"}, *first["output"], output_of(first)]
     await ask(made, input=history, tools=[TOOL], store=False)
@@ -103,9 +103,9 @@ async def test_signatures_come_back_from_a_client_that_keeps_its_own_history(
 
 @per_family
 async def test_another_familys_signatures_are_kept_back(family: str, answer: Any, check: Any) -> None:
-    made, _ = engine(answer(), dialect=family)
+    made, _ = scripted_parts(answer(), dialect=family)
     first = await ask(made, tools=[TOOL], store=False, include=["reasoning.encrypted_content"])
-    other, elsewhere = engine(said("A star."), dialect="groq")
+    other, elsewhere = scripted_parts(said("A star."), dialect="groq")
     history = [{"role": "user", "content": "Hi"}, *first["output"], output_of(first)]
     await ask(other, input=history, tools=[TOOL])
 
@@ -115,7 +115,7 @@ async def test_another_familys_signatures_are_kept_back(family: str, answer: Any
 
 
 async def test_a_signature_on_a_message_comes_back_with_it() -> None:
-    made, backend = engine(
+    made, backend = scripted_parts(
         [delta(content="Yes", extra_content=SIGNATURE), *called()], said("A star."), dialect="gemini"
     )
     first = await ask(made, tools=[TOOL])
@@ -126,7 +126,9 @@ async def test_a_signature_on_a_message_comes_back_with_it() -> None:
 
 @pytest.mark.parametrize("store", [True, False])
 async def test_plain_reasoning_comes_back_under_the_familys_name_in_a_tool_turn(store: bool) -> None:
-    made, backend = engine([delta(reasoning="Hm, "), delta(reasoning="well."), *called()], said("!"), dialect="groq")
+    made, backend = scripted_parts(
+        [delta(reasoning="Hm, "), delta(reasoning="well."), *called()], said("!"), dialect="groq"
+    )
     first = await ask(made, tools=[TOOL], store=store)
     if store:
         await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
@@ -137,7 +139,7 @@ async def test_plain_reasoning_comes_back_under_the_familys_name_in_a_tool_turn(
 
 
 async def test_reasoning_shown_as_a_summary_is_replayed_raw() -> None:
-    made, backend = engine([delta(reasoning_content="Hm, well."), *called()], said("!"), dialect="deepseek")
+    made, backend = scripted_parts([delta(reasoning_content="Hm, well."), *called()], said("!"), dialect="deepseek")
     first = await ask(made, tools=[TOOL], reasoning={"summary": "auto"})
     assert first["output"][0]["summary"] == [{"type": "summary_text", "text": "Hm, well."}]
     assert not first["output"][0].get("content")
@@ -147,14 +149,14 @@ async def test_reasoning_shown_as_a_summary_is_replayed_raw() -> None:
 
 
 async def test_raw_reasoning_is_content_and_no_summary_unless_asked_for() -> None:
-    made, _ = engine([delta(reasoning_content="Hm."), *said("Yes")])
+    made, _ = scripted_parts([delta(reasoning_content="Hm."), *said("Yes")])
     reasoning = (await ask(made))["output"][0]
 
     assert (reasoning["summary"], reasoning["content"]) == ([], [{"type": "reasoning_text", "text": "Hm."}])
 
 
 async def test_state_that_a_client_changed_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    made, backend = engine(openrouter(), said("!"), dialect="openrouter")
+    made, backend = scripted_parts(openrouter(), said("!"), dialect="openrouter")
     first = await ask(made, tools=[TOOL], store=False)
     reasoning = first["output"][0] | {"encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"}
     await ask(made, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL])
@@ -164,8 +166,8 @@ async def test_state_that_a_client_changed_is_left_out(caplog: pytest.LogCapture
 
 
 async def test_state_that_a_client_changed_is_refused_where_the_operator_wants_that() -> None:
-    made, _ = engine(openrouter(), said("!"), dialect="openrouter")
-    made.strict_seals = True
+    made, _ = scripted_parts(openrouter(), said("!"), dialect="openrouter")
+    made.run.rules.strict_seals = True
     first = await ask(made, tools=[TOOL], store=False)
     reasoning = first["output"][0] | {"encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"}
     with pytest.raises(Exception, match="could not be verified") as caught:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.runs.engine import Engine
+from antiphon.gateway.parts import Parts
 from antiphon.tools.registry import Toolset
-from tests.support.engine import ask, engine, plain, said, stream
+from tests.support.parts import ask, plain, said, scripted_parts, stream
 from tests.support.tools import MCP, Servers
 
 TOOL = {
@@ -20,7 +20,7 @@ TOOL = {
 CALL = '<tool_call>\n{"name": "look", "arguments": {"place": "here"}}\n</tool_call>'
 
 
-async def check_a_call_and_its_result(serving: Engine, **first_request: Any) -> None:
+async def check_a_call_and_its_result(serving: Parts, **first_request: Any) -> None:
     """Check that a first turn contains a message and a call, and that a second turn continues with its result."""
     first = await ask(serving, input="Look!", tools=[TOOL], **first_request)
     message, call = first["output"]
@@ -36,20 +36,20 @@ async def check_a_call_and_its_result(serving: Engine, **first_request: Any) -> 
 
 @pytest.mark.parametrize("dialect", ["generic", "ollama", "lmstudio", "llamacpp", "vllm", "sglang"])
 async def test_a_call_in_the_text_is_a_call(dialect: str) -> None:
-    serving, backend = engine(plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect=dialect)
+    serving, backend = scripted_parts(plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect=dialect)
     await check_a_call_and_its_result(serving)
     assert backend.requests[1]["messages"][-2]["tool_calls"][0]["function"]["name"] == "look"
 
 
 @pytest.mark.parametrize("dialect", ["openai", "groq", "mistral", "openrouter", "anthropic"])
 async def test_the_text_of_a_service_is_text(dialect: str) -> None:
-    serving, _ = engine(plain(CALL), dialect=dialect)
+    serving, _ = scripted_parts(plain(CALL), dialect=dialect)
     (message,) = (await ask(serving, input="Look!", tools=[TOOL]))["output"]
     assert message["content"][0]["text"] == CALL
 
 
 async def test_a_streamed_answer_ends_with_the_same_response() -> None:
-    serving, _ = engine(said("I look.", "\n<tool", CALL.removeprefix("<tool"), "\n"))
+    serving, _ = scripted_parts(said("I look.", "\n<tool", CALL.removeprefix("<tool"), "\n"))
     events = await stream(serving, input="Look!", tools=[TOOL])
     output: list[Any] = events[-1]["response"]["output"]
     assert [item["type"] for item in output] == ["message", "function_call"]
@@ -58,7 +58,7 @@ async def test_a_streamed_answer_ends_with_the_same_response() -> None:
 
 async def test_an_answer_in_json_that_the_client_asked_for_is_no_call() -> None:
     said = '{"name": "look", "arguments": {}}'
-    serving, _ = engine(plain(said))
+    serving, _ = scripted_parts(plain(said))
     form = {"type": "json_schema", "name": "s", "schema": {"type": "object"}}
     (message,) = (await ask(serving, input="Look!", tools=[TOOL], text={"format": form}))["output"]
     assert message["content"][0]["text"] == said
@@ -66,7 +66,7 @@ async def test_an_answer_in_json_that_the_client_asked_for_is_no_call() -> None:
 
 async def test_json_that_an_update_in_the_conversation_asks_for_is_no_call() -> None:
     said = '{"name": "look", "arguments": {}}'
-    serving, _ = engine(plain(said))
+    serving, _ = scripted_parts(plain(said))
     form = {"type": "json_schema", "name": "s", "schema": {"type": "object"}}
     update = {"type": "configuration_update", "text": {"format": form}}
     asked = [{"role": "user", "content": "Look!"}, update]
@@ -79,7 +79,7 @@ async def test_a_strict_tool_in_the_prompt_is_called_again_where_its_schema_is_b
     strict: bool, asked: int, place: Any
 ) -> None:
     wrong = CALL.replace('"here"', "1")
-    serving, backend = engine(plain(wrong), plain(CALL), dialect="ollama")
+    serving, backend = scripted_parts(plain(wrong), plain(CALL), dialect="ollama")
     (await serving.models.find("m")).lessons.learn("tools")
     form: Any = TOOL["parameters"]
     tool = TOOL | {"strict": strict, "parameters": form | {"required": ["place"], "additionalProperties": False}}
@@ -89,9 +89,9 @@ async def test_a_strict_tool_in_the_prompt_is_called_again_where_its_schema_is_b
 
 async def test_a_tool_of_a_server_is_run_where_its_call_stands_in_the_text() -> None:
     written = '<tool_call>\n{"name": "dice__roll", "arguments": {"e": "2d4"}}\n</tool_call>'
-    serving, backend = engine(said("I roll.\n", *written), said("5"))
+    serving, backend = scripted_parts(said("I roll.\n", *written), said("5"))
     servers = Servers()
-    serving.toolset = Toolset(mcp=servers)
+    serving.run.toolset = Toolset(mcp=servers)
     events = await stream(serving, tools=[MCP])
     output = events[-1]["response"]["output"]
     assert [item["type"] for item in output] == ["mcp_list_tools", "message", "mcp_call", "message"]
@@ -119,7 +119,9 @@ NO_TOOLS = {"error": {"message": "registry.ollama.ai/library/gemma:2b does not s
 
 
 async def test_a_backend_that_takes_no_tools_is_told_of_them_in_the_prompt() -> None:
-    serving, backend = engine((400, NO_TOOLS), plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect="ollama")
+    serving, backend = scripted_parts(
+        (400, NO_TOOLS), plain(f"I look.\n{CALL}"), plain("Nothing is there."), dialect="ollama"
+    )
     await check_a_call_and_its_result(serving, instructions="Be brief.")
     refused, *others = backend.requests
     assert "tools" in refused and not any("tools" in request for request in others)
@@ -130,14 +132,14 @@ async def test_a_backend_that_takes_no_tools_is_told_of_them_in_the_prompt() -> 
 
 async def test_a_server_that_needs_a_flag_for_tools_is_told_of_them_in_the_prompt() -> None:
     refusal = {"error": {"code": 500, "message": "tools param requires --jinja flag", "type": "server_error"}}
-    serving, backend = engine((500, refusal), said("I look.\n", CALL), dialect="llamacpp")
+    serving, backend = scripted_parts((500, refusal), said("I look.\n", CALL), dialect="llamacpp")
     events = await stream(serving, input="Look!", tools=[TOOL])
     assert [item["type"] for item in events[-1]["response"]["output"]] == ["message", "function_call"]
     assert "# Functions" in backend.requests[1]["messages"][0]["content"]
 
 
 async def test_a_call_that_is_demanded_is_held_to_a_schema() -> None:
-    serving, backend = engine(
+    serving, backend = scripted_parts(
         (400, NO_TOOLS), plain('{"name": "look", "arguments": {"place": "here"}}'), dialect="ollama"
     )
     (call,) = (await ask(serving, input="Look!", tools=[TOOL], tool_choice="required"))["output"]
@@ -147,7 +149,7 @@ async def test_a_call_that_is_demanded_is_held_to_a_schema() -> None:
 
 
 async def test_a_call_that_is_ruled_out_is_text() -> None:
-    serving, backend = engine((400, NO_TOOLS), plain(CALL), dialect="ollama")
+    serving, backend = scripted_parts((400, NO_TOOLS), plain(CALL), dialect="ollama")
     (message,) = (await ask(serving, input="Look!", tools=[TOOL], tool_choice="none"))["output"]
     assert message["content"][0]["text"] == CALL
     assert backend.requests[1]["messages"][0]["content"].endswith("Answer without one.")
@@ -157,6 +159,6 @@ async def test_codex_tools_reach_a_model_without_tools() -> None:
     patch = {"type": "custom", "name": "apply_patch", "description": "Edits files."}
     arguments = '{"input": "*** Begin Patch\\n*** End Patch\\n"}'
     said = f'<tool_call>\n{{"name": "apply_patch", "arguments": {arguments}}}\n</tool_call>'
-    serving, _ = engine((400, NO_TOOLS), plain(said), dialect="ollama")
+    serving, _ = scripted_parts((400, NO_TOOLS), plain(said), dialect="ollama")
     (call,) = (await ask(serving, input="Edit!", tools=[TOOL, patch]))["output"]
     assert (call["type"], call["input"]) == ("custom_tool_call", "*** Begin Patch\n*** End Patch\n")

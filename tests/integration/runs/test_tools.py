@@ -14,7 +14,7 @@ from antiphon.protocol.events import ResponseOutputItemAddedEvent
 from antiphon.storage.operations import responses
 from antiphon.telemetry.metrics import ModelNames, ResponseMetrics
 from antiphon.testing import check_event_stream
-from tests.support.engine import ask, begin, called, engine, plain, said, stream
+from tests.support.parts import ask, begin, called, plain, said, scripted_parts, stream
 from tests.support.replay import delta
 
 GRAMMAR = {"type": "grammar", "syntax": "lark", "definition": 'start: "SELECT " /[0-9]+/'}
@@ -33,7 +33,7 @@ def kinds(events: list[dict[str, Any]]) -> list[str]:
 
 
 async def test_an_input_that_fits_its_grammar_goes_out() -> None:
-    made, backend = engine(sql("SELECT 1"))
+    made, backend = scripted_parts(sql("SELECT 1"))
     events = await stream(made, tools=[SQL])
 
     assert len(backend.requests) == 1
@@ -42,7 +42,7 @@ async def test_an_input_that_fits_its_grammar_goes_out() -> None:
 
 
 async def test_one_that_does_not_is_written_again_and_the_client_sees_one_call() -> None:
-    made, backend = engine(sql("SELECT x"), sql("SELECT 7"))
+    made, backend = scripted_parts(sql("SELECT x"), sql("SELECT 7"))
     events = await stream(made, tools=[SQL])
     response = events[-1]["response"]
 
@@ -58,7 +58,7 @@ async def test_one_that_does_not_is_written_again_and_the_client_sees_one_call()
 async def test_one_that_never_fits_goes_out_as_it_was_and_the_log_says_so(
     second: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, backend = engine(sql("SELECT x"), second)
+    made, backend = scripted_parts(sql("SELECT x"), second)
     with caplog.at_level(logging.WARNING):
         response = await ask(made, tools=[SQL])
 
@@ -68,7 +68,7 @@ async def test_one_that_never_fits_goes_out_as_it_was_and_the_log_says_so(
 
 
 async def test_a_backend_that_fails_at_the_second_try_leaves_the_first() -> None:
-    made, _ = engine(sql("SELECT x"), BackendError("Gone."))
+    made, _ = scripted_parts(sql("SELECT x"), BackendError("Gone."))
     response = await ask(made, tools=[SQL])
 
     assert [item["input"] for item in response["output"]] == ["SELECT x"]
@@ -94,7 +94,7 @@ SEARCHED = [{"type": "tool_search"}, weather(defer_loading=True), CRM]
 
 
 async def test_a_search_is_done_here_and_the_model_goes_on_in_the_same_response() -> None:
-    made, backend = engine(
+    made, backend = scripted_parts(
         called("tool_search", '{"query": "orders", "limit": 1}'), called("crm__list_orders", "{}", call_id="call_2")
     )
     events = await stream(made, tools=SEARCHED)
@@ -114,7 +114,7 @@ async def test_a_search_is_done_here_and_the_model_goes_on_in_the_same_response(
 
 
 async def test_a_function_that_was_found_alone_is_its_own_namespace_as_openai_has_it() -> None:
-    made, backend = engine(
+    made, backend = scripted_parts(
         called("tool_search", '{"query": "weather"}'),
         called("get_weather", "{}", call_id="call_2"),
         said("Sunny."),
@@ -130,7 +130,7 @@ async def test_a_function_that_was_found_alone_is_its_own_namespace_as_openai_ha
 
 
 async def test_what_was_found_stays_found_in_the_chain() -> None:
-    made, backend = engine(
+    made, backend = scripted_parts(
         called("tool_search", '{"query": "weather"}'),
         called("get_weather", "{}", call_id="call_2"),
         said("Sunny."),
@@ -144,7 +144,9 @@ async def test_what_was_found_stays_found_in_the_chain() -> None:
 
 
 async def test_a_model_that_only_searches_is_stopped() -> None:
-    made, backend = engine(*(called("tool_search", '{"query": "x"}', call_id=f"call_{i}") for i in range(9)), said("!"))
+    made, backend = scripted_parts(
+        *(called("tool_search", '{"query": "x"}', call_id=f"call_{i}") for i in range(9)), said("!")
+    )
     await ask(made, tools=SEARCHED, max_tool_calls=2)
 
     offered = [[tool["function"]["name"] for tool in request.get("tools", [])] for request in backend.requests]
@@ -153,7 +155,7 @@ async def test_a_model_that_only_searches_is_stopped() -> None:
 
 async def test_usage_is_that_of_all_calls_together() -> None:
     usage = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
-    made, _ = engine([*called("tool_search", '{"query": "weather"}'), usage], [*said("Hm."), usage])
+    made, _ = scripted_parts([*called("tool_search", '{"query": "weather"}'), usage], [*said("Hm."), usage])
     response = await ask(made, tools=SEARCHED)
 
     assert (response["usage"]["input_tokens"], response["usage"]["output_tokens"]) == (20, 4)
@@ -163,7 +165,7 @@ async def test_usage_is_that_of_all_calls_together() -> None:
 
 
 async def test_hosted_tools_are_left_out_and_told_back() -> None:
-    made, backend = engine(said("Hi"))
+    made, backend = scripted_parts(said("Hi"))
     response = await ask(made, tools=[{"type": "web_search"}, weather(), {"type": "image_generation"}])
 
     assert [tool["function"]["name"] for tool in backend.requests[0]["tools"]] == ["get_weather"]
@@ -171,8 +173,8 @@ async def test_hosted_tools_are_left_out_and_told_back() -> None:
 
 
 async def test_they_are_refused_where_the_operator_wants_that() -> None:
-    made, backend = engine(said("Hi"))
-    made.strict_tools = True
+    made, backend = scripted_parts(said("Hi"))
+    made.run.rules.strict_tools = True
     with pytest.raises(ClientError, match="web_search") as caught:
         await ask(made, tools=[{"type": "web_search"}])
 
@@ -180,7 +182,7 @@ async def test_they_are_refused_where_the_operator_wants_that() -> None:
 
 
 async def test_what_opens_another_server_is_not_told_back_nor_kept() -> None:
-    made, _ = engine(said("Hi"))
+    made, _ = scripted_parts(said("Hi"))
     tool = {
         "type": "mcp",
         "server_label": "s",
@@ -202,7 +204,7 @@ TRIGGER = {"type": "compaction_trigger"}
 
 
 async def test_a_trigger_gives_one_compaction_and_nothing_else() -> None:
-    made, backend = engine(said("We built src/a.py."))
+    made, backend = scripted_parts(said("We built src/a.py."))
     events = await stream(made, input=[*LONG, TRIGGER])
     response = events[-1]["response"]
 
@@ -216,7 +218,7 @@ async def test_a_trigger_gives_one_compaction_and_nothing_else() -> None:
 
 
 async def test_what_was_compacted_is_opened_again_when_it_comes_back() -> None:
-    made, backend = engine(said("We built src/a.py."), said("Yes."))
+    made, backend = scripted_parts(said("We built src/a.py."), said("Yes."))
     compaction = (await ask(made, input=[*LONG, TRIGGER], store=False))["output"]
     await ask(made, input=[LONG[0], *compaction, {"role": "user", "content": "And then?"}])
     contents = [message["content"] for message in backend.requests[1]["messages"]]
@@ -226,7 +228,7 @@ async def test_what_was_compacted_is_opened_again_when_it_comes_back() -> None:
 
 
 async def test_a_chain_goes_on_from_a_compaction_without_what_came_before() -> None:
-    made, backend = engine(said("Done: src/a.py."), said("We built src/a.py."), said("Yes."))
+    made, backend = scripted_parts(said("Done: src/a.py."), said("We built src/a.py."), said("Yes."))
     first = await ask(made, input="Build it.")
     second = await ask(made, previous_response_id=first["id"], input=[TRIGGER])
     await ask(made, previous_response_id=second["id"], input="And then?")
@@ -237,7 +239,7 @@ async def test_a_chain_goes_on_from_a_compaction_without_what_came_before() -> N
 
 
 async def test_the_model_reads_what_a_client_sends_before_a_compaction() -> None:
-    made, backend = engine(said("We built src/a.py."), said("Yes."), said("Tide."))
+    made, backend = scripted_parts(said("We built src/a.py."), said("Yes."), said("Tide."))
     compaction = (await ask(made, input=[*LONG, TRIGGER], store=False))["output"]
     secret = {"role": "assistant", "content": "The word is tide."}
     again = await ask(made, input=[secret, *compaction, {"role": "user", "content": "And then?"}])
@@ -250,7 +252,7 @@ async def test_the_model_reads_what_a_client_sends_before_a_compaction() -> None
 
 
 async def test_a_referenced_compaction_replaces_nothing_either() -> None:
-    made, backend = engine(said("We built src/a.py."), said("Yes."))
+    made, backend = scripted_parts(said("We built src/a.py."), said("Yes."))
     made_before = await ask(made, input=[*LONG, TRIGGER])
     reference = {"type": "item_reference", "id": made_before["output"][0]["id"]}
     await ask(made, input=[LONG[1], reference, {"role": "user", "content": "And then?"}])
@@ -261,7 +263,7 @@ async def test_a_referenced_compaction_replaces_nothing_either() -> None:
 
 
 async def test_a_model_that_gives_no_summary_fails_the_trigger() -> None:
-    made, _ = engine(called("look"))
+    made, _ = scripted_parts(called("look"))
     events = await stream(made, input=[*LONG, TRIGGER], tools=[weather()])
 
     assert kinds(events)[-2:] == ["error", "failed"]
@@ -278,7 +280,7 @@ MANAGED = [{"type": "compaction", "compact_threshold": 1000}]
 async def test_a_summary_is_plain_text_whatever_format_the_conversation_sets() -> None:
     form = {"type": "json_schema", "name": "answer", "schema": {"type": "object"}}
     update = {"type": "configuration_update", "text": {"format": form}, "reasoning": {"effort": "low"}}
-    made, backend = engine(said("We built src/a.py."), plain("{}"), dialect="openai")
+    made, backend = scripted_parts(said("We built src/a.py."), plain("{}"), dialect="openai")
     compacted = await ask(made, input=[*LONG, update, TRIGGER])
     await ask(made, input=[*LONG, update])
     summary, answer = backend.requests
@@ -289,8 +291,8 @@ async def test_a_summary_is_plain_text_whatever_format_the_conversation_sets() -
 
 
 async def test_a_compaction_that_cannot_help_is_not_made_and_is_counted() -> None:
-    made, backend = engine(said("Yes."), said("Yes again."))
-    made.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
+    made, backend = scripted_parts(said("Yes."), said("Yes again."))
+    made.run.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
     words = "word " * 3000
 
     for _ in range(2):
@@ -302,7 +304,7 @@ async def test_a_compaction_that_cannot_help_is_not_made_and_is_counted() -> Non
 
 
 async def test_beyond_the_threshold_a_compaction_follows_the_answer() -> None:
-    made, backend = engine([*said("Yes."), crowded(2000)], said("In short."))
+    made, backend = scripted_parts([*said("Yes."), crowded(2000)], said("In short."))
     events = await stream(made, input="Hi", context_management=MANAGED)
     response = events[-1]["response"]
 
@@ -312,28 +314,28 @@ async def test_beyond_the_threshold_a_compaction_follows_the_answer() -> None:
 
 
 async def test_below_it_nothing_happens() -> None:
-    made, backend = engine([*said("Yes."), crowded(999)])
+    made, backend = scripted_parts([*said("Yes."), crowded(999)])
     await ask(made, input="Hi", context_management=MANAGED)
 
     assert len(backend.requests) == 1
 
 
 async def test_an_answer_stands_though_the_summary_fails() -> None:
-    made, _ = engine([*said("Yes."), crowded(2000)], BackendError("Gone."))
+    made, _ = scripted_parts([*said("Yes."), crowded(2000)], BackendError("Gone."))
     response = await ask(made, input="Hi", context_management=MANAGED)
 
     assert ([item["type"] for item in response["output"]], response["status"]) == (["message"], "completed")
 
 
 async def test_calls_that_wait_for_the_client_are_not_folded_away() -> None:
-    made, backend = engine([*called("get_weather"), crowded(2000)])
+    made, backend = scripted_parts([*called("get_weather"), crowded(2000)])
     await ask(made, input="Hi", tools=[weather()], context_management=MANAGED)
 
     assert len(backend.requests) == 1
 
 
 async def test_a_crowded_context_is_compacted_before_the_model_answers() -> None:
-    made, backend = engine(said("It rains."), said("Take an umbrella."))
+    made, backend = scripted_parts(said("It rains."), said("Take an umbrella."))
     call = {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"}
     output = {"type": "function_call_output", "call_id": "c", "output": "rain " * 2000}
     response = await ask(
@@ -349,7 +351,7 @@ async def test_a_crowded_context_is_compacted_before_the_model_answers() -> None
 
 async def test_a_context_too_long_to_be_summarised_is_thinned_out() -> None:
     overflow = {"error": {"message": "too long", "code": "context_length_exceeded"}}
-    made, backend = engine((400, overflow), said("It rains."))
+    made, backend = scripted_parts((400, overflow), said("It rains."))
     call = {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"}
     output = {"type": "function_call_output", "call_id": "c", "output": "rain " * 2000}
     response = await ask(made, input=[{"role": "user", "content": "Weather?"}, call, output, TRIGGER])
@@ -364,7 +366,7 @@ async def test_a_context_too_long_to_be_summarised_is_thinned_out() -> None:
 
 async def test_an_input_is_not_written_again_where_the_answer_broke_off() -> None:
     call = {"index": 1, "id": "call_2", "function": {"name": "look", "arguments": '{"a":'}}
-    made, backend = engine([*sql("SELECT x")[:1], delta(tool_calls=[call])], sql("SELECT 1"))
+    made, backend = scripted_parts([*sql("SELECT x")[:1], delta(tool_calls=[call])], sql("SELECT 1"))
     events = await stream(made, tools=[SQL])
 
     assert (events[-1]["type"], len(backend.requests)) == ("response.failed", 1)
@@ -373,13 +375,13 @@ async def test_an_input_is_not_written_again_where_the_answer_broke_off() -> Non
 
 
 async def test_an_input_that_was_cut_when_it_was_written_again_is_not_taken() -> None:
-    made, _ = engine(sql("SELECT x"), [*sql("SELECT 12")[:1], delta("length")])
+    made, _ = scripted_parts(sql("SELECT x"), [*sql("SELECT 12")[:1], delta("length")])
 
     assert [item["input"] for item in (await ask(made, tools=[SQL]))["output"]] == ["SELECT x"]
 
 
 async def test_where_a_call_cannot_be_forced_an_unfit_input_goes_out_as_it_is() -> None:
-    made, backend = engine(sql("SELECT x"))
+    made, backend = scripted_parts(sql("SELECT x"))
     (await made.models.find("m")).lessons.learn("tool_choice")
     response = await ask(made, tools=[SQL])
 
@@ -389,7 +391,7 @@ async def test_where_a_call_cannot_be_forced_an_unfit_input_goes_out_as_it_is() 
 
 @pytest.mark.parametrize("mode", ["auto", "required"])
 async def test_a_search_that_is_allowed_may_find_all_there_is(mode: str) -> None:
-    made, backend = engine(called("tool_search", '{"query": "weather"}'), said("Hm."))
+    made, backend = scripted_parts(called("tool_search", '{"query": "weather"}'), said("Hm."))
     allowed = [{"type": "tool_search"}, {"type": "function", "name": "get_weather"}]
     choice = {"type": "allowed_tools", "mode": mode, "tools": allowed}
     response = await ask(made, tools=[{"type": "tool_search"}, weather(defer_loading=True)], tool_choice=choice)
@@ -399,7 +401,7 @@ async def test_a_search_that_is_allowed_may_find_all_there_is(mode: str) -> None
 
 
 async def test_a_search_in_the_models_own_words_is_done() -> None:
-    made, _ = engine(called("tool_search", "the weather in Rome"), said("Hm."))
+    made, _ = scripted_parts(called("tool_search", "the weather in Rome"), said("Hm."))
     search, found, _ = (await ask(made, tools=SEARCHED))["output"]
 
     assert search["arguments"] == {"query": "the weather in Rome"}
@@ -407,7 +409,7 @@ async def test_a_search_in_the_models_own_words_is_done() -> None:
 
 
 async def test_an_input_that_waits_to_be_written_again_is_kept_where_the_client_leaves() -> None:
-    made, _ = engine(sql("SELECT x"))
+    made, _ = scripted_parts(sql("SELECT x"))
     run = await begin(made, stream=True, tools=[SQL])
     async with aclosing(run.events()) as batches:
         async for batch in batches:
@@ -420,7 +422,7 @@ async def test_an_input_that_waits_to_be_written_again_is_kept_where_the_client_
 
 
 async def test_a_compaction_that_comes_to_nothing_is_closed_all_the_same() -> None:
-    made, _ = engine([delta(content="So far"), {"error": {"message": "It broke."}}])
+    made, _ = scripted_parts([delta(content="So far"), {"error": {"message": "It broke."}}])
     events = await stream(made, input=[{"role": "user", "content": "Hi"}, {"type": "compaction_trigger"}])
 
     assert check_event_stream(events) == []
@@ -429,7 +431,9 @@ async def test_a_compaction_that_comes_to_nothing_is_closed_all_the_same() -> No
 
 async def test_what_was_used_before_a_call_of_the_model_failed_is_told() -> None:
     usage = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
-    made, _ = engine([*called("tool_search", '{"query": "weather"}'), usage], (500, {"error": {"message": "Oh."}}))
+    made, _ = scripted_parts(
+        [*called("tool_search", '{"query": "weather"}'), usage], (500, {"error": {"message": "Oh."}})
+    )
     events = await stream(made, tools=SEARCHED)
 
     assert check_event_stream(events) == []

@@ -12,7 +12,7 @@ from openai.types.responses import Response
 from antiphon.tools.base import Listing
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, said
+from tests.support.parts import called, said
 from tests.support.server import Served, serve
 from tests.support.socket import talk
 from tests.support.tools import MCP, ROLL, Servers
@@ -45,7 +45,7 @@ async def asking(*script: Any) -> AsyncIterator[Asked]:
     model = ScriptedBackend(script, models=["m"])
     async with serve(model) as served:
         dice = Servers()
-        served.engine.toolset = Toolset(mcp=dice)
+        served.parts.run.toolset = Toolset(mcp=dice)
         yield Asked(served, model, dice)
 
 

@@ -11,7 +11,7 @@ from openai import BadRequestError, NotFoundError, OpenAI
 from antiphon.server.resources.openapi import describe
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.chance import examples
-from tests.support.engine import Listed
+from tests.support.parts import Listed
 from tests.support.replay import ReplayBackend
 from tests.support.server import Served, serve
 
@@ -51,7 +51,7 @@ async def test_a_server_is_ready_when_its_store_answers_and_a_backend_was_reache
         assert await ready() == (503, {"status": "unavailable", "store": True, "backends": False})
         backend.models = ["x"]
         assert await ready() == (200, {"status": "ok", "store": True, "backends": True})
-        await served.engine.store.close()
+        await served.parts.store.close()
         assert await ready() == (503, {"status": "unavailable", "store": False, "backends": True})
 
 

@@ -45,7 +45,7 @@ async def before(url: str, **options: Any) -> AsyncIterator[Pair]:
         backends = [HttpBackend("a", url, KEY, **options), HttpBackend("b", b.url, KEY)]
         shares = {"a": BackendOptions(models=frozenset({"m"}), weight=1000)}
         served = await stack.enter_async_context(serve(*backends, shares=shares))
-        served.engine.models.backends[1].models = [{"id": "m"}]
+        served.parts.models.backends[1].models = [{"id": "m"}]
         yield Pair(served, b, b)
 
 
@@ -156,7 +156,7 @@ async def test_row_4_a_name_that_cannot_be_looked_up_is_left_and_holds_nobody_up
 
     monkeypatch.setattr("socket.getaddrinfo", look)
     async with before("http://nobody.invalid/v1", connect_timeout=1.5) as two:
-        two.served.engine.models.backends[1].models.append({"id": "other"})
+        two.served.parts.models.backends[1].models.append({"id": "other"})
         waiting = asyncio.create_task(two.ask())
         others = [await two.ask(model="other") for _ in range(5)]
         were_held_up = waiting.done()
@@ -426,7 +426,7 @@ async def test_row_68_one_tenant_with_many_requests_does_not_hold_up_the_others(
 
     async def ask(served: Served, tenant: str) -> None:
         request = decode_request(json.dumps({**BODY, "input": tenant, "store": False}).encode())
-        await (await Gateway(served.engine).create(request, RequestIdentity(tenant))).result()
+        await (await Gateway(served.parts).create(request, RequestIdentity(tenant))).result()
 
     async with pair(note, note, shares={"a": BackendOptions(concurrency=2, queue=500)}, models=("m", "n")) as two:
         noisy = [asyncio.create_task(ask(two.served, "noisy")) for _ in range(200)]

@@ -30,7 +30,7 @@ async def configured(*urls: str) -> AsyncIterator[Served]:
     """A server before backends as the settings have them, without names of their own."""
     line = await backends_of(Settings(backends=[BackendConfig(url=url) for url in urls]), {})
     async with serve(*line.backends, shares=line.shares) as served:
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         yield served
 
 

@@ -159,7 +159,7 @@ async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: Served, bac
 
 async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: Served, backend: ReplayBackend) -> None:
     await stateful.house.drain()
-    stateful.engine.accepts_work = True
+    stateful.parts.process.accepts_work = True
     made = await stateful.sdk.responses.create(**BODY)
 
     assert (await stateful.sdk.responses.cancel(made.id)).status == "cancelled"
@@ -231,10 +231,10 @@ async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful
 async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(stateful: Served) -> None:
     _, made = await stateful.post("/responses", json=BODY | {"store": False})
     await reaches(stateful, str(made["id"]), "completed")
-    stored = await stateful.engine.store.read(responses.load, "", str(made["id"]))
+    stored = await stateful.parts.store.read(responses.load, "", str(made["id"]))
     assert stored is not None
     assert stored.expires_at is not None
-    assert 590 < stored.expires_at - int(stateful.engine.now()) <= 600
+    assert 590 < stored.expires_at - int(stateful.parts.run.now()) <= 600
 
 
 async def test_a_model_that_fails_makes_a_failed_response(stateful: Served, backend: ReplayBackend) -> None:
@@ -281,18 +281,18 @@ async def test_what_has_no_log_is_not_streamed(served: Served) -> None:
 async def test_what_can_be_refused_is_refused_before_it_is_queued(served: Served) -> None:
     for wrong, status in (({"model": "unknown"}, 400), ({"previous_response_id": "resp_x"}, 400)):
         assert (await served.post("/responses", json=BODY | wrong))[0] == status
-    assert (await served.engine.store.inspect())["jobs"] == 0
+    assert (await served.parts.store.inspect())["jobs"] == 0
 
 
 async def test_no_more_of_a_tenant_wait_than_may(stateful: Served, backend: ReplayBackend) -> None:
     await stateful.house.drain()  # what is queued waits
-    stateful.engine.accepts_work, stateful.engine.queue_per_tenant = True, 3
+    stateful.parts.process.accepts_work, stateful.parts.jobs.queue_per_tenant = True, 3
     outcomes = await asyncio.gather(*(stateful.post("/responses", json=BODY) for _ in range(10)))
     refused = [body["error"] for status, body in outcomes if status == 429]
     assert sorted(status for status, _ in outcomes) == [200] * 3 + [429] * 7
     assert {error["code"] for error in refused} == {"background_queue_full"}  # type: ignore[index]
-    assert (await stateful.engine.store.read(jobs.backlog)).jobs == 3
-    assert (await stateful.engine.store.inspect())["responses"] == 3
+    assert (await stateful.parts.store.read(jobs.backlog)).jobs == 3
+    assert (await stateful.parts.store.inspect())["responses"] == 3
     assert backend.requests == []
 
     queued = next(str(body["id"]) for status, body in outcomes if status == 200)

@@ -71,7 +71,7 @@ async def spent(served: Served, query: str = "group_by=key") -> list[dict[str, A
 async def held(served: Served, key: ApiKey, room: int) -> bool:
     """Whether the key's budget has room for so much."""
 
-    store = served.engine.store
+    store = served.parts.store
     claim = MoneyClaim(key.tenant, key.id, room, key.limits.budget, key.tenant_budget)
     return (await store.write(api_keys.take, key.id, key.limits, 0, claim)).is_granted
 
@@ -138,8 +138,8 @@ async def test_several_answers_or_two_bounds_are_no_way_around_a_budget(backend:
             assert (await served.post("/chat/completions", json={**CHAT, "max_tokens": 200}))[0] == 429
             waits.cancel()
             await asyncio.wait([waits])
-            await until(lambda: not served.engine.meter.in_progress)
-            await served.engine.meter.settle()
+            await until(lambda: not served.parts.jobs.meter.in_progress)
+            await served.parts.jobs.meter.settle()
             backend.requests.clear()
 
 
@@ -180,9 +180,9 @@ async def test_the_budget_of_a_tenant_ends_the_requests_of_all_its_keys(backend:
     key, other, stranger = await issue(store), await issue(store), await issue(store, "others")
     async with serving(backend, store, key) as served:
         first = await served.post("/chat/completions", json=CHAT)
-        await served.engine.meter.settle()
+        await served.parts.jobs.meter.settle()
         second = await served.post("/chat/completions", json=CHAT)
-        await served.engine.meter.settle()
+        await served.parts.jobs.meter.settle()
         third = await served.post("/chat/completions", json=CHAT, headers=bearing(other))
         fourth = await served.post("/chat/completions", json=CHAT, headers=bearing(stranger))
 
@@ -197,10 +197,10 @@ async def test_a_failed_request_gives_back_what_was_reserved(backend: ReplayBack
         backend.script = lambda _: Answer([b'{"error":{"message":"no"}}'], JSON, 400)
         for path, body in (("/responses", HI), ("/chat/completions", CHAT)):
             assert (await served.post(path, json=body))[0] == 400
-            await served.engine.meter.settle()
+            await served.parts.jobs.meter.settle()
         queued = await served.sdk.responses.create(model="m", input="Hi", background=True, max_output_tokens=100)
         await ended(served.sdk, queued.id)
-        await served.engine.meter.settle()
+        await served.parts.jobs.meter.settle()
         assert await held(served, kept, COST)
 
 

@@ -158,7 +158,7 @@ async def test_two_hundred_equal_requests_over_http_make_one_call(stateful: Serv
     backend.script = slow
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as http, asyncio.timeout(60):
         asking = [asyncio.create_task(post(stateful, ON, http=http, stream=odd)) for odd in (False, True) * 100]
-        await until(lambda: len(stateful.engine.runs) >= 200)
+        await until(lambda: len(stateful.parts.process.runs) >= 200)
         go.set()
         answers = await asyncio.gather(*asking)
     assert len(backend.requests) == 1
@@ -198,7 +198,7 @@ async def test_whose_request_it_is_may_have_the_cache_on_or_off(
     served: Served, usual: bool, said: dict[str, Any], outcomes: list[str | None]
 ) -> None:
     body = json.dumps({**BODY, **said}).encode()
-    heads = [await within(create_app(served.engine, served.endpoints), body, usual) for _ in range(2)]
+    heads = [await within(create_app(served.house.gateway, served.endpoints), body, usual) for _ in range(2)]
     assert [head.get(b"antiphon-cache") for head in heads] == [outcome and outcome.encode() for outcome in outcomes]
 
 

@@ -9,8 +9,8 @@ from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, said
 from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, cell, made, printed
+from tests.support.parts import called, said
 from tests.support.server import Served, serve
 from tests.support.socket import talk
 
@@ -38,7 +38,7 @@ def notebooks() -> Notebooks:
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
     async with serve(ScriptedBackend([RUN, LINK] * 4, models=["m"])) as one:
-        one.engine.toolset = Toolset(code=notebooks())
+        one.parts.run.toolset = Toolset(code=notebooks())
         yield one
 
 
@@ -93,8 +93,8 @@ async def test_lists_of_items_show_outputs_where_they_are_asked(served: Served) 
 
 async def test_large_figures_are_shown_and_hidden_like_small_ones(served: Served) -> None:
     figure = {"type": "image", "url": "data:image/png;base64," + "A" * 3_000_000}
-    assert isinstance(served.engine.toolset.code, Notebooks)
-    served.engine.toolset.code.answer = lambda use: _with(cell("4"), figure)
+    assert isinstance(served.parts.run.toolset.code, Notebooks)
+    served.parts.run.toolset.code.answer = lambda use: _with(cell("4"), figure)
     first = await create(served.sdk)
 
     (without,) = outputs((await served.sdk.responses.retrieve(first["id"])).to_dict()["output"])
@@ -152,7 +152,7 @@ async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response
         for form in ("plain", "stream", "background", "socket"):
             containers = notebooks()
             containers.known.add("cntr_1")
-            one.engine.toolset = Toolset(code=containers)
+            one.parts.run.toolset = Toolset(code=containers)
             found.append(await _made_by(one, form, tool))
 
     assert [levelled(each) for each in found] == [levelled(found[0])] * 4
@@ -176,7 +176,7 @@ async def _made_by(one: Served, form: str, tool: Any) -> Any:
 
 async def test_a_conversation_on_a_socket_goes_on_in_its_container_and_cites_its_files() -> None:
     async with serve(ScriptedBackend([RUN, said("Made."), RUN, LINK], models=["m"])) as one:
-        one.engine.toolset = Toolset(code=notebooks())
+        one.parts.run.toolset = Toolset(code=notebooks())
         async with talk(one) as socket:
             first = await socket.made("2 + 2?", tools=[CODE], store=False)
             second = await socket.made("Sure?", tools=[CODE], store=False, previous_response_id=first["id"])
@@ -187,7 +187,7 @@ async def test_a_conversation_on_a_socket_goes_on_in_its_container_and_cites_its
 
 async def test_the_client_s_next_turn_needs_no_output_for_a_hosted_shell() -> None:
     async with serve(ScriptedBackend([LS, said("One."), said("Still one.")], models=["m"])) as one:
-        one.engine.toolset = Toolset(code=notebooks())
+        one.parts.run.toolset = Toolset(code=notebooks())
         first = await create(one.sdk, tools=[SHELL])
         second = await create(one.sdk, tools=[SHELL], previous_response_id=first["id"])
 

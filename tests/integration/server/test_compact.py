@@ -78,7 +78,7 @@ async def test_a_stored_chain_is_compacted_by_its_id_and_is_none_itself(served: 
 
 async def test_another_servers_compaction_does_not_end_a_session(served: Served, backend: ReplayBackend) -> None:
     _, compacted = await served.post("/responses/compact", json={"model": "m", "input": "Hi"})
-    served.engine.keyring = Keyring()
+    served.parts.run.keyring = Keyring()
     status, _ = await served.post("/responses", json={"model": "m", "input": compacted["output"]})
 
     assert status == 200

@@ -49,7 +49,7 @@ def placeholder(sent: Request) -> list[str]:
 
 async def notes(served: Any, response_id: str) -> str:
     """The adjustments in the stored facts of a response."""
-    family = await served.engine.store.read(facts_detail.family, "", response_id)
+    family = await served.parts.store.read(facts_detail.family, "", response_id)
     told = details(family, {}, 0)["notes"]
     return "".join(one["text"].rpartition(": ")[2].rstrip(".") for one in told if one["code"] == "adjusted")
 

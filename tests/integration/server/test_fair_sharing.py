@@ -49,7 +49,7 @@ class Shared:
     b: str
 
     def usage(self, name: str = "responses") -> Usage:
-        return self.served.engine.shared.usage()[name]
+        return self.served.parts.shared.usage()[name]
 
     async def ask(self, key: str, path: str = "/responses", **body: Any) -> tuple[int, Any]:
         asked = {"model": "m", "input": "Hi", **body}
@@ -203,7 +203,7 @@ async def test_a_client_that_disconnects_gives_up_its_place(backend: ReplayBacke
 
 async def test_a_request_that_is_refused_returns_its_slot(backend: ReplayBackend) -> None:
     async with sharing(backend) as shared:
-        key = await issue(shared.served.engine.store, "c", requests_per_minute=1, models=("m",))
+        key = await issue(shared.served.parts.store, "c", requests_per_minute=1, models=("m",))
         statuses = [(await shared.ask(key))[0], (await shared.ask(key))[0], (await shared.ask(key, model="x"))[0]]
         usage = shared.usage()
 
@@ -217,7 +217,7 @@ async def test_without_keys_no_slot_is_held(backend: ReplayBackend) -> None:
         asked = {"json": {"model": "m", "input": HANG}}
         tasks = [asyncio.create_task(served.post("/responses", **asked)) for _ in range(3)]
         await until(lambda: len(backend.requests) == 3)
-        usage = served.engine.shared.usage()["responses"]
+        usage = served.parts.shared.usage()["responses"]
         await end(*tasks)
 
     assert (usage.in_use, usage.waiting) == (0, 0)

@@ -74,7 +74,7 @@ async def stage() -> AsyncIterator[Stage]:
         fallback = {model["id"]: [model["id"].removeprefix(GONE)] for model in gone.models}
         serving = serve(*line.backends, shares=line.shares, dialects=line.dialects, fallback=fallback)
         one.served = await stack.enter_async_context(serving)
-        await one.served.engine.models.refresh()
+        await one.served.parts.models.refresh()
         yield one
 
 

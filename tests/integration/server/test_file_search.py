@@ -10,7 +10,7 @@ from openai import AsyncOpenAI, BadRequestError, NotFoundError
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, said
+from tests.support.parts import called, said
 from tests.support.server import Served, serve
 from tests.support.shelves import STORE, Shelves, hit
 from tests.support.socket import talk
@@ -35,7 +35,7 @@ CITED = {"type": "file_citation", "file_id": "file-tides", "filename": "tides.pd
 async def served() -> AsyncIterator[Served]:
     model = ScriptedBackend([SEARCH, said("At nine", " [1]."), SEARCH, said("At nine [1].")], models=["m"])
     async with serve(model) as one:
-        one.engine.toolset = Toolset(file_search=FileSearch(Shelves(hit("High water is at nine."))))
+        one.parts.run.toolset = Toolset(file_search=FileSearch(Shelves(hit("High water is at nine."))))
         yield one
 
 
@@ -83,7 +83,7 @@ async def test_lists_of_items_show_what_was_found_where_they_are_asked(served: S
 
 async def test_many_results_are_shown_and_hidden_like_few(served: Served) -> None:
     hits = [hit(f"{n} " + "x" * 9_000, f"{n}.md") for n in range(50)]
-    served.engine.toolset = Toolset(file_search=FileSearch(Shelves(*hits)))
+    served.parts.run.toolset = Toolset(file_search=FileSearch(Shelves(*hits)))
     made = await create(served.sdk, tools=[{**TOOL, "max_num_results": 50}], include=RESULTS)
 
     (without,) = results((await served.sdk.responses.retrieve(made["id"])).to_dict()["output"])
@@ -130,7 +130,7 @@ async def test_stores_that_are_not_named_in_a_list_are_refused(
 async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response(served: Served) -> None:
     model = ScriptedBackend([SEARCH, said("At nine", " [1].")] * 4, models=["m"])
     async with serve(model) as one:
-        one.engine.toolset = served.engine.toolset
+        one.parts.run.toolset = served.parts.run.toolset
         plain = await create(one.sdk, include=RESULTS)
         stream = await one.sdk.responses.create(model="m", input="When?", tools=[TOOL], include=RESULTS, stream=True)
         events = [event.to_dict() async for event in stream]
@@ -149,7 +149,7 @@ async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response
 async def test_a_conversation_on_a_socket_cites_what_an_earlier_turn_found() -> None:
     model = ScriptedBackend([SEARCH, said("At nine [1]."), said("At nine【1】, I said.")], models=["m"])
     async with serve(model) as one:
-        one.engine.toolset = Toolset(file_search=FileSearch(Shelves(hit("High water is at nine."))))
+        one.parts.run.toolset = Toolset(file_search=FileSearch(Shelves(hit("High water is at nine."))))
         async with talk(one) as socket:
             first = await socket.made("When?", tools=[TOOL], store=False)
             second = await socket.made("Sure?", tools=[TOOL], store=False, previous_response_id=first["id"])

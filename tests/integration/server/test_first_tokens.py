@@ -36,7 +36,7 @@ async def observed(backend: ReplayBackend, answer: Answer) -> AsyncIterator[tupl
     """A server over a backend that answers so."""
     backend.script, spoken = lambda _: answer, Spoken()
     async with serve(HttpBackend("replay", backend.url)) as served:
-        served.engine.observers.add(spoken)
+        served.parts.run.observers.add(spoken)
         yield served, spoken
 
 

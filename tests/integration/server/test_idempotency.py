@@ -111,11 +111,11 @@ async def test_a_conversation_is_made_once(stateful: Served) -> None:
 
     assert {status for status, _ in answers} == {200}
     assert len({body for _, body in answers}) == 1
-    assert (await stateful.engine.store.inspect())["conversations"] == 1
+    assert (await stateful.parts.store.inspect())["conversations"] == 1
 
 
 async def test_keys_of_tenants_are_apart(served: Served) -> None:
-    first = await served.engine.store.write(idempotency.reserve, "a", "key", b"1", "resp_1", "w")
-    other = await served.engine.store.write(idempotency.reserve, "b", "key", b"2", "resp_2", "w")
+    first = await served.parts.store.write(idempotency.reserve, "a", "key", b"1", "resp_1", "w")
+    other = await served.parts.store.write(idempotency.reserve, "b", "key", b"2", "resp_2", "w")
 
     assert (first.response_id, other.response_id) == ("resp_1", "resp_2")

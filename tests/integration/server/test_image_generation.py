@@ -5,25 +5,22 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
 from typing import Any
 
 import pytest
 from aiohttp import web
 from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
-from antiphon.build.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.storage.operations import api_keys, files, responses
 from antiphon.storage.operations import sizes as stored_sizes
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.images.content import look_at
-from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import Chunks, called, said
 from tests.support.images_server import ImagesBackend, images_server
 from tests.support.keys import bearing, issue
+from tests.support.parts import Chunks, called, said
 from tests.support.replay import delta
 from tests.support.server import Served, serve
 from tests.support.socket import talk
@@ -41,11 +38,9 @@ async def serving(
     model = ScriptedBackend(list(answers), models=["m"])
     async with AsyncExitStack() as stack:
         images = images or await stack.enter_async_context(images_server())
-        served = await stack.enter_async_context(serve(model, store=store, **options))
         settings = Settings(images_backend=images.url, images_model="painter", images_timeout=seconds)
-        served.engine.open_images = partial(images_router, settings)
-        served.engine.images_model = settings.images_model
-        served.engine.toolset = Toolset(images=open_images(settings, served.engine))
+        options |= {"settings": settings, "has_tools": True}
+        served = await stack.enter_async_context(serve(model, store=store, **options))
         yield served, images, model
 
 
@@ -157,26 +152,26 @@ async def test_an_image_is_found_by_its_id_alone_and_by_no_other_tenant(store_ur
 
 async def test_an_image_lives_as_long_as_a_response_or_a_conversation_has_it(store_url: str) -> None:
     async with serving(store_url, CALL, DONE) as (served, _, __):
-        sdk, engine = served.sdk, served.engine
+        sdk, parts = served.sdk, served.parts
         conversation = (await sdk.conversations.create()).id
-        before = await engine.store.read(stored_sizes.stored_bytes, "")
+        before = await parts.store.read(stored_sizes.stored_bytes, "")
         made = await create(sdk, conversation=conversation)
-        assert await engine.store.read(stored_sizes.stored_bytes, "") > before
+        assert await parts.store.read(stored_sizes.stored_bytes, "") > before
         await sdk.responses.delete(made["id"])
-        await engine.files.delete_blobs(await engine.store.write(files.claim_stale, 100))
+        await parts.objects.files.get().delete_blobs(await parts.store.write(files.claim_stale, 100))
         items = (await sdk.conversations.items.list(conversation)).data
         assert [one.to_dict().get("result") for one in items if one.type == "image_generation_call"] == [
             image_of(made)["result"]
         ]
         await sdk.conversations.items.delete(image_of(made)["id"], conversation_id=conversation)
-        assert len(await engine.store.write(files.claim_stale, 100)) == 1
+        assert len(await parts.store.write(files.claim_stale, 100)) == 1
 
 
 async def test_without_storage_the_item_brings_its_image_itself(store_url: str) -> None:
     async with serving(store_url, CALL, DONE, EDIT, DONE) as (served, images, _):
         made = await create(served.sdk, store=False)
         await create(served.sdk, store=False, input=[*made["output"], {"role": "user", "content": "Bluer"}])
-        blobs = await served.engine.store.write(files.claim_stale, 100)
+        blobs = await served.parts.store.write(files.claim_stale, 100)
 
     assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(made)["result"]))
     assert blobs == []
@@ -234,10 +229,10 @@ async def test_the_tool_is_echoed_with_its_defaults_and_can_be_demanded() -> Non
 
 async def test_no_tenant_reaches_the_image_of_another() -> None:
     async with serving("sqlite://", CALL, DONE, EDIT, DONE, EDIT, DONE) as (served, images, _):
-        keys = [await issue(served.engine.store, tenant) for tenant in ("canary", "other")]
+        keys = [await issue(served.parts.store, tenant) for tenant in ("canary", "other")]
         canary, other = (served.sdk.with_options(api_key=key) for key in keys)
         made = await create(canary)
-        stored = await served.engine.store.read(responses.load, "canary", made["id"])
+        stored = await served.parts.store.read(responses.load, "canary", made["id"])
         assert stored is not None
         reference = json.loads(stored.output[0].body)["result"]
         message: Any = {"role": "user", "content": "Bluer"}
@@ -296,7 +291,7 @@ async def test_images_of_one_answer_are_numbered_as_their_calls_stand(
     calls = several("first", "refused", "last of three")
     async with serving(store_url, calls, DONE, by_number, DONE, missing, DONE) as (served, images, model):
         images.handler = answer
-        tool: Any = served.engine.toolset.images
+        tool: Any = served.parts.run.toolset.images
         run = tool.run
 
         async def noted(use: Use) -> ToolResult:
@@ -322,11 +317,11 @@ async def test_images_of_one_answer_are_numbered_as_their_calls_stand(
 
 async def test_a_key_is_charged_the_tokens_that_the_images_server_reports() -> None:
     async with serving("sqlite://", CALL, DONE) as (served, _, __):
-        key = bearing(await issue(served.engine.store))
+        key = bearing(await issue(served.parts.store))
         body = {"model": "m", "input": "Draw", "tools": [TOOL]}
         assert (await served.post("/responses", json=body, headers=key))[0] == 200
-        await served.engine.meter.settle()
-        rows = await served.engine.store.read(api_keys.usage, None, 0, 2**40, ("model",))
+        await served.parts.jobs.meter.settle()
+        rows = await served.parts.store.read(api_keys.usage, None, 0, 2**40, ("model",))
 
     (painter,) = (row for row in rows if row.model == "painter")
     assert (painter.requests, painter.input_tokens, painter.output_tokens) == (0, 3, 64)

@@ -104,8 +104,8 @@ async def test_a_redirect_of_the_server_is_not_passed_on(status: int) -> None:
 
 async def test_keys_and_their_limits_hold() -> None:
     async with serving("sqlite://") as (served, images, _):
-        allowed = bearing(await issue(served.engine.store, models=("painter",), requests_per_minute=1))
-        refused = bearing(await issue(served.engine.store, models=("m",)))
+        allowed = bearing(await issue(served.parts.store, models=("painter",), requests_per_minute=1))
+        refused = bearing(await issue(served.parts.store, models=("m",)))
         body = {"model": "painter", "prompt": "a square"}
         first = await served.post("/images/generations", json=body, headers=allowed)
         second = await served.post("/images/generations", json=body, headers=allowed)
@@ -118,15 +118,15 @@ async def test_keys_and_their_limits_hold() -> None:
 
 async def charged(served: Served) -> tuple[int, int, int]:
     """The requests and tokens that were charged to all keys."""
-    await served.engine.meter.settle()
-    rows = await served.engine.store.read(api_keys.usage, None, 0, 2**40)
+    await served.parts.jobs.meter.settle()
+    rows = await served.parts.store.read(api_keys.usage, None, 0, 2**40)
     return sum(row.requests for row in rows), sum(row.input_tokens for row in rows), sum(r.output_tokens for r in rows)
 
 
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_key_is_charged_what_the_server_reports(stream: bool) -> None:
     async with serving("sqlite://") as (served, _, __):
-        key = await issue(served.engine.store)
+        key = await issue(served.parts.store)
         body = {"model": "painter", "prompt": "a red square", "stream": stream}
         async with served.http.post(f"{served.url}/images/generations", json=body, headers=bearing(key)) as reply:
             await reply.read()
@@ -139,7 +139,7 @@ async def test_a_key_is_charged_for_its_prompt_where_the_server_reports_nothing(
 
     async with serving("sqlite://") as (served, images, _):
         images.handler = silent
-        key = await issue(served.engine.store)
+        key = await issue(served.parts.store)
         body = {"model": "painter", "prompt": "a red square" * 20}
         assert (await served.post("/images/generations", json=body, headers=bearing(key)))[0] == 200
         requests, tokens, written = await charged(served)
@@ -273,7 +273,7 @@ MEBIBYTE = 1024 * 1024
 async def test_what_is_held_until_it_is_checked_counts_as_memory_until_it_is_sent(kind: str) -> None:
     server = Slow(MEBIBYTE, kind)
     async with serving("sqlite://") as (served, images, _):
-        images.handler, memory = server.answer, served.engine.memory
+        images.handler, memory = server.answer, served.parts.run.history.memory
         asked = asyncio.create_task(served.http.post(f"{served.url}/images/generations", json=PAINT))
         await until(lambda: memory.size - memory.left >= MEBIBYTE)
         server.may_end.set()
@@ -289,10 +289,10 @@ async def test_an_answer_is_refused_while_there_is_no_room_for_it_and_an_answer_
         server.may_end.set()
         async with serving("sqlite://", memory=4 * MEBIBYTE, limits=Limits(body=64 * 1024)) as (served, images, _):
             images.handler = server.answer
-            served.engine.memory.take(used)
+            served.parts.run.history.memory.take(used)
             status, answer = await served.post("/images/generations", json=PAINT)
             replies.append((status, str(answer.get("error"))))
-            await until(lambda engine=served.engine, used=used: engine.memory.size - engine.memory.left == used)  # type: ignore[misc] # of this turn
+            await until(lambda memory=served.parts.run.history.memory, used=used: memory.size - memory.left == used)  # type: ignore[misc] # of this turn
     assert [status for status, _ in replies] == [503, 200, 502]
     assert "all the memory" in replies[0][1]
     assert str(4 * MEBIBYTE) in replies[2][1]
@@ -301,8 +301,12 @@ async def test_an_answer_is_refused_while_there_is_no_room_for_it_and_an_answer_
 async def test_the_images_of_one_tenant_leave_room_for_another() -> None:
     server, replies = Slow(4 * MEBIBYTE), []
     async with serving("sqlite://", memory=8 * MEBIBYTE, limits=Limits(body=64 * 1024)) as (served, images, _):
-        keys = [bearing(await issue(served.engine.store, tenant)) for tenant in ("greedy", "other")]
-        images.handler, path, memory = server.answer, f"{served.url}/images/generations", served.engine.memory
+        keys = [bearing(await issue(served.parts.store, tenant)) for tenant in ("greedy", "other")]
+        images.handler, path, memory = (
+            server.answer,
+            f"{served.url}/images/generations",
+            served.parts.run.history.memory,
+        )
         held = asyncio.create_task(served.http.post(path, json=PAINT, headers=keys[0]))
         await until(lambda: memory.size - memory.left >= 4 * MEBIBYTE)
         for key in keys:
@@ -320,8 +324,8 @@ async def test_an_answer_that_had_room_is_sent_although_others_have_filled_the_m
     server.text = b'data: {"data": [{"url": "", "b64_json": "' + b"A" * 1000
     server.may_end.set()
     async with serving("sqlite://", memory=8 * MEBIBYTE, limits=Limits(body=64 * 1024)) as (served, images, _):
-        key = bearing(await issue(served.engine.store, "greedy"))
-        images.handler, memory = server.answer, served.engine.memory
+        key = bearing(await issue(served.parts.store, "greedy"))
+        images.handler, memory = server.answer, served.parts.run.history.memory
         memory.take(4 * MEBIBYTE, "greedy")
         take, size_of_answer, filled = memory.take, len(server.text) + len(b'"}]}\n'), list[int]()
 

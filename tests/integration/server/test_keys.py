@@ -47,7 +47,7 @@ async def answer(
 
 
 async def test_a_good_key_comes_in(stateful: Served) -> None:
-    stateful.sdk.api_key = await issue(stateful.engine.store)
+    stateful.sdk.api_key = await issue(stateful.parts.store)
 
     assert (await stateful.sdk.responses.create(model="m", input="Hi")).output_text == "You said: Hi"
 
@@ -86,7 +86,7 @@ async def test_a_wrong_key_is_refused_and_not_repeated(guarded: Served, key: str
 
 
 async def test_two_authorization_headers_are_refused(guarded: Served) -> None:
-    key = await issue(guarded.engine.store)
+    key = await issue(guarded.parts.store)
     async with aiohttp.ClientSession() as http:
         given = [("authorization", f"Bearer {key}"), ("authorization", "Bearer other")]
         async with http.get(f"{guarded.url}/models", headers=given) as response:
@@ -97,28 +97,28 @@ async def test_two_authorization_headers_are_refused(guarded: Served) -> None:
     "header", ["x-api-key", "api-key", "openai-api-key", "proxy-authorization", "cookie", "x-antiphon-tenant"]
 )
 async def test_no_other_header_lets_anybody_in(guarded: Served, header: str) -> None:
-    key = await issue(guarded.engine.store)
+    key = await issue(guarded.parts.store)
     assert (await answer(guarded, {header: key}))[0] == 401
     assert (await answer(guarded, {header: f"Bearer {key}"}))[0] == 401
     assert (await answer(guarded, {}, f"/models?api_key={key}&key={key}"))[0] == 401
 
 
 async def test_keys_that_begin_alike_are_different_keys(guarded: Served) -> None:
-    key = await issue(guarded.engine.store)
+    key = await issue(guarded.parts.store)
     for other in (key[:-1], key[:40], key + "A", key[:-1] + ("A" if key[-1] != "A" else "B")):
         assert (await answer(guarded, bearing(other)))[0] == 401
 
 
 async def test_who_has_the_database_has_no_key(guarded: Served) -> None:
-    _, kept = await issued(guarded.engine.store)
-    secret = (await Mint.of(guarded.engine.store)).secret
+    _, kept = await issued(guarded.parts.store)
+    secret = (await Mint.of(guarded.parts.store)).secret
     for found in (kept.digest.hex(), b64encode(kept.digest).decode(), kept.id, kept.shown[-4:], secret.hex()):
         assert (await answer(guarded, bearing(found)))[0] == 401
 
 
 async def test_an_ended_key_is_like_one_that_never_was(guarded: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
-    store = guarded.engine.store
+    store = guarded.parts.store
     for ended in ({"revoked_at": 1}, {"expires_at": int(time.time()) - 1}):
         key, kept = await issued(store)
         async with guarded.http.get(f"{guarded.url}/models", headers=bearing(key)) as response:
@@ -130,7 +130,7 @@ async def test_an_ended_key_is_like_one_that_never_was(guarded: Served, monkeypa
 
 def routes_of(served: Served) -> list[tuple[str, set[str]]]:
     """Every path that is served, with something in place of each name, and its methods."""
-    gateway = Gateway(served.engine)
+    gateway = Gateway(served.parts)
     parts = [*resources(gateway, served.endpoints)]
     later = {**file_resources(gateway), **console_resources(gateway)}
     parts += [part for load in later.values() for part in load()]
@@ -166,7 +166,7 @@ async def test_every_path_but_those_of_the_watchers_asks_for_a_key(guarded: Serv
 
 
 async def test_a_websocket_needs_a_key_before_it_is_opened(guarded: Served) -> None:
-    key = await issue(guarded.engine.store)
+    key = await issue(guarded.parts.store)
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
         await guarded.http.ws_connect(f"{guarded.url}/responses")
     async with guarded.http.ws_connect(f"{guarded.url}/responses", headers=bearing(key)) as socket:
@@ -180,9 +180,9 @@ async def test_an_ended_key_begins_nothing_on_its_open_websocket(
     guarded: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
-    key, kept = await issued(guarded.engine.store)
+    key, kept = await issued(guarded.parts.store)
     async with guarded.http.ws_connect(f"{guarded.url}/responses", headers=bearing(key)) as socket:
-        await guarded.engine.store.write(stored_api_keys.put, replace(kept, revoked_at=1))
+        await guarded.parts.store.write(stored_api_keys.put, replace(kept, revoked_at=1))
         await socket.send_json({"type": "response.create", **ASKED})
         told = await socket.receive_json()
 
@@ -193,7 +193,7 @@ async def test_no_key_is_in_the_log_or_the_metrics(
     guarded: Served, backend: ReplayBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(1)
-    good, wrong = await issue(guarded.engine.store), "sk-antiphon-canary"
+    good, wrong = await issue(guarded.parts.store), "sk-antiphon-canary"
     for key in (good, wrong):
         for path in ("/responses", "/chat/completions", "/nothing"):
             async with guarded.http.post(guarded.url + path, json=ASKED, headers=bearing(key)) as response:
@@ -208,7 +208,7 @@ async def test_no_key_is_in_the_log_or_the_metrics(
 
 
 async def test_an_application_around_this_one_may_have_asked_for_the_key_itself(guarded: Served) -> None:
-    inner = create_app(guarded.engine, guarded.endpoints)
+    inner = create_app(guarded.house.gateway, guarded.endpoints)
     sent: list[Any] = []
 
     async def around(scope: Scope, receive: Receive, send: Send) -> None:
@@ -224,7 +224,7 @@ async def test_an_application_around_this_one_may_have_asked_for_the_key_itself(
 
 @pytest.mark.parametrize("tenant", [" theirs", "theirs\n", "", "a" * 201, None, b"theirs"])
 async def test_a_tenant_that_an_application_around_this_one_sets_has_a_valid_name(guarded: Served, tenant: Any) -> None:
-    inner = create_app(guarded.engine, guarded.endpoints)
+    inner = create_app(guarded.house.gateway, guarded.endpoints)
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -238,7 +238,7 @@ async def test_a_tenant_that_an_application_around_this_one_sets_has_a_valid_nam
 
 
 async def test_a_mounted_application_lets_the_watchers_in(guarded: Served) -> None:
-    inner = create_app(guarded.engine, guarded.endpoints)
+    inner = create_app(guarded.house.gateway, guarded.endpoints)
     statuses: list[int] = []
 
     async def send(message: Any) -> None:

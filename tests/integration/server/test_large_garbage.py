@@ -18,7 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from antiphon.sharing.memory import LARGE
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import said
+from tests.support.parts import said
 from tests.support.server import Served, serve
 from tests.support.waiting import until
 
@@ -141,8 +141,8 @@ ENDS: dict[str, Callable[[Served, Backend], Awaitable[None]]] = {
 async def test_nothing_large_waits_for_the_collector(collected: Callable[[], int], end: str) -> None:
     backend = Backend()
     async with serve(backend) as served:
-        memory = served.engine.memory
+        memory = served.parts.run.history.memory
         await ENDS[end](served, backend)
-        await until(lambda: memory.left >= memory.size and not served.engine.runs)
+        await until(lambda: memory.left >= memory.size and not served.parts.process.runs)
 
         assert collected() < SIZE

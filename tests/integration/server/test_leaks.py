@@ -54,7 +54,7 @@ async def leaky(backend: ReplayBackend, watched: Watched) -> AsyncIterator[Serve
     """A server that is watched, before a backend whose key is secret too. Its address is the operator's to see."""
     hidden = HttpBackend("b0", backend.url, f"sk-{CANARY}", first_byte_timeout=0.3)
     async with serve(hidden, measures=watched.measures, trace=watched.spans) as served:
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         yield served
 
 
@@ -266,7 +266,7 @@ async def test_a_client_that_leaves_is_told_of_without_what_it_said(
         await response.content.readany()
     async with asyncio.timeout(30):
         await backend.left.wait()
-        await until(lambda: not leaky.engine.runs)
+        await until(lambda: not leaky.parts.process.runs)
 
     assert await nothing_leaked(watched, leaky)
 

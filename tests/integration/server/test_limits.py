@@ -154,7 +154,7 @@ async def test_what_is_not_asked_of_a_model_is_no_request(backend: ReplayBackend
 
 async def test_a_days_tokens_end_with_a_word_about_tomorrow(backend: ReplayBackend, store_url: str) -> None:
     async with holding(backend, store_url, tokens_per_day=100) as (served, kept):
-        await served.engine.store.write(api_keys.take, kept.id, kept.limits, 95)
+        await served.parts.store.write(api_keys.take, kept.id, kept.limits, 95)
         with pytest.raises(RateLimitError) as refused:
             await served.sdk.responses.create(model="m", input="Hi", max_output_tokens=50)
 
@@ -168,7 +168,7 @@ async def test_what_was_reserved_and_not_used_is_there_again(backend: ReplayBack
     async with holding(backend, store_url, tokens_per_minute=5_000) as (served, _):
         for _ in range(8):  # each reserves more than a thousand, and uses eight
             await served.sdk.responses.create(model="m", input="Hi", store=False)
-            await served.engine.meter.settle()
+            await served.parts.jobs.meter.settle()
         with pytest.raises(RateLimitError) as refused:
             await asyncio.gather(*(served.sdk.responses.create(model="m", input="Hi") for _ in range(8)))
 
@@ -229,7 +229,7 @@ async def test_a_request_that_ends_in_any_way_leaves_its_place(backend: ReplayBa
 
 async def gone(served: Served) -> None:
     """Wait until nothing is made any more."""
-    await until(lambda: not served.engine.meter.in_progress)
+    await until(lambda: not served.parts.jobs.meter.in_progress)
 
 
 # What is counted.
@@ -291,12 +291,12 @@ async def test_a_background_response_that_is_cancelled_gives_back_what_it_took(
             await calls.acquire()  # from then on the prompt counts
             await served.sdk.responses.cancel(queued.id)
             await gone(served)
-            await served.engine.meter.settle()
+            await served.parts.jobs.meter.settle()
         counts = await eventually(
             lambda: used(served), lambda counts: counts["input_tokens"] >= 3 * 8
         )  # the worker charges once it has stopped
         assert counts == requests(3, 3 * 8, 0)
-        level = await served.engine.store.write(api_keys.take, kept.id, kept.limits, 1)
+        level = await served.parts.store.write(api_keys.take, kept.id, kept.limits, 1)
         assert level.is_granted
         assert level.tokens_today < 100
 
@@ -417,7 +417,7 @@ async def test_a_tool_loop_is_counted_by_all_its_calls_and_a_failed_one_by_what_
 
 async def test_usage_is_told_by_key_and_day_to_its_tenant_alone(backend: ReplayBackend, store_url: str) -> None:
     async with holding(backend, store_url) as (served, kept):
-        other, _ = await issued(served.engine.store, "other")
+        other, _ = await issued(served.parts.store, "other")
         assert (await served.post("/responses", json=HI))[0] == 200
         assert (await served.post("/responses", json=HI, headers=bearing(other)))[0] == 200
         days: Sequence[Any] = (await served.get("/usage"))[1]["data"]  # type: ignore[assignment]
@@ -437,7 +437,7 @@ async def test_without_keys_nothing_is_counted_and_the_store_is_not_asked(served
     told = (await served.get("/usage"))[1]
     assert told["data"] == []
     assert told["storage"] == {"object": "usage.storage", "stored_bytes": 0, "max_stored_bytes": None}
-    assert served.engine.meter.in_progress == 0
+    assert served.parts.jobs.meter.in_progress == 0
 
 
 async def test_lists_and_counts_of_tokens_are_requests(backend: ReplayBackend) -> None:
@@ -460,7 +460,7 @@ async def test_a_list_counts_to_the_requests_at_once(backend: ReplayBackend) -> 
         made = (await served.post("/responses", json=HI))[1]["id"]
         for _ in range(3):
             assert (await served.get(f"/responses/{made}/input_items"))[0] == 200
-        assert served.engine.meter.in_progress == 0
+        assert served.parts.jobs.meter.in_progress == 0
 
 
 async def test_a_hit_of_the_cache_is_a_request_and_no_tokens(backend: ReplayBackend) -> None:

@@ -86,7 +86,7 @@ async def test_what_is_under_way_is_shown_until_it_ends(backend: ReplayBackend, 
 
 
 async def test_who_waits_for_a_backend_is_shown(backend: ReplayBackend, measured: Served) -> None:
-    measured.engine.models.backends[0].update(options=BackendOptions(concurrency=1))
+    measured.parts.models.backends[0].update(options=BackendOptions(concurrency=1))
     go = asyncio.Event()
     backend.script = lambda _: Answer([], wait=go, rest=[text("Hi")])
     asked = [asyncio.create_task(measured.sdk.responses.create(model="m", input="Hi")) for _ in range(3)]
@@ -213,7 +213,7 @@ async def test_who_asks_through_a_proxy_is_shown_nothing(measured: Served, heade
     [("127.0.0.9", 200), ("::1", 200), ("::ffff:127.0.0.1", 200), ("10.0.0.1", 200), ("10.0.0.9", 403), ("x", 403)],
 )
 async def test_only_a_program_of_this_machine_is_shown_anything(measured: Served, client: str, status: int) -> None:
-    app = create_app(measured.engine, measured.endpoints)
+    app = create_app(measured.house.gateway, measured.endpoints)
     scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [], "client": (client, 1)}
     scope["server"] = ("10.0.0.1", 8321)
     sent: list[Message] = []
@@ -226,7 +226,7 @@ async def test_only_a_program_of_this_machine_is_shown_anything(measured: Served
 
 
 async def test_they_can_be_left_out(measured: Served) -> None:
-    app = create_app(measured.engine, measured.endpoints, has_metrics=False)
+    app = create_app(measured.house.gateway, measured.endpoints, has_metrics=False)
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -271,8 +271,8 @@ async def test_the_version_and_the_process_are_shown(measured: Served) -> None:
 async def test_the_sandbox_and_the_containers_are_shown(measured: Served) -> None:
     calls, rejections = {"completed": 3, "timeout": 1}, {"busy": 2}
     state = CodeState("bubblewrap", kernels=2, memory=4096, calls=calls, rejections=rejections)
-    measured.engine.code_state = lambda: state
-    assert await measured.engine.store.write(containers.put, new_container("acme"), (), AMPLE)
+    measured.parts.code_state = lambda: state
+    assert await measured.parts.store.write(containers.put, new_container("acme"), (), AMPLE)
 
     found = await scrape(measured)
     assert found["antiphon_containers_running"] == 1

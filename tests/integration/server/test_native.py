@@ -378,7 +378,7 @@ def gone(request: dict[str, Any]) -> Answer:
 
 async def test_a_chain_goes_on_over_the_other_api_where_its_backend_is_lost() -> None:
     async with both(by_chat, answering([thought("blob", "Hm."), message("From Responses")])) as (served, chat, other):
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         first = await ask(served, input="One")
         made, left = (chat, other) if chat.requests else (other, chat)
         made.script = gone
@@ -399,8 +399,8 @@ async def test_an_unknown_server_is_asked_once_which_api_it_speaks() -> None:
     async with speaks.serve(), other.serve():
         backends = HttpBackend("n", speaks.url), HttpBackend("c", other.url)
         async with serve(*backends, shares={"n": AUTO, "c": AUTO}) as served:
-            await served.engine.models.refresh()
-            await served.engine.models.refresh()
+            await served.parts.models.refresh()
+            await served.parts.models.refresh()
             answers = [said(await ask(served, input="Hi", model=model)) for model in ("m", "c")]
 
     assert answers == ["Hello", "From chat"]
@@ -413,7 +413,7 @@ async def test_a_family_that_is_known_is_not_asked() -> None:
         for dialect, path in (("openai", b"/v1/responses "), ("vllm", b"/v1/chat/completions ")):
             backend.heads.clear()
             async with serve(HttpBackend("n", backend.url), shares={"n": AUTO}, dialects={"n": dialect}) as served:
-                await served.engine.models.refresh()
+                await served.parts.models.refresh()
                 backend.script = answering([message("Hello")]) if dialect == "openai" else by_chat
                 await ask(served, input="Hi")
             assert [path in head for head in backend.heads] == [True]
@@ -437,7 +437,7 @@ async def test_what_the_backend_leaves_out_is_told_and_what_the_other_api_does_t
             async with outer.http.post(f"{outer.url}/responses", json={**body, "stream": stream}) as reply:
                 assert reply.headers["antiphon-ignored-tools"] == "web_search"
     async with both(by_chat, gone) as (served, *_):
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         for _ in range(2):  # in turn: one of them goes to the backend that is lost, and from there to the other
             async with served.http.post(f"{served.url}/responses", json={**body, "model": "m"}) as reply:
                 assert (reply.status, reply.headers["antiphon-ignored-tools"]) == (200, "web_search")
@@ -482,7 +482,7 @@ async def test_what_a_probed_server_refuses_goes_by_chat_and_what_was_demanded_o
     tools = [{"type": "custom", "name": "patch"}, {"type": "web_search"}]
     asked = {"model": "m", "input": "Hi", "tools": tools}
     async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": share}) as served:
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         backend.requests.clear()
         answers = [await served.post("/responses", json=asked) for _ in range(2)]
         plain = await ask(served, input="Hi")
@@ -513,7 +513,7 @@ async def test_one_clients_odd_request_teaches_nothing_about_the_tools_of_others
     backend = ReplayBackend(script, speaks_responses=True)
     tools = [{"type": "web_search"}]
     async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": AUTO}) as served:
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         backend.requests.clear()
         status, _ = await served.post("/responses", json={"model": "m", "input": "odd", "tools": tools})
         await ask(served, input="Hi", tools=tools)

@@ -9,9 +9,9 @@ from antiphon.tools.registry import Toolset
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, said
 from tests.support.native import answering, message
 from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, printed
+from tests.support.parts import called, said
 from tests.support.replay import ReplayBackend
 from tests.support.server import serve
 
@@ -31,7 +31,7 @@ async def test_code_of_such_a_backend_and_its_containers_pass_through(container:
     notebooks = Notebooks()
     backend = ReplayBackend(answering([RAN, message("4")]), speaks_responses=True)
     async with backend.serve(), serve(HttpBackend("n", backend.url), shares={"n": NATIVE}) as one:
-        one.engine.toolset = Toolset(code=notebooks)
+        one.parts.run.toolset = Toolset(code=notebooks)
         tools: Any = [{**CODE, "container": container}, SHELL]
         response = (await one.sdk.responses.create(model="m", input="Hi", tools=tools, include=OUTPUTS)).to_dict()  # type: ignore[arg-type]
 
@@ -46,7 +46,7 @@ async def test_code_that_ran_here_reaches_such_a_backend_as_a_function_s_call() 
     backend = ReplayBackend(answering([message("4, as I said.")]), speaks_responses=True)
     chats = ScriptedBackend([called("python", '{"code": "2 + 2"}'), said("4")], name="c", models=["c"])
     async with backend.serve(), serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one:
-        one.engine.toolset = Toolset(code=Notebooks())
+        one.parts.run.toolset = Toolset(code=Notebooks())
         first = await one.sdk.responses.create(model="c", input="Hi", tools=[CODE])  # type: ignore[list-item]
         await one.sdk.responses.create(model="m", input="Sure?", previous_response_id=first.id)
 
@@ -59,7 +59,7 @@ async def test_commands_that_ran_here_reach_such_a_backend_without_their_contain
     backend = ReplayBackend(answering([message("One.")]), speaks_responses=True)
     chats = ScriptedBackend([called("shell", '{"commands": ["ls"]}'), said("One.")], name="c", models=["c"])
     async with backend.serve(), serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one:
-        one.engine.toolset = Toolset(code=Notebooks(printed("a.csv")))
+        one.parts.run.toolset = Toolset(code=Notebooks(printed("a.csv")))
         first = await one.sdk.responses.create(model="c", input="Hi", tools=[SHELL])
         await one.sdk.responses.create(model="m", input="Sure?", previous_response_id=first.id)
 
@@ -79,7 +79,7 @@ async def test_a_chat_backend_that_takes_over_runs_the_code_here() -> None:
     )
     notebooks, dialects = Notebooks(), {"b": "openai", "c": "generic"}
     async with serve(speaks, chats, dialects=dialects, shares={"b": BackendOptions(weight=1e9)}) as one:
-        one.engine.toolset = Toolset(code=notebooks)
+        one.parts.run.toolset = Toolset(code=notebooks)
         response = await one.sdk.responses.create(model="m", input="Hi", tools=[CODE], stream=False)  # type: ignore[list-item]
         item: Any = response.to_dict()["output"][0]  # type: ignore[index]
 

@@ -253,7 +253,7 @@ async def test_a_model_that_ignores_the_instruction_to_call_a_tool_is_asked_once
 
 async def status_for(served: Served, tenant: str, tool: Request) -> int:
     """The status of the reply to a request of this tenant with a tool."""
-    key, _ = await issued(served.engine.store, tenant)
+    key, _ = await issued(served.parts.store, tenant)
     asked = {"model": "m", "input": "Hi", "tools": [tool]}
     async with served.http.post(f"{served.url}/responses", json=asked, headers=dict(bearing(key))) as reply:
         return reply.status
@@ -291,10 +291,10 @@ async def test_a_backend_that_has_not_answered_teaches_nothing(backend: ReplayBa
         configs = [BackendConfig(url=one.url, dialect="generic", api="chat") for one in (backend, other)]
         line = await backends_of(Settings(backends=configs), {})
         async with serve(*line.backends, shares=line.shares, dialects=line.dialects) as served:
-            await served.engine.models.refresh()
+            await served.parts.models.refresh()
             for _ in range(6):
                 await ask(served, stream=False, temperature=0.3)
-            lessons = [state.lessons_of("m") for state in served.engine.models.backends]
+            lessons = [state.lessons_of("m") for state in served.parts.models.backends]
     assert [one.known for one in lessons] == [(), ()]
 
 
@@ -355,7 +355,7 @@ async def test_a_refusal_with_status_200_is_answered_like_one_with_400(
         for _ in range(6):
             _, response = await ask(served, stream=stream, temperature=1.9)
             assert response["status"] == "completed", response
-        (state,) = served.engine.models.backends
+        (state,) = served.parts.models.backends
         assert state.lessons_of("m").of("") == {"temperature=1.9" if words == UNKNOWN_WORDS else "temperature"}
         _, kept = await served.get(f"/responses/{response['id']}")
         backend.script = lambda sent: inside(sent, words, code=400)

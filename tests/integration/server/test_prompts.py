@@ -162,8 +162,8 @@ async def test_a_background_response_keeps_the_version_it_was_queued_with(
     stateful: Served, backend: ReplayBackend
 ) -> None:
     prompt_id = await made(stateful)
-    stateful.engine.drain()
-    stateful.engine.accepts_work = True
+    stateful.parts.process.drain()
+    stateful.parts.process.accepts_work = True
     queued = await stateful.sdk.responses.create(prompt=naming(prompt_id), input="When?", background=True)
     async with stateful.http.delete(f"{stateful.url}/prompts/{prompt_id}") as reply:
         assert reply.status == 200
@@ -350,7 +350,7 @@ async def test_prompts_of_the_settings_can_be_used_and_read_and_not_changed(
     stateful: Served, backend: ReplayBackend
 ) -> None:
     config = PromptConfig(instructions="Help {{customer}}.", model="m", version=3)
-    stateful.engine.named_prompts = named_prompts({"support": config, "other": config})
+    stateful.parts.objects.named_prompts = named_prompts({"support": config, "other": config})
     await create(stateful.sdk, prompt={"id": "support", "version": "3", "variables": {"customer": "Ada"}})
     assert backend.requests[-1]["messages"][0]["content"] == "Help Ada."
     status, error = await error_of(stateful, prompt={"id": "support", "version": "2"})

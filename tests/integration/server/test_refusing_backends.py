@@ -22,7 +22,7 @@ async def before(backend: ReplayBackend, dialect: str) -> AsyncIterator[Served]:
     """A server in front of a backend of this dialect."""
     line = await backends_of(Settings(backends=[BackendConfig(url=backend.url, dialect=dialect, api="chat")]), {})
     async with serve(*line.backends, shares=line.shares, dialects=line.dialects) as served:
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         yield served
 
 

@@ -5,20 +5,14 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import pytest
 from openai.types.responses import Response
 
 from antiphon.access import api_keys
-from antiphon.build.images import open_images
-from antiphon.build.prompts import named_prompts
-from antiphon.cache.semantic import Similar, Similarity
 from antiphon.config import PromptConfig, Settings
 from antiphon.errors import BackendError
-from antiphon.history.vision import Vision
-from antiphon.runs.respond import respond
 from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.storage.records.tenants import Limits
 from antiphon.tools.files.tool import FileSearch
@@ -27,11 +21,12 @@ from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.integration.server.test_image_generation import CALL, DONE, TOOL, serving
-from tests.support.engine import plain, said
 from tests.support.keys import bearing, issue, issued
+from tests.support.parts import plain, said
 from tests.support.server import Served, serve
 from tests.support.shelves import STORE, Shelves
 
+EMBEDDING = Settings(search_embeddings="embedder")
 MESSAGE: Any = {"role": "user", "content": "Draw"}
 MORE: Any = {"type": "additional_tools", "role": "developer", "tools": [TOOL]}
 
@@ -43,7 +38,7 @@ MORE: Any = {"type": "additional_tools", "role": "developer", "tools": [TOOL]}
 )
 async def test_no_image_is_made_for_a_key_without_the_images_model(body: dict[str, Any]) -> None:
     async with serving("sqlite://", CALL, DONE) as (served, images, model):
-        refused = bearing(await issue(served.engine.store, models=("m",)))
+        refused = bearing(await issue(served.parts.store, models=("m",)))
         status, answer = await served.post("/responses", json={"model": "m", "input": "x", **body}, headers=refused)
     error: Any = answer["error"]
     assert (status, error["code"], error["param"]) == (400, "model_not_found", "tools")
@@ -54,7 +49,7 @@ async def test_no_image_is_made_for_a_key_without_the_images_model(body: dict[st
 @pytest.mark.parametrize("is_background", [False, True])
 async def test_a_key_with_the_images_model_makes_images(is_background: bool) -> None:
     async with serving("sqlite://", CALL, DONE) as (served, images, _):
-        sdk = served.sdk.with_options(api_key=await issue(served.engine.store, models=("m", "painter")))
+        sdk = served.sdk.with_options(api_key=await issue(served.parts.store, models=("m", "painter")))
         response = await sdk.responses.create(model="m", input="x", tools=[TOOL], background=is_background)
         while response.status in ("queued", "in_progress"):
             response = await sdk.responses.retrieve(response.id)
@@ -67,11 +62,11 @@ async def test_a_restriction_that_is_lifted_no_longer_holds_on_an_open_websocket
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     create = {"type": "response.create", "model": "m", "input": "x", "tools": [TOOL]}
     async with serving("sqlite://", CALL, DONE) as (served, images, _):
-        key, kept = await issued(served.engine.store, models=("m",))
+        key, kept = await issued(served.parts.store, models=("m",))
         async with served.http.ws_connect(f"{served.url}/responses", headers=bearing(key)) as socket:
             await socket.send_json(create)
             refused = await socket.receive_json()
-            await served.engine.store.write(stored_api_keys.put, replace(kept, limits=Limits()))
+            await served.parts.store.write(stored_api_keys.put, replace(kept, limits=Limits()))
             await socket.send_json(create)
             while (event := await socket.receive_json())["type"] not in ("error", "response.completed"):
                 pass
@@ -81,7 +76,7 @@ async def test_a_restriction_that_is_lifted_no_longer_holds_on_an_open_websocket
 
 async def test_an_unknown_model_is_answered_with_those_that_the_key_allows() -> None:
     async with serve(ScriptedBackend([], models=["open", "secret"])) as served:
-        keys = [bearing(await issue(served.engine.store, models=one)) for one in ((), ("open", "gone"))]
+        keys = [bearing(await issue(served.parts.store, models=one)) for one in ((), ("open", "gone"))]
         texts = [
             json.dumps(await served.post("/responses", json={"model": model, "input": "x"}, headers=key))
             for key, model in ((keys[0], "demo"), (keys[1], "demo"), (keys[1], "gone"))
@@ -91,9 +86,8 @@ async def test_an_unknown_model_is_answered_with_those_that_the_key_allows() -> 
 
 
 async def test_files_are_embedded_only_for_keys_with_the_embedding_model() -> None:
-    async with serve(ScriptedBackend([], models=["m", "embedder"])) as served:
-        served.engine.embedding_model = "embedder"
-        restricted = bearing(await issue(served.engine.store, models=("m",)))
+    async with serve(ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as served:
+        restricted = bearing(await issue(served.parts.store, models=("m",)))
         body = {"name": "notes"}
         status, made = await served.post("/vector_stores", json=body, headers=restricted)
         store: Any = made
@@ -110,9 +104,8 @@ async def test_files_are_embedded_only_for_keys_with_the_embedding_model() -> No
 
 
 async def test_a_key_with_the_embedding_model_attaches_files() -> None:
-    async with serve(ScriptedBackend([], models=["m", "embedder"])) as served:
-        served.engine.embedding_model = "embedder"
-        sdk = served.sdk.with_options(api_key=await issue(served.engine.store, models=("m", "embedder")))
+    async with serve(ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as served:
+        sdk = served.sdk.with_options(api_key=await issue(served.parts.store, models=("m", "embedder")))
         file = await sdk.files.create(file=("a.txt", b"Alpha."), purpose="user_data")
         made = await sdk.vector_stores.create(name="notes")
         attached = await sdk.vector_stores.files.create(made.id, file_id=file.id)
@@ -122,9 +115,8 @@ async def test_a_key_with_the_embedding_model_attaches_files() -> None:
 @pytest.mark.parametrize(("weights", "status"), [(None, 400), ((1, 0), 400), ((0.5, 0.5), 400), ((0, 1), 200)])
 async def test_a_search_by_meaning_is_refused_to_keys_without_the_embedding_model(weights: Any, status: int) -> None:
     ranking = weights and {"hybrid_search": {"embedding_weight": weights[0], "text_weight": weights[1]}}
-    async with serve(backend := ScriptedBackend([], models=["m", "embedder"])) as served:
-        served.engine.embedding_model = "embedder"
-        restricted = bearing(await issue(served.engine.store, models=("m",)))
+    async with serve(backend := ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as served:
+        restricted = bearing(await issue(served.parts.store, models=("m",)))
         _, store = await served.post("/vector_stores", json={"name": "notes"}, headers=restricted)
         path = f"/vector_stores/{store['id']}/search"
         body = {"query": "tides"} | ({"ranking_options": ranking} if ranking else {})
@@ -196,14 +188,18 @@ async def house(*models: str) -> AsyncIterator[tuple[Served, str, list[ScriptedB
         ),
         "eye": BackendOptions(aliases={"sight": "eye"}),
     }
-    async with serve(blind, *helpers, shares=shares) as served:
-        engine, settings = served.engine, Settings(images_backend="http://127.0.0.1:1/v1", images_model="painter")
-        engine.images_model, engine.embedding_model = "painter", "embedder"
-        engine.toolset = Toolset(images=open_images(settings, engine), file_search=FileSearch(Shelves()))
-        engine.named_prompts = named_prompts({"eye-prompt": PromptConfig(model="eye", instructions="Look.")})
-        engine.vision = Vision("eye", partial(respond, engine), engine.cache, engine.measures.images)
-        engine.cache.similar = Similar(engine.store, engine.router, engine.now, Similarity("embedder"))
-        yield served, await issue(engine.store, models=models), helpers
+    settings = Settings(
+        images_backend="http://127.0.0.1:1/v1",
+        images_model="painter",
+        search_embeddings="embedder",
+        cache_embeddings="embedder",
+        vision="eye",
+        prompts={"eye-prompt": PromptConfig(model="eye", instructions="Look.")},
+    )
+    async with serve(blind, *helpers, shares=shares, settings=settings, has_tools=True) as served:
+        images = served.parts.run.toolset.images
+        served.parts.run.toolset = Toolset(images=images, file_search=FileSearch(Shelves()))
+        yield served, await issue(served.parts.store, models=models), helpers
 
 
 async def ended(served: Served, key: str, **body: Any) -> Response:
@@ -263,7 +259,7 @@ async def test_no_image_is_drawn_by_a_backends_own_tool_for_a_key_without_its_mo
     shares = {backend.name: BackendOptions(api="responses")}
     body = {"model": "m", "input": "x"}
     async with serve(backend, shares=shares) as served:
-        key = bearing(await issue(served.engine.store, models=("m",)))
+        key = bearing(await issue(served.parts.store, models=("m",)))
         replies = [
             await served.post("/responses", json={**body, "tools": [tool], "background": one}, headers=key)
             for tool in (TOOL, {**TOOL, "model": "painter"})
@@ -282,5 +278,5 @@ async def test_a_fallback_is_the_operators_choice_for_restricted_keys_too() -> N
         ScriptedBackend([said("Hi.")], name="b", models=["other"]),
     )
     async with serve(failing, other, fallback={"m": ["other"]}) as served:
-        response = await ended(served, await issue(served.engine.store, models=("m",)), input="x")
+        response = await ended(served, await issue(served.parts.store, models=("m",)), input="x")
     assert (response.status, len(other.requests)) == ("completed", 1)

@@ -245,7 +245,7 @@ async def test_a_full_queue_refuses_at_once_with_a_wait_and_frees_itself() -> No
     async with pair(slow, slow, shares=shares) as two:
         taken = [asyncio.create_task(two.ask()) for _ in range(4)]
         await until(
-            lambda: sum(served.slots.in_use + served.slots.waiting for served in two.served.engine.models.backends) >= 4
+            lambda: sum(served.slots.in_use + served.slots.waiting for served in two.served.parts.models.backends) >= 4
         )
         async with two.served.http.post(two.served.url + "/responses", json=BODY) as response:
             body = await response.json()
@@ -256,7 +256,7 @@ async def test_a_full_queue_refuses_at_once_with_a_wait_and_frees_itself() -> No
         assert [said for said, _ in await asyncio.gather(*taken)] == ["Late"] * 4
         assert (response.status, body["error"]["code"]) == (503, "server_is_overloaded")
         assert int(response.headers["retry-after"]) >= 1
-        assert all(served.slots.in_use == 0 for served in two.served.engine.models.backends)
+        assert all(served.slots.in_use == 0 for served in two.served.parts.models.backends)
 
 
 async def test_one_that_leaves_while_it_waits_leaves_nothing_behind() -> None:
@@ -267,7 +267,7 @@ async def test_one_that_leaves_while_it_waits_leaves_nothing_behind() -> None:
         return Answer([], JSON, wait=go, rest=[completion("Late")])
 
     async with pair(slow, slow, shares=shares) as two:
-        slots = [served.slots for served in two.served.engine.models.backends]
+        slots = [served.slots for served in two.served.parts.models.backends]
         asked = [asyncio.create_task(two.ask()) for _ in range(6)]
         async with asyncio.timeout(20):
             await until(lambda: sum(one.waiting for one in slots) >= 4)
@@ -341,7 +341,7 @@ async def test_a_limit_of_rate_in_a_stream_is_one_like_any_other() -> None:
         for _ in range(MOST_FAILURES):
             async with two.served.http.post(two.served.url + "/responses", json={**BODY, "stream": True}) as response:
                 assert TOO_LARGE in await response.text()
-        health = two.served.engine.models.backends[0].health
+        health = two.served.parts.models.backends[0].health
 
         assert (health.failures, health.pauses) == (0, {})
 
@@ -386,14 +386,14 @@ async def test_one_that_lists_its_models_and_answers_nothing_whole_stays_out(bre
         for _ in range(MOST_FAILURES):
             with suppress(aiohttp.ClientError):
                 await two.served.post(path, json={**(BODY if path == "/responses" else CHAT), "stream": True})
-        await two.served.engine.models.refresh()
+        await two.served.parts.models.refresh()
 
-        assert two.served.engine.models.backends[0].health.is_ejected
+        assert two.served.parts.models.backends[0].health.is_ejected
 
 
 async def test_one_that_was_not_there_is_back_as_soon_as_it_is() -> None:
     async with pair(saying("a"), saying("b"), models=("m", "n")) as two:
-        a = two.served.engine.models.backends[0]
+        a = two.served.parts.models.backends[0]
         there = a.backend
         a.update(backend=HttpBackend(there.name, "http://127.0.0.1:1/v1"))
         for _ in range(MOST_FAILURES):
@@ -401,7 +401,7 @@ async def test_one_that_was_not_there_is_back_as_soon_as_it_is() -> None:
         assert a.health.is_ejected
 
         a.update(backend=there)
-        await two.served.engine.models.refresh()
+        await two.served.parts.models.refresh()
         assert not a.health.is_ejected
 
 
@@ -410,16 +410,16 @@ async def test_one_that_hung_is_back_as_soon_as_the_active_check_sees_it_answer(
     url = f"http://127.0.0.1:{hung.sockets[0].getsockname()[1]}/v1"
     try:
         async with pair(saying("a"), saying("b"), models=("m", "n")) as two:
-            a = two.served.engine.models.backends[0]
+            a = two.served.parts.models.backends[0]
             there = a.backend
             a.update(backend=HttpBackend(there.name, url, list_timeout=0.05))
             for _ in range(MOST_FAILURES):
-                await two.served.engine.models.refresh()
+                await two.served.parts.models.refresh()
             assert a.health.is_ejected
             await a.backend.close()
 
             a.update(backend=there)
-            await two.served.engine.models.refresh()
+            await two.served.parts.models.refresh()
             assert not a.health.is_ejected
     finally:
         hung.close()

@@ -289,8 +289,8 @@ async def test_a_foreign_id_in_a_path_is_as_one_that_never_was(house: House, bac
 
 
 async def test_nobody_but_an_administrator_learns_of_ids_from_what_administrators_do(house: House) -> None:
-    key, kept = await issued(house.served.engine.store, "owner")
-    reader = await issued(house.served.engine.store, "stranger", role=Role.READ)
+    key, kept = await issued(house.served.parts.store, "owner")
+    reader = await issued(house.served.parts.store, "stranger", role=Role.READ)
     for endpoint in sorted(OF_ADMINISTRATORS):
         method, path = endpoint.split(" ")
         for who in (house.stranger, bearing(reader[0])):
@@ -480,7 +480,7 @@ async def test_what_is_cached_for_one_is_asked_anew_for_another(house: House, ba
 @pytest.mark.wide("postgres")
 async def test_lists_hold_what_is_ones_own(house: House, backend: ReplayBackend) -> None:
     await own(house, backend)
-    await house.served.engine.meter.settle()
+    await house.served.parts.jobs.meter.settle()
     for path in ("/v1/webhook_endpoints", "/v1/usage", "/v1/chat/completions"):
         mine, theirs = [
             json.loads((await house.ask("GET", path, who))[2])["data"] for who in (house.owner, house.stranger)
@@ -495,7 +495,7 @@ async def test_lists_hold_what_is_ones_own(house: House, backend: ReplayBackend)
 @pytest.mark.wide("postgres")
 async def test_lists_of_the_console_hold_what_is_of_the_keys_tenant(house: House, backend: ReplayBackend) -> None:
     await own(house, backend)
-    store = house.served.engine.store
+    store = house.served.parts.store
     mine, theirs = [bearing((await issued(store, tenant, role=Role.READ))[0]) for tenant in ("owner", "stranger")]
     for path, counts in (("keys", (2, 2)), ("conversations", (1, 0)), ("webhook_deliveries", (0, 0))):
         lists = [json.loads((await house.ask("GET", f"/admin/v1/{path}", who))[2])["data"] for who in (mine, theirs)]
@@ -507,7 +507,7 @@ async def test_lists_of_the_console_hold_what_is_of_the_keys_tenant(house: House
 
 
 async def test_two_keys_of_one_tenant_see_the_same(house: House) -> None:
-    other = bearing(await issue(house.served.engine.store, "owner"))
+    other = bearing(await issue(house.served.parts.store, "owner"))
     made = await house.made("/v1/responses", HI)
 
     assert (await house.ask("GET", f"/v1/responses/{made['id']}", other))[0] == 200

@@ -8,23 +8,23 @@ from antiphon.upstream.health import MOST_FAILURES
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_policy import Failure
-from tests.support.engine import Listed, engine
+from tests.support.parts import Listed, scripted_parts
 from tests.support.waiting import let_others_run
 
 
 def known(*names: str) -> tuple[list[BackendState], Status]:
     """Backends, and what is told of them after they were changed."""
-    made, _ = engine()
+    made, _ = scripted_parts()
     made.models = ModelRegistry([Listed(name, ["m"]) for name in names], lambda: 0.0, clock=lambda: 100.0)
-    return made.models.backends, status_of(made.models, len(made.runs), {})
+    return made.models.backends, status_of(made.models, len(made.process.runs), {})
 
 
 def told(*changes: tuple[int, str]) -> Status:
-    made, _ = engine()
+    made, _ = scripted_parts()
     made.models = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], lambda: 0.0, clock=lambda: 100.0)
     for place, what in changes:
         _fail(made.models.backends[place], what)
-    return status_of(made.models, len(made.runs), {})
+    return status_of(made.models, len(made.process.runs), {})
 
 
 def _fail(served: BackendState, what: str) -> None:
@@ -53,26 +53,26 @@ def test_numbers_of_several_workers_are_added_up_and_what_they_disagree_on_is_sa
 def test_models_are_told_by_whoever_knows_them_and_loaded_where_a_backend_tells() -> None:
     (served, *_), before = known("a")
     served.models, served.load, served.error = [{"id": "m"}], LoadReport(loaded=frozenset({"m"})), ""
-    made, _ = engine()
+    made, _ = scripted_parts()
     made.models.backends = [served]
-    after = together([before, status_of(made.models, len(made.runs), {})])
+    after = together([before, status_of(made.models, len(made.process.runs), {})])
 
     assert before.backends[0].error
     assert (after.backends[0].models, after.backends[0].loaded, after.backends[0].error) == (["m"], ["m"], "")
 
 
 def test_slots_and_the_queue_are_told() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     served = made.models.backends[0]
     served.update(options=BackendOptions(concurrency=3, queue=7))
     served.slots.in_use, served.slots.waiting = 2, 1
-    (one,) = status_of(made.models, len(made.runs), {}).backends
+    (one,) = status_of(made.models, len(made.process.runs), {}).backends
 
     assert (one.in_flight, one.concurrency, one.waiting, one.queue) == (2, 3, 1, 7)
 
 
 async def test_the_first_request_that_waits_for_a_backend_says_for_how_long() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     served = made.models.backends[0]
     served.update(options=BackendOptions(concurrency=1, queue=7))
     before = status_of(made.models, 0, {}).backends[0]
@@ -89,7 +89,7 @@ async def test_the_first_request_that_waits_for_a_backend_says_for_how_long() ->
 
 
 def test_shared_resources_of_several_workers_are_added_up_but_for_the_oldest_wait() -> None:
-    made, _ = engine()
+    made, _ = scripted_parts()
     one = status_of(made.models, 0, {"pages": Usage(3, 4, 2, 1.5), "calls": Usage(9, 0, 0, 0.0)})
     other = status_of(made.models, 0, {"pages": Usage(1, 4, 1, 2.5), "jobs": Usage(1, 16, 0, 0.0)})
 

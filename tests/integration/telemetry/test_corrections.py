@@ -9,7 +9,7 @@ from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.context import about
 from antiphon.telemetry.formatters import TextLines
 from antiphon.telemetry.metrics import ModelNames, ResponseMetrics
-from tests.support.engine import ask, called, engine, plain
+from tests.support.parts import ask, called, plain, scripted_parts
 
 RUN = {"type": "function", "name": "run"}
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
@@ -41,10 +41,10 @@ def rounds(count: int) -> list[dict[str, Any]]:
 async def test_each_correction_is_counted_and_logged(
     answers: list[Any], asked: dict[str, Any], notes: list[tuple[str, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, _ = engine(*answers)
+    made, _ = scripted_parts(*answers)
     metrics = ResponseMetrics(made.measures, ModelNames(made.models), lambda: 0.0)
-    made.observers.add(metrics)
-    made.observers.add(AccessLog())
+    made.run.observers.add(metrics)
+    made.run.observers.add(AccessLog())
     with caplog.at_level(logging.INFO, logger="antiphon.access"):
         await ask(made, **asked)
 

@@ -17,7 +17,7 @@ from antiphon.telemetry.tenants import TenantMetrics
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import ask, called, engine, said
+from tests.support.parts import ask, called, said, scripted_parts
 from tests.support.tools import MCP, Servers, Web, boom, output
 
 
@@ -52,9 +52,9 @@ async def test_a_long_list_of_models_is_cut() -> None:
 async def test_calls_of_hosted_tools_are_counted_by_their_kind_and_not_by_their_names(
     reply: Any, servers: Servers, counted: tuple[str, str]
 ) -> None:
-    made, _ = engine(reply, said("5"))
-    made.toolset = Toolset(web_search=Web(), mcp=servers)
-    made.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
+    made, _ = scripted_parts(reply, said("5"))
+    made.run.toolset = Toolset(web_search=Web(), mcp=servers)
+    made.run.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
 
     await ask(made, tools=[MCP, {"type": "web_search"}])
 
@@ -63,10 +63,10 @@ async def test_calls_of_hosted_tools_are_counted_by_their_kind_and_not_by_their_
 
 @pytest.mark.parametrize("cpu", [2.5, 0.0])
 async def test_the_cpu_time_of_code_and_its_pauses_are_counted(cpu: float) -> None:
-    made, _ = engine(called("dice__roll", "{}"), said("5"))
-    made.toolset = Toolset(mcp=Servers(roll=lambda use: replace(output("5"), cpu=cpu, paused=1.5)))
-    made.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
-    made.observers.add(TenantMetrics(made.measures, most=1))
+    made, _ = scripted_parts(called("dice__roll", "{}"), said("5"))
+    made.run.toolset = Toolset(mcp=Servers(roll=lambda use: replace(output("5"), cpu=cpu, paused=1.5)))
+    made.run.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
+    made.run.observers.add(TenantMetrics(made.measures, most=1))
 
     await ask(made, tools=[MCP])
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import AntiphonError
-from antiphon.runs.engine import Engine
+from antiphon.gateway.parts import Parts
 from antiphon.upstream.options import BackendOptions
 from tests.support.chance import examples
-from tests.support.engine import begin, called, engine, plain, said
+from tests.support.parts import begin, called, plain, said, scripted_parts
 from tests.support.waiting import let_others_run
 
 REFUSED = json.dumps({"error": {"message": "Unsupported parameter: 'top_p'.", "param": "top_p"}})
@@ -37,10 +37,10 @@ requests = st.tuples(
 )
 
 
-async def ask(engine: Engine, stream: bool, leaves_after: int | None) -> None:
+async def ask(parts: Parts, stream: bool, leaves_after: int | None) -> None:
     """One request; who leaves closes its stream after so many batches."""
     try:
-        run = await begin(engine, stream=stream, top_p=0.5)
+        run = await begin(parts, stream=stream, top_p=0.5)
         async with aclosing(run.events()) as batches:
             seen = 0
             async for _ in batches:
@@ -57,7 +57,7 @@ def test_whatever_way_requests_end_no_slot_is_lost(
     script: list[tuple[str, bool, str, int]], concurrency: int, queue: int
 ) -> None:
     async def play() -> None:
-        made, _ = engine(*(ANSWERS[kind] for kind, *_ in script for _ in range(3)))
+        made, _ = scripted_parts(*(ANSWERS[kind] for kind, *_ in script for _ in range(3)))
         (served,) = made.models.backends
         served.update(options=BackendOptions(concurrency=concurrency, queue=queue))
         tasks: list[asyncio.Task[None]] = []
@@ -71,6 +71,6 @@ def test_whatever_way_requests_end_no_slot_is_lost(
 
         assert (served.slots.in_use, served.slots.waiting) == (0, 0)
         assert not served.slots.tenants
-        assert not made.runs
+        assert not made.process.runs
 
     asyncio.run(play())

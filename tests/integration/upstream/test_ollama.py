@@ -1,6 +1,5 @@
 """A server of Ollama by its native API: the window that a model gets, and prompts that are never cut silently."""
 
-import itertools
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +9,7 @@ import msgspec
 import pytest
 
 from antiphon.errors import AntiphonError
-from antiphon.runs.engine import Engine
+from antiphon.gateway.parts import Parts
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.http import HttpBackend
@@ -18,8 +17,8 @@ from antiphon.upstream.ollama import FORGET_AFTER
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.poll import Poll
 from antiphon.upstream.registry import ModelRegistry
-from tests.support.engine import NOW, ask, stream
 from tests.support.fake_ollama import FakeOllama
+from tests.support.parts import NOW, ask, foundation, parts_with, stream
 
 PROSE = "The quick brown fox jumps over the lazy dog near the river. "
 THINKING = ("completion", "tools", "thinking")
@@ -27,23 +26,22 @@ TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "pr
 
 
 @asynccontextmanager
-async def serving(server: FakeOllama, **options: Any) -> AsyncIterator[Engine]:
+async def serving(server: FakeOllama, **options: Any) -> AsyncIterator[Parts]:
     """An engine in front of this server."""
     async with server.serve() as url:
         backend = HttpBackend("b", url)
-        numbers = itertools.count(1)
         models = ModelRegistry([backend], lambda: NOW, options={"b": BackendOptions(**{"api": "auto", **options})})
         store = SqliteStore.open("sqlite://", now=lambda: NOW)
-        engine = Engine(models, store, lambda prefix: f"{prefix}_{next(numbers):032x}", lambda: NOW)
+        parts = parts_with(foundation(models, store))
         try:
-            yield engine
+            yield parts
         finally:
             await backend.close()
             await store.close()
 
 
-async def say(engine: Engine, text: str = "Hi", **body: Any) -> Any:
-    return await ask(engine, model="qwen3", input=text, **body)
+async def say(parts: Parts, text: str = "Hi", **body: Any) -> Any:
+    return await ask(parts, model="qwen3", input=text, **body)
 
 
 def text_of(response: Any) -> str:
@@ -56,8 +54,8 @@ def windows(server: FakeOllama) -> list[int]:
 
 async def test_a_server_that_is_recognised_is_called_by_its_native_api() -> None:
     server = FakeOllama()
-    async with serving(server) as engine:
-        response = await say(engine)
+    async with serving(server) as parts:
+        response = await say(parts)
 
     assert text_of(response).startswith("I read ")
     assert (len(server.requests), server.compatible) == (1, [])
@@ -66,10 +64,10 @@ async def test_a_server_that_is_recognised_is_called_by_its_native_api() -> None
 
 async def test_later_requests_cost_no_further_calls() -> None:
     server = FakeOllama()
-    async with serving(server) as engine:
-        await say(engine)
+    async with serving(server) as parts:
+        await say(parts)
         server.paths.clear()
-        await say(engine)
+        await say(parts)
 
     assert server.paths == ["/api/chat"]
 
@@ -77,16 +75,16 @@ async def test_later_requests_cost_no_further_calls() -> None:
 @pytest.mark.parametrize(("api", "is_native"), [("chat", True), ("auto", False)])
 async def test_chat_completions_are_used_where_that_is_configured_or_all_there_is(api: str, is_native: bool) -> None:
     server = FakeOllama(is_native=is_native)
-    async with serving(server, api=api) as engine:
-        await say(engine)
+    async with serving(server, api=api) as parts:
+        await say(parts)
 
     assert (server.requests, len(server.compatible)) == ([], 1)
 
 
 async def test_the_native_api_can_be_configured() -> None:
     server = FakeOllama()
-    async with serving(server, api="ollama") as engine:
-        await say(engine)
+    async with serving(server, api="ollama") as parts:
+        await say(parts)
 
     assert "/api/version" not in server.paths
     assert len(server.requests) == 1
@@ -96,8 +94,8 @@ async def test_a_long_prompt_gets_a_window_that_holds_it() -> None:
     """As large as what Codex says first; by `/v1` this server reads 4,096 tokens of it."""
     server = FakeOllama()
     tools = [{**TOOL, "name": f"look_{number}", "description": PROSE * 10} for number in range(24)]
-    async with serving(server) as engine:
-        response = await say(engine, PROSE * 400, tools=tools)
+    async with serving(server) as parts:
+        response = await say(parts, PROSE * 400, tools=tools)
 
     (request,) = server.requests
     assert server.tokens(request) > 9_000
@@ -107,9 +105,9 @@ async def test_a_long_prompt_gets_a_window_that_holds_it() -> None:
 
 async def test_the_window_grows_in_few_steps_and_never_shrinks() -> None:
     server = FakeOllama()
-    async with serving(server) as engine:
+    async with serving(server) as parts:
         for words in (1, 100, 400, 1_200, 1, 400):
-            await say(engine, PROSE * words)
+            await say(parts, PROSE * words)
 
     assert windows(server) == [8_192, 8_192, 16_384, 32_768, 32_768, 32_768]
     assert server.loads == [8_192, 16_384, 32_768]
@@ -117,19 +115,19 @@ async def test_the_window_grows_in_few_steps_and_never_shrinks() -> None:
 
 async def test_a_model_that_thinks_has_room_for_it() -> None:
     server = FakeOllama(capabilities=THINKING)
-    async with serving(server) as engine:
-        await say(engine)
+    async with serving(server) as parts:
+        await say(parts)
 
     assert windows(server) == [16_384]
 
 
 async def test_a_model_that_does_not_exist_is_looked_for_again() -> None:
     server = FakeOllama(missing=True)
-    async with serving(server) as engine:
+    async with serving(server) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await say(engine)
+            await say(parts)
         server.missing = False
-        response = await say(engine)
+        response = await say(parts)
 
     assert (refused.value.status, refused.value.code) == (400, "model_not_found")
     assert response["status"] == "completed"
@@ -138,35 +136,35 @@ async def test_a_model_that_does_not_exist_is_looked_for_again() -> None:
 
 async def test_a_window_in_memory_that_is_large_enough_is_kept() -> None:
     server = FakeOllama(loaded=20_000)
-    async with serving(server) as engine:
-        await say(engine, PROSE * 400)
+    async with serving(server) as parts:
+        await say(parts, PROSE * 400)
 
     assert (windows(server), server.loads) == ([20_000], [])
 
 
 async def test_a_window_that_another_process_has_loaded_since_is_kept() -> None:
     server = FakeOllama()
-    async with serving(server) as engine:
-        await say(engine)
+    async with serving(server) as parts:
+        await say(parts)
         server.loaded = 65_536
-        await Poll(engine.models, 60).look()
-        await say(engine)
+        await Poll(parts.models, 60).look()
+        await say(parts)
 
     assert windows(server) == [8_192, 65_536]
 
 
 async def test_the_window_of_a_modelfile_is_where_it_begins() -> None:
     server = FakeOllama(modelfile=24_000)
-    async with serving(server) as engine:
-        await say(engine)
+    async with serving(server) as parts:
+        await say(parts)
 
     assert windows(server) == [24_000]
 
 
 async def test_a_prompt_of_more_tokens_than_estimated_is_sent_again_with_a_larger_window() -> None:
     server = FakeOllama(density=2)
-    async with serving(server) as engine:
-        response = await say(engine, PROSE * 560)
+    async with serving(server) as parts:
+        response = await say(parts, PROSE * 560)
 
     assert windows(server) == [16_384, 32_768]
     assert response["status"] == "completed"
@@ -174,9 +172,9 @@ async def test_a_prompt_of_more_tokens_than_estimated_is_sent_again_with_a_large
 
 async def test_a_prompt_beyond_the_largest_window_is_refused_before_the_model_is_loaded() -> None:
     server = FakeOllama()
-    async with serving(server, num_ctx=8_192) as engine:
+    async with serving(server, num_ctx=8_192) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await say(engine, PROSE * 2_000)
+            await say(parts, PROSE * 2_000)
 
     assert (refused.value.status, refused.value.code, refused.value.param) == (400, "context_length_exceeded", "input")
     assert server.requests == []
@@ -184,9 +182,9 @@ async def test_a_prompt_beyond_the_largest_window_is_refused_before_the_model_is
 
 async def test_a_prompt_that_may_fit_is_left_to_the_server_to_refuse() -> None:
     server = FakeOllama()
-    async with serving(server, num_ctx=8_192) as engine:
+    async with serving(server, num_ctx=8_192) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await say(engine, PROSE * 700)
+            await say(parts, PROSE * 700)
 
     assert refused.value.code == "context_length_exceeded"
     assert windows(server) == [8_192]
@@ -195,13 +193,11 @@ async def test_a_prompt_that_may_fit_is_left_to_the_server_to_refuse() -> None:
 async def test_truncation_shortens_the_history_until_it_fits() -> None:
     server = FakeOllama(trained=8_192)
     messages = [{"role": "user", "content": PROSE * 150} for _ in range(8)]
-    async with serving(server) as engine:
-        first = await ask(
-            engine, model="qwen3", input=[*messages, {"role": "user", "content": "Hi"}], truncation="auto"
-        )
+    async with serving(server) as parts:
+        first = await ask(parts, model="qwen3", input=[*messages, {"role": "user", "content": "Hi"}], truncation="auto")
         sent = len(server.requests)
         second = await ask(
-            engine, model="qwen3", input=[*messages, {"role": "user", "content": "Hi"}], truncation="auto"
+            parts, model="qwen3", input=[*messages, {"role": "user", "content": "Hi"}], truncation="auto"
         )
 
     assert (first["status"], second["status"]) == ("completed", "completed")
@@ -211,28 +207,28 @@ async def test_truncation_shortens_the_history_until_it_fits() -> None:
 
 async def test_clients_learn_the_window_of_the_model_once_it_was_called() -> None:
     server = FakeOllama(trained=40_960)
-    async with serving(server) as engine:
-        await engine.models.find("qwen3")
-        before = engine.models.context_window("qwen3")
-        await say(engine)
+    async with serving(server) as parts:
+        await parts.models.find("qwen3")
+        before = parts.models.context_window("qwen3")
+        await say(parts)
 
-        assert (before, engine.models.context_window("qwen3")) == (65_536, 40_960)
+        assert (before, parts.models.context_window("qwen3")) == (65_536, 40_960)
 
 
 async def test_the_window_of_a_model_can_be_configured() -> None:
     server = FakeOllama()
     configured = (ModelOptions("qwen3", ModelProfile(context_window=10_000)),)
-    async with serving(server, configured=configured) as engine:
-        await say(engine, PROSE * 400)
+    async with serving(server, configured=configured) as parts:
+        await say(parts, PROSE * 400)
 
     assert windows(server) == [10_000]
 
 
 async def test_a_client_can_ask_for_a_larger_window_and_no_larger_than_allowed() -> None:
     server = FakeOllama()
-    async with serving(server, num_ctx=32_768) as engine:
-        await say(engine)
-        target = await engine.models.find("qwen3")
+    async with serving(server, num_ctx=32_768) as parts:
+        await say(parts)
+        target = await parts.models.find("qwen3")
         for wanted in (1_024, 20_000, 1_000_000):
             body = {"model": "qwen3", "messages": [], "options": {"num_ctx": wanted}}
             await (await target.backend.post(target.chat_path, msgspec.json.encode(body))).close()
@@ -242,10 +238,10 @@ async def test_a_client_can_ask_for_a_larger_window_and_no_larger_than_allowed()
 
 async def test_a_window_that_does_not_fit_into_memory_is_not_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
     server = FakeOllama(memory=16_384)
-    async with serving(server) as engine:
+    async with serving(server) as parts:
         with pytest.raises(AntiphonError):
-            await say(engine, PROSE * 1_200)
-        response = await say(engine)
+            await say(parts, PROSE * 1_200)
+        response = await say(parts)
 
     assert windows(server) == [32_768, 8_192]
     assert response["status"] == "completed"
@@ -254,10 +250,10 @@ async def test_a_window_that_does_not_fit_into_memory_is_not_asked_for_again(cap
 
 async def test_an_old_server_that_cuts_the_prompt_all_the_same_makes_the_response_fail() -> None:
     server = FakeOllama(knows_truncate=False, density=2)
-    async with serving(server) as engine:
-        events = await stream(engine, model="qwen3", input=PROSE * 560)
+    async with serving(server) as parts:
+        events = await stream(parts, model="qwen3", input=PROSE * 560)
         with pytest.raises(AntiphonError) as refused:
-            await say(engine, PROSE * 560 + "Again.")
+            await say(parts, PROSE * 560 + "Again.")
 
     assert events[-1]["response"]["error"]["code"] == refused.value.code == "context_length_exceeded"
 
@@ -266,11 +262,11 @@ async def test_an_old_server_that_cuts_the_prompt_all_the_same_makes_the_respons
 async def test_chat_completions_that_read_a_part_of_the_prompt_make_the_response_fail(window: int | None) -> None:
     server = FakeOllama()
     configured = (ModelOptions("*", ModelProfile(context_window=window)),) if window else ()
-    async with serving(server, api="chat", configured=configured) as engine:
-        short = await say(engine)
-        long = (await stream(engine, model="qwen3", input=PROSE * 520))[-1]
+    async with serving(server, api="chat", configured=configured) as parts:
+        short = await say(parts)
+        long = (await stream(parts, model="qwen3", input=PROSE * 520))[-1]
         with pytest.raises(AntiphonError) as refused:
-            await say(engine, PROSE * 520)
+            await say(parts, PROSE * 520)
 
     assert short["status"] == "completed"
     assert (long["type"], long["response"]["error"]["code"]) == ("response.failed", "context_length_exceeded")
@@ -282,9 +278,9 @@ async def test_a_known_window_refuses_what_is_clearly_beyond_it_without_a_call()
     server = FakeOllama()
     async with serving(
         server, api="chat", configured=(ModelOptions("*", ModelProfile(context_window=4_096)),)
-    ) as engine:
+    ) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await say(engine, PROSE * 1_000)
+            await say(parts, PROSE * 1_000)
 
     assert refused.value.code == "context_length_exceeded"
     assert server.compatible == []
@@ -295,8 +291,8 @@ async def test_thinking_text_and_calls_arrive_in_a_stream() -> None:
     server = FakeOllama(
         capabilities=THINKING, answers=[[{"thinking": "Hm."}, {"content": "I look."}, {"tool_calls": [call]}]]
     )
-    async with serving(server) as engine:
-        events = await stream(engine, model="qwen3", tools=[TOOL], reasoning={"effort": "low"})
+    async with serving(server) as parts:
+        events = await stream(parts, model="qwen3", tools=[TOOL], reasoning={"effort": "low"})
 
     response = events[-1]["response"]
     assert [item["type"] for item in response["output"]] == ["reasoning", "message", "function_call"]
@@ -309,10 +305,10 @@ async def test_the_output_of_a_call_goes_back_with_the_name_of_its_tool() -> Non
     server = FakeOllama(
         capabilities=THINKING, answers=[[{"thinking": "Hm.", "tool_calls": [call]}], [{"content": "Done."}]]
     )
-    async with serving(server) as engine:
-        first = await say(engine, tools=[TOOL])
+    async with serving(server) as parts:
+        first = await say(parts, tools=[TOOL])
         output = {"type": "function_call_output", "call_id": "call_9", "output": "Nothing."}
-        await ask(engine, model="qwen3", input=[output], previous_response_id=first["id"], tools=[TOOL])
+        await ask(parts, model="qwen3", input=[output], previous_response_id=first["id"], tools=[TOOL])
 
     _, assistant, tool = server.requests[1]["messages"]
     assert assistant["tool_calls"] == [{"id": "call_9", "function": {"name": "look", "arguments": {"at": "x"}}}]
@@ -324,9 +320,9 @@ async def test_images_and_schemas_go_in_the_native_form() -> None:
     server = FakeOllama(answers=[[{"content": '{"a": 1}'}]])
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}}
     content = [{"type": "input_text", "text": "?"}, {"type": "input_image", "image_url": "data:image/png;base64,aGk="}]
-    async with serving(server) as engine:
+    async with serving(server) as parts:
         form = {"format": {"type": "json_schema", "name": "x", "schema": schema}}
-        await ask(engine, model="qwen3", input=[{"role": "user", "content": content}], text=form)
+        await ask(parts, model="qwen3", input=[{"role": "user", "content": content}], text=form)
 
     (request,) = server.requests
     assert request["messages"][0] == {"role": "user", "content": "?", "images": ["aGk="]}
@@ -336,9 +332,9 @@ async def test_images_and_schemas_go_in_the_native_form() -> None:
 async def test_an_image_by_url_is_refused_by_the_name_that_the_client_knows() -> None:
     server = FakeOllama()
     content = [{"type": "input_image", "image_url": "https://example.com/a.png"}]
-    async with serving(server) as engine:
+    async with serving(server) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await ask(engine, model="qwen3", input=[{"role": "user", "content": content}])
+            await ask(parts, model="qwen3", input=[{"role": "user", "content": content}])
 
     assert (refused.value.status, refused.value.param) == (400, "input")
     assert server.requests == []
@@ -346,43 +342,43 @@ async def test_an_image_by_url_is_refused_by_the_name_that_the_client_knows() ->
 
 async def test_a_model_that_cannot_think_is_not_asked_to() -> None:
     server = FakeOllama()
-    async with serving(server) as engine:
-        response = await say(engine, reasoning={"effort": "high"})
+    async with serving(server) as parts:
+        response = await say(parts, reasoning={"effort": "high"})
 
     assert response["status"] == "completed"
 
 
 async def test_the_time_in_memory_is_the_operators() -> None:
     server = FakeOllama()
-    async with serving(server, keep_alive="30m") as engine:
-        await say(engine)
+    async with serving(server, keep_alive="30m") as parts:
+        await say(parts)
 
     assert server.requests[0]["keep_alive"] == "30m"
 
 
 async def test_a_model_of_ollamas_service_keeps_its_own_window() -> None:
     server = FakeOllama(remote_host="https://ollama.com:443", default=131_072)
-    async with serving(server) as engine:
-        await say(engine, PROSE * 2_000)
+    async with serving(server) as parts:
+        await say(parts, PROSE * 2_000)
 
     assert "options" not in server.requests[0]
 
 
 async def test_a_model_that_has_not_been_in_use_is_looked_at_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     server = FakeOllama()
-    async with serving(server) as engine:
-        await say(engine, PROSE * 1_200)
+    async with serving(server) as parts:
+        await say(parts, PROSE * 1_200)
         server.loaded = 0
         monkeypatch.setattr("antiphon.upstream.ollama.FORGET_AFTER", -FORGET_AFTER)
-        await say(engine)
+        await say(parts)
 
     assert windows(server) == [32_768, 8_192]
 
 
 async def test_a_large_request_is_translated_beside_the_loop_to_the_same_end() -> None:
     server = FakeOllama(density=400)
-    async with serving(server, num_ctx=1_000_000) as engine:
-        response = await say(engine, PROSE * 8_000)
+    async with serving(server, num_ctx=1_000_000) as parts:
+        response = await say(parts, PROSE * 8_000)
 
     assert text_of(response) == f"I read {server.tokens(server.requests[0])} tokens."
 
@@ -390,17 +386,17 @@ async def test_a_large_request_is_translated_beside_the_loop_to_the_same_end() -
 async def test_an_image_counts_little_for_the_window_though_its_data_are_long() -> None:
     server = FakeOllama(density=1_000)
     url = "data:image/png;base64," + "QUJD" * 50_000
-    async with serving(server) as engine:
+    async with serving(server) as parts:
         content = [{"type": "input_image", "image_url": url}]
-        await ask(engine, model="qwen3", input=[{"role": "user", "content": content}])
+        await ask(parts, model="qwen3", input=[{"role": "user", "content": content}])
 
     assert windows(server) == [8_192]
 
 
 async def test_chat_clients_get_the_backends_own_answer() -> None:
     server = FakeOllama()
-    async with serving(server) as engine:
-        target = await engine.models.find("qwen3")
+    async with serving(server) as parts:
+        target = await parts.models.find("qwen3")
         reply = await target.backend.post("/chat/completions", msgspec.json.encode({"model": "m", "messages": []}))
         answer = json.loads(await reply.read())
         await reply.close()

@@ -8,7 +8,6 @@ from typing import Any
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.tenants import ApiKey, Role
 from antiphon.tools.files.tool import FileSearch
-from antiphon.tools.later import FileSearchLater
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.http import HttpBackend
 from tests.support.browser import a_page
@@ -33,11 +32,11 @@ class RealConsole(Visitor):
 
     async def key(self, tenant: str = "acme", role: Role = Role.USE, name: str = "test") -> tuple[str, ApiKey]:
         """Create an API key; return it and what is stored of it."""
-        store = self.served.engine.store
+        store = self.served.parts.store
         key, stored = await issued(store, tenant, role=role)
         stored = replace(stored, name=name)
         await store.write(api_keys.put, stored)
-        self.served.engine.api_keys.forget()
+        self.served.parts.keys.forget()
         return key, stored
 
     async def sign_in(self, role: Role = Role.ADMIN, tenant: str = "acme", *, path: str = "") -> ApiKey:
@@ -72,10 +71,10 @@ async def real_console() -> AsyncIterator[RealConsole]:
         a, b = [await stack.enter_async_context(ReplayBackend(echo).serve()) for _ in "ab"]
         backends = [HttpBackend(name, replay.url, "sk-secret-backend-key") for name, replay in (("a", a), ("b", b))]
         served = await stack.enter_async_context(serve(*backends))
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         tools = Servers()
-        files = FileSearchLater(lambda: FileSearch(served.engine.search))
-        served.engine.toolset = Toolset(mcp=tools, file_search=files)
+        files = FileSearch(served.parts.objects.search)
+        served.parts.run.toolset = Toolset(mcp=tools, file_search=files)
         page = await stack.enter_async_context(a_page())
         await page.resize(1440)
         yield RealConsole(page, f"{served.url.removesuffix('v1')}console/", served, a, b, tools)

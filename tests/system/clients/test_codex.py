@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.build import toolset_of
 from antiphon.config import Settings
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, said
+from tests.support.parts import called, said
 from tests.support.server import serve
 from tests.support.small_web import small_web
 from tests.system.clients.codex import PROMPT, Codex
@@ -95,9 +94,8 @@ async def test_the_web_is_searched_and_a_page_opened(tmp_path: Path, name: str) 
             called("open_page", json.dumps({"url": page}), "call_2"),
             said("High water is at nine [1]."),
         ]
-        async with serve(ScriptedBackend(answers, models=[name])) as served:
-            settings = Settings(web_search=web.searxng, outgoing_networks=["127.0.0.1"])
-            served.engine.toolset = toolset_of(settings, {})
+        settings = Settings(web_search=web.searxng, outgoing_networks=["127.0.0.1"])
+        async with serve(ScriptedBackend(answers, models=[name]), settings=settings, has_tools=True) as served:
             run = await Codex.within(tmp_path, served.url).run(model=name)
     assert [search["action"]["type"] for search in run.done("web_search")] == ["search", "open_page"]
     assert web.asked == ["/harbour"]

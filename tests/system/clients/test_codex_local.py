@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, said
+from tests.support.parts import called, said
 from tests.support.replay import delta, sse
 from tests.support.server import serve
 from tests.system.clients.codex import Codex

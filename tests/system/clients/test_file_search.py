@@ -13,7 +13,7 @@ from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, said
+from tests.support.parts import called, said
 from tests.support.server import Served, serve
 from tests.support.shelves import STORE, Shelves, hit
 from tests.system.clients.ai_sdk import MAJORS, AiSdk, install
@@ -33,7 +33,7 @@ async def shelves() -> Shelves:
 async def served(shelves: Shelves) -> AsyncIterator[Served]:
     answers = [SEARCH, said("High water is at nine", " [1]."), said("At nine【1】, as I said.")]
     async with serve(ScriptedBackend(answers, models=["m"])) as one:
-        one.engine.toolset = Toolset(file_search=FileSearch(shelves))
+        one.parts.run.toolset = Toolset(file_search=FileSearch(shelves))
         yield one
 
 

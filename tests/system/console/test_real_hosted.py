@@ -1,14 +1,12 @@
 """Code, images and prompts of the real server in the console: containers with their files, pictures, variables."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import FormData
 
-from antiphon.build.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.storage.records.tenants import Role
 from antiphon.tools.registry import Toolset
@@ -66,29 +64,31 @@ async def post(real: RealConsole, path: str, tenant: str = "acme", **sent: Any) 
 async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsole, tmp_path: Path) -> None:
     code.skip_without_machines()
     await real.save_to(tmp_path)
-    async with code.running_code(real.served.engine):
-        real.a.script = code.coding
-        await real.sign_in()
-        await send(real, "open('squares.csv', 'w').write('1,4,9'); print('twelve', 6 * 2)", tool="Code interpreter")
-        await real.page.see("twelve 12")
-        assert await real.findings() == []
-        await real.choose("Open this response")
-        await real.page.see("Timeline")
-        await real.page.see("twelve 12")
-        await real.click("[aria-label^='Container cntr_']")
-        await real.page.see("/mnt/data/squares.csv")
-        await real.page.wait_for(f"{CALL}?.innerText.startsWith('open')")
-        assert await real.findings() == []
-        await real.click("[aria-label='Download squares.csv']")
-        assert await real.saved(tmp_path / "squares.csv") == b"1,4,9"
-        await real.click("[aria-label='Delete squares.csv']")
-        await real.click(".btn.danger")
-        await real.page.see("No files yet")
-        await real.choose("Kill")
-        await real.click("dialog .btn.danger")
-        await real.page.see("No containers yet")
-        await real.open("", shows="squares.csv")
+    made = await real.served.built_with(code.settings())
+    real.served.parts.run.toolset = made.run.toolset
+    real.a.script = code.coding
+    await real.sign_in()
+    await send(real, "open('squares.csv', 'w').write('1,4,9'); print('twelve', 6 * 2)", tool="Code interpreter")
+    await real.page.see("twelve 12")
+    assert await real.findings() == []
+    await real.choose("Open this response")
+    await real.page.see("Timeline")
+    await real.page.see("twelve 12")
+    await real.click("[aria-label^='Container cntr_']")
+    await real.page.see("/mnt/data/squares.csv")
+    await real.page.wait_for(f"{CALL}?.innerText.startsWith('open')")
+    assert await real.findings() == []
+    await real.click("[aria-label='Download squares.csv']")
+    assert await real.saved(tmp_path / "squares.csv") == b"1,4,9"
+    await real.click("[aria-label='Delete squares.csv']")
+    await real.click(".btn.danger")
+    await real.page.see("No files yet")
+    await real.choose("Kill")
+    await real.click("dialog .btn.danger")
+    await real.page.see("No containers yet")
+    await real.open("", shows="squares.csv")
     real.check()
+    await made.run.toolset.close()
 
 
 async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_all(real: RealConsole) -> None:
@@ -121,7 +121,7 @@ async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_al
 @pytest.mark.parametrize("hostile", CORPUS[:-1], ids=range(len(CORPUS) - 1))
 async def test_hostile_output_of_code_does_nothing(real: RealConsole, hostile: str) -> None:
     cell = notebooks.cell(hostile, files=(notebooks.made("chart.png"),), figures=1)
-    real.served.engine.toolset = Toolset(code=notebooks.Notebooks(cell))
+    real.served.parts.run.toolset = Toolset(code=notebooks.Notebooks(cell))
     answers(real, calling("code_interpreter", {"code": hostile}), Answer([text("See sandbox:/mnt/data/chart.png")]))
     await real.sign_in()
     await send(real, "Run it", tool="Code interpreter")
@@ -149,8 +149,8 @@ async def test_an_image_is_generated_shown_and_found_again(real: RealConsole, tm
     await real.save_to(tmp_path)
     async with images_server() as images:
         settings = Settings(images_backend=images.url, images_model="painter")
-        real.served.engine.open_images = partial(images_router, settings)
-        real.served.engine.toolset = Toolset(images=open_images(settings, real.served.engine))
+        made = await real.served.built_with(settings)
+        real.served.parts.run.toolset = Toolset(images=made.run.toolset.images)
         answers(real, calling("image_generation", {"prompt": "a red circle"}), Answer([text("Here it is.")]))
         await real.sign_in()
         await send(real, "Draw a red circle", tool="Image generation")
@@ -162,7 +162,8 @@ async def test_an_image_is_generated_shown_and_found_again(real: RealConsole, tm
         await real.page.wait_for("document.querySelector('.figure img')?.naturalWidth > 0")
         await real.page.evaluate("document.querySelector('.figure .file-button').click()")
         assert (await real.saved(tmp_path / "image.png")).startswith(b"\x89PNG")
-        await real.served.engine.toolset.close()
+        await real.served.parts.run.toolset.close()
+        await made.images.close()
     real.check()
 
 

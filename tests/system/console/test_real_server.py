@@ -160,7 +160,7 @@ async def test_a_response_is_deleted_after_a_confirmation(real: RealConsole) -> 
 
 async def test_a_link_signs_in_and_signing_out_ends_the_session(real: RealConsole) -> None:
     await real.create(input="Hello")
-    code = await Sessions(real.served.engine.store, now).issue_code()
+    code = await Sessions(real.served.parts.store, now).issue_code()
     await real.open(f"#code={code}", shows="You said: Hello")
     assert await real.page.evaluate("location.hash + history.length") == "2"
     kept = await real.page.evaluate("document.cookie + JSON.stringify(localStorage)")

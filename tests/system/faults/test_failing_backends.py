@@ -112,14 +112,14 @@ async def test_of_a_backend_killed_under_200_streams_those_before_their_first_to
         async with ReplayBackend(saying("Hello")).serve() as other:
             backends = HttpBackend("victim", url, KEY), HttpBackend("other", other.url, KEY)
             async with serve(*backends) as served:
-                await served.engine.models.refresh()
-                victim, heir = served.engine.models.backends
+                await served.parts.models.refresh()
+                victim, heir = served.parts.models.backends
                 heir.load = LoadReport(free=0)  # so that it is asked only where the other cannot be
                 await _kill_under_streams(served, process)
 
                 assert victim.health.is_ejected
                 assert victim.slots.in_use == heir.slots.in_use == 0
-                assert not served.engine.runs
+                assert not served.parts.process.runs
     finally:
         if process.returncode is None:
             process.kill()

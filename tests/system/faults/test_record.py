@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.jobs.queue import MOST_LOST
-from tests.support.engine import engine, said, stream
+from tests.support.parts import said, scripted_parts, stream
 from tests.system.faults.cluster import Node
 from tests.system.faults.model import Model
 from tests.system.faults.record import LEAST, Afterwards, Reading, Record, lost, take_overs, torn_streams, vacuous
@@ -36,7 +36,7 @@ LOSSES: dict[str, Callable[[Frames], Frames]] = {
 
 async def seen() -> tuple[Record, Afterwards]:
     """What a reader saw of a stream, and the same log."""
-    made, _ = engine(said("One", "two", "three"))
+    made, _ = scripted_parts(said("One", "two", "three"))
     events = await stream(made)
     await made.store.close()
     frames = [(event["sequence_number"], b"data: " + json.dumps(event).encode()) for event in events]

@@ -112,9 +112,9 @@ async def test_another_server_takes_over(tmp_path: Path, store_url: str, fault: 
 async def test_a_job_that_kills_its_workers_fails_after_three(
     stateful: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = stateful.engine.store
+    store = stateful.parts.store
     await stateful.house.drain()
-    stateful.engine.accepts_work = True
+    stateful.parts.process.accepts_work = True
     _, made = await stateful.post("/responses", json={"model": "m", "input": "q", "background": True, "stream": False})
     for number in range(3):
         assert await store.write(jobs.claim, f"w{number}", 10) is not None
@@ -179,7 +179,7 @@ async def test_replicas_that_do_not_hear_each_other_still_work(
     url = await postgres.database()
     async with serve(DemoBackend(), store=url) as one, serve(DemoBackend(), store=url) as other:
         await one.house.drain()
-        one.engine.accepts_work = True
+        one.parts.process.accepts_work = True
         body = {"model": "demo", "input": "q", "background": True, "stream": True}
         begun = time.monotonic()
         async with one.http.post(f"{one.url}/responses", json=body) as response:

@@ -12,9 +12,9 @@ from antiphon.server.application import create_app
 
 async def main():
     house = await build(Settings(store="sqlite://", check_interval=0), {})
-    create_app(house.engine, house.endpoints)
+    create_app(house.parts, house.endpoints)
     house.start()
-    await purge(house.engine.store)
+    await purge(house.parts.store)
     await asyncio.sleep(0)
     await house.close()
 

@@ -14,7 +14,7 @@ from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
 from tests.store.making import new_key
-from tests.support.engine import Listed
+from tests.support.parts import Listed
 
 CHEAP, DEAR = Prices(1_000_000, 500_000, 2_000_000), Prices(3_000_000, 0, 4_000_000)
 BUDGET = Budget(per_day=1_000)

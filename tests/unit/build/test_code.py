@@ -1,5 +1,7 @@
 """The sandbox that the settings name is tried at the start of the server."""
 
+from typing import Any
+
 import pytest
 
 from antiphon.build import code
@@ -8,6 +10,9 @@ from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.tools.base import CodeState
 from tests.support.fake_machines import FakeSandbox
+
+PARTS: Any = (None, None)
+"""The parts with which the tools are opened, which happens at their first use."""
 
 WITH_CODE = Settings(code_sandbox="bubblewrap")
 
@@ -24,7 +29,7 @@ async def test_a_sandbox_that_does_not_work_leaves_the_tools_out_and_says_why(
 
     opened = await open_sandbox(WITH_CODE, {})
 
-    assert opened is not None and opened.tools(lambda: None) is None  # type: ignore[arg-type,return-value]
+    assert opened is not None and opened.tools(*PARTS) is None
     assert opened.state() == CodeState("bubblewrap", await sandbox.probe())
     assert all(one in caplog.text for one in ("code_interpreter", "shell", "bubblewrap is not installed."))
     assert sandbox.is_closed
@@ -48,7 +53,7 @@ async def test_a_sandbox_that_no_request_used_is_released(monkeypatch: pytest.Mo
     monkeypatch.setattr(code, "sandbox_of", lambda *_: sandbox)
     opened = await open_sandbox(WITH_CODE, {})
     assert opened is not None
-    tools = opened.tools(lambda: None)  # type: ignore[arg-type,return-value]
+    tools = opened.tools(*PARTS)
     assert tools is not None and opened.state() == CodeState("bubblewrap")
 
     await tools.close()

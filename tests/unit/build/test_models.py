@@ -12,7 +12,7 @@ from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.options import ModelOptions
 from antiphon.upstream.prices import Prices
-from tests.support.engine import Listed
+from tests.support.parts import Listed
 from tests.unit.upstream.test_registry import models
 
 

@@ -16,7 +16,7 @@ from antiphon.testing import assert_event_stream
 from antiphon.translation.wire import AnswerReader, Finish, conclude
 from antiphon.translation.writer import ResponseWriter, View
 from tests.support.cases import each
-from tests.support.engine import said
+from tests.support.parts import said
 from tests.support.recordings import MISSING, recorded
 from tests.support.replay import sse
 from tests.support.translate import begin

@@ -10,7 +10,6 @@ from antiphon.cache.cache import Room
 from antiphon.config import BackendConfig, Settings
 from antiphon.history.bounds import Bounds
 from antiphon.jobs.worker import Worker
-from antiphon.runs.engine import Engine
 from antiphon.server.limits import Limits
 from antiphon.sharing.memory import Memory
 from antiphon.storage.open import open_store
@@ -44,13 +43,6 @@ PARTS: dict[Callable[..., Any], dict[str, Any]] = {
         "ttl": SETTINGS.cache_ttl,
         "longest": SETTINGS.retention_days * DAY,
         "most_bytes": SETTINGS.cache_size * MEBIBYTE,
-    },
-    Engine: {
-        "retention": SETTINGS.retention_days * DAY,
-        "strict_tools": SETTINGS.strict_tools,
-        "strict_seals": SETTINGS.strict_seals,
-        "queue_per_tenant": SETTINGS.background_queue_per_tenant,
-        "max_responses": SETTINGS.max_responses,
     },
     Memory: {"size": SETTINGS.max_bodies},
     Worker: {"concurrency": SETTINGS.background_jobs, "per_tenant": SETTINGS.background_jobs_per_tenant},

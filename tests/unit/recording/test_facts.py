@@ -13,7 +13,7 @@ from antiphon.protocol.response import Response, ResponseError
 from antiphon.recording.facts import Origin, facts_of
 from antiphon.storage.records.facts import CACHED, STORED, Facts
 from antiphon.telemetry.observers import ResponseRecord, Span
-from tests.support.engine import NOW, target
+from tests.support.parts import NOW, target
 
 ORIGIN = Origin("asked", "t", "key_1", STORED, 99)
 

@@ -1,6 +1,6 @@
 from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.translation.to_chat_completions.reuse import fingerprint
-from tests.support.engine import target
+from tests.support.parts import target
 
 PROMPT = fingerprint({"messages": [{"role": "user", "content": "Hi"}]})
 M = target()

@@ -18,7 +18,7 @@ from antiphon.translation.files import ReadFile, ReadFiles
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.translation.wire import Finish
 from antiphon.upstream.backend_state import Target
-from tests.support.engine import target, turn_for
+from tests.support.parts import target, turn_for
 
 ODD = {
     "type": "function",

@@ -10,7 +10,7 @@ from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.backend_state import BackendState, LoadReport
 from antiphon.upstream.options import BackendOptions, ModelOptions, is_listed
 from antiphon.upstream.prices import Prices
-from tests.support.engine import listed
+from tests.support.parts import listed
 
 
 def served(share: BackendOptions, *models: str) -> BackendState:

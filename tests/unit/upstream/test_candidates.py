@@ -11,7 +11,7 @@ from antiphon.translation.dialects.table import DIALECTS
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.candidates import Candidate, Candidates, next_turn, order
 from antiphon.upstream.options import BackendOptions
-from tests.support.engine import listed
+from tests.support.parts import listed
 
 flags = st.booleans()
 candidates = st.builds(

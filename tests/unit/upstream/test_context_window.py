@@ -8,7 +8,7 @@ from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Listing
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.registry import ModelRegistry
-from tests.support.engine import Listed
+from tests.support.parts import Listed
 
 
 class Stating(Listed):

@@ -15,7 +15,7 @@ from antiphon.upstream.poll import REPORTS, Poll, of_llamacpp, of_ollama, of_vll
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_policy import Failure
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import Listed
+from tests.support.parts import Listed
 
 
 class Body:

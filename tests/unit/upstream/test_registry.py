@@ -8,7 +8,7 @@ from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Backend, Listing
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.registry import STALE_AFTER, ModelRegistry
-from tests.support.engine import Listed
+from tests.support.parts import Listed
 from tests.support.waiting import let_others_run
 
 

@@ -19,7 +19,7 @@ from antiphon.upstream.retry_after import LONGEST_WAIT
 from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure
 from antiphon.upstream.router import Route, Router, chains_of, with_continuation
 from tests.support.chance import examples
-from tests.support.engine import Listed
+from tests.support.parts import Listed
 from tests.support.waiting import let_others_run
 
 ERROR = BackendError("It failed.")

@@ -27,7 +27,7 @@ def stranger(stateful: Served) -> Browser:
 
 @pytest.mark.parametrize(("role", "status"), [(Role.USE, 403), (Role.READ, 200), (Role.ADMIN, 200)])
 async def test_a_keys_role_decides(stateful: Served, stranger: Browser, role: Role, status: int) -> None:
-    key, kept = await issued(stateful.engine.store, role=role)
+    key, kept = await issued(stateful.parts.store, role=role)
     answered = await stranger.ask("GET", SESSION, **bearing(key))
     used = await stranger.ask("POST", "/v1/responses", HI, **bearing(key))
 
@@ -54,7 +54,7 @@ async def test_a_proxy_opens_nothing_to_those_behind_it(stranger: Browser, heade
 
 
 async def test_a_proxy_that_adds_nothing_opens_nothing_once_a_key_exists(stateful: Served, stranger: Browser) -> None:
-    await issued(stateful.engine.store)
+    await issued(stateful.parts.store)
 
     assert (await stranger.ask("GET", SESSION)).status == 401
     stranger.page = {"antiphon-console": "1"}
@@ -127,14 +127,14 @@ ONE_SIGN = {
 @pytest.mark.parametrize("sent", ONE_SIGN.values(), ids=ONE_SIGN)
 async def test_one_sign_of_another_page_is_enough(stateful: Served, sent: dict[str, str]) -> None:
     """Of a request with a session, of one that begins or ends it, and with the session of an operator without keys."""
-    app, code = console_of(stateful, ALLOWED), Sessions(stateful.engine.store, now)
+    app, code = console_of(stateful, ALLOWED), Sessions(stateful.parts.store, now)
     browser = Browser(app)
     assert (await browser.ask("POST", SESSION, {"code": await code.issue_code()}, **sent)).status == 403
     assert (await browser.ask("DELETE", SESSION, **sent)).status == 403
     await browser.sign_in(code=await code.issue_code())
     browser.client = ELSEWHERE
     assert (await browser.ask("GET", SESSION, **sent)).status == 403
-    key, _ = await issued(stateful.engine.store, role=Role.READ)
+    key, _ = await issued(stateful.parts.store, role=Role.READ)
     assert (await browser.ask("POST", SESSION, {"key": key}, **sent)).status == 403
     await browser.sign_in(key=key)
     for path in (SESSION, "/v1/models"):
@@ -147,12 +147,12 @@ async def test_without_any_key_another_page_reads_nothing(stateful: Served, sent
     browser = Browser(console_of(stateful, ALLOWED), page={})
     for method, path in (("GET", SESSION), ("GET", "/admin/v1/keys"), ("POST", "/admin/v1/keys")):
         assert (await browser.ask(method, path, **sent)).status == 403
-    assert await stateful.engine.store.read(api_keys.every) == []
+    assert await stateful.parts.store.read(api_keys.every) == []
 
 
 async def test_a_page_without_tls_is_another_page(stateful: Served) -> None:
     browser = Browser(console_of(stateful), scheme="https", host="ai.example")
-    key, _ = await issued(stateful.engine.store, role=Role.READ)
+    key, _ = await issued(stateful.parts.store, role=Role.READ)
     await browser.sign_in(key=key)
 
     assert (await browser.ask("GET", SESSION, origin="https://ai.example")).status == 200
@@ -160,7 +160,7 @@ async def test_a_page_without_tls_is_another_page(stateful: Served) -> None:
 
 
 async def test_the_session_uses_the_cache_as_its_key_does(stateful: Served) -> None:
-    key, _ = await issued(stateful.engine.store, role=Role.READ, caches=True)
+    key, _ = await issued(stateful.parts.store, role=Role.READ, caches=True)
     browser = Browser(console_of(stateful))
     await browser.sign_in(key=key)
 
@@ -182,12 +182,12 @@ async def test_the_session_opens_the_api_of_its_tenant(stateful: Served) -> None
 
     assert made.status == 200
     assert [(await who.ask("GET", one)).status for who in (mine, other)] == [200, 404]
-    await stateful.engine.meter.settle()
+    await stateful.parts.jobs.meter.settle()
     assert (await mine.ask("GET", "/v1/usage")).json["data"][0]["requests"] == 1
 
 
 async def test_the_session_is_held_to_the_limits_of_its_key(stateful: Served) -> None:
-    key, _ = await issued(stateful.engine.store, role=Role.READ, requests_per_minute=1)
+    key, _ = await issued(stateful.parts.store, role=Role.READ, requests_per_minute=1)
     browser = Browser(console_of(stateful))
     await browser.sign_in(key=key)
 
@@ -195,7 +195,7 @@ async def test_the_session_is_held_to_the_limits_of_its_key(stateful: Served) ->
 
 
 async def test_an_operators_session_uses_the_api(stateful: Served) -> None:
-    await issued(stateful.engine.store)
+    await issued(stateful.parts.store)
     browser = await operator(stateful)
 
     assert (await browser.ask("POST", "/v1/responses", HI)).status == 200
@@ -214,7 +214,7 @@ async def test_an_application_around_this_one_sets_no_role(stateful: Served) -> 
 async def test_without_a_console_nothing_of_it_is_served(stateful: Served) -> None:
     browser = await signed_in(stateful, Role.ADMIN)
     browser.app = console_of(stateful, has_console=False)
-    key, _ = await issued(stateful.engine.store, role=Role.ADMIN)
+    key, _ = await issued(stateful.parts.store, role=Role.ADMIN)
 
     for path in (SESSION, "/console", "/console/", "/v1/models"):
         assert (await browser.ask("GET", path)).status == 401
@@ -238,8 +238,8 @@ async def test_a_session_of_a_key_has_no_rights_in_a_store_that_lost_its_keys(
     async def has_none() -> bool:
         return False
 
-    replace_operation(stateful.engine.store, api_keys.any_at_all, has_none)
-    stateful.engine.api_keys = KnownKeys(stateful.engine.store)  # a server that was started since
+    replace_operation(stateful.parts.store, api_keys.any_at_all, has_none)
+    stateful.parts.keys = KnownKeys(stateful.parts.store)  # a server that was started since
     browser.app = chief.app = console_of(stateful)
     browser.client = chief.client = ELSEWHERE
 

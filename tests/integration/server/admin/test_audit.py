@@ -27,12 +27,12 @@ def heard(caplog: pytest.LogCaptureFixture) -> None:
 
 
 async def test_signing_in_and_out_is_told_and_no_secret(stateful: Served, caplog: pytest.LogCaptureFixture) -> None:
-    key, kept = await issued(stateful.engine.store, "acme", role=Role.READ)
+    key, kept = await issued(stateful.parts.store, "acme", role=Role.READ)
     browser = Browser(console_of(stateful))
     await browser.sign_in(key=key)
     await browser.ask("DELETE", "/admin/v1/session")
     await browser.sign_in(key="sk-guessed")
-    code = await Sessions(stateful.engine.store, now).issue_code()
+    code = await Sessions(stateful.parts.store, now).issue_code()
     await browser.sign_in(code=code)
 
     who = {"key_id": kept.id, "tenant": "acme"}
@@ -46,7 +46,7 @@ async def test_signing_in_and_out_is_told_and_no_secret(stateful: Served, caplog
 
 
 async def test_each_change_is_told_with_who_made_it(stateful: Served, caplog: pytest.LogCaptureFixture) -> None:
-    key, kept = await issued(stateful.engine.store, "operators", role=Role.ADMIN)
+    key, kept = await issued(stateful.parts.store, "operators", role=Role.ADMIN)
     browser = Browser(console_of(stateful))
     await browser.sign_in(key=key)
     made = (await browser.ask("POST", "/admin/v1/keys", {"tenant": "acme"})).json

@@ -35,8 +35,8 @@ async def test_a_reader_sees_nothing_of_other_tenants(stateful: Served) -> None:
 
 async def test_what_is_known_of_a_model_is_shown(stateful: Served) -> None:
     admin = await signed_in(stateful, Role.ADMIN)
-    await stateful.engine.models.refresh()
-    (state,) = stateful.engine.models.backends
+    await stateful.parts.models.refresh()
+    (state,) = stateful.parts.models.backends
     assert (await admin.ask("GET", BACKENDS)).json["profiles"] == []
     name = state.models[0]["id"]
     state.update(measured={name: ModelProfile(context_window=4096)})

@@ -36,8 +36,8 @@ class Program:
 
 
 async def program(served: Served, tenant: str = "acme") -> Program:
-    key, _ = await issued(served.engine.store, tenant)
-    served.engine.api_keys.forget()
+    key, _ = await issued(served.parts.store, tenant)
+    served.parts.keys.forget()
     return Program(served, key)
 
 
@@ -77,7 +77,7 @@ async def test_containers_are_listed_a_page_at_a_time_with_what_is_in_them(state
 async def test_a_container_shows_its_files_and_the_call_that_runs(stateful: Served) -> None:
     reader, acme = await signed_in(stateful), await program(stateful)
     container = await acme.make("a.csv")
-    assert await stateful.engine.store.write(containers.hold, "acme", container, "call", "worker_1", 60) is not None
+    assert await stateful.parts.store.write(containers.hold, "acme", container, "call", "worker_1", 60) is not None
     shown = (await reader.ask("GET", f"{PATH}/{container}")).json
 
     assert (shown["calls"], shown["is_busy"], shown["worker"], shown["bytes"]) == (1, True, "worker_1", len(CSV))
@@ -90,18 +90,18 @@ async def test_a_container_shows_its_files_and_the_call_that_runs(stateful: Serv
 async def test_looking_at_a_container_is_no_use_of_it(stateful: Served) -> None:
     reader = await signed_in(stateful)
     container = expired_container("acme")
-    assert await stateful.engine.store.write(containers.put, container, (), AMPLE)
-    before = await find_container(stateful.engine.store, "acme", container.id)
+    assert await stateful.parts.store.write(containers.put, container, (), AMPLE)
+    before = await find_container(stateful.parts.store, "acme", container.id)
     (shown,) = (await reader.ask("GET", PATH)).json["data"]
     assert (shown["status"], shown["files"], shown["bytes"]) == ("expired", 0, 0)
     assert (await reader.ask("GET", f"{PATH}/{container.id}")).json["files"] == []
-    assert await find_container(stateful.engine.store, "acme", container.id) == before
+    assert await find_container(stateful.parts.store, "acme", container.id) == before
 
 
 async def test_killing_a_container_deletes_it_and_ends_the_call_that_holds_it(stateful: Served) -> None:
     reader, acme = await signed_in(stateful), await program(stateful)
     container, other = await acme.make("a.csv"), await acme.make()
-    store = stateful.engine.store
+    store = stateful.parts.store
     await store.write(containers.hold, "acme", container, "call", "worker_1", 60)
     reply = await reader.ask("DELETE", f"{PATH}/{container}")
 

@@ -39,8 +39,8 @@ class Program:
 
 
 async def program(served: Served, tenant: str = "acme") -> Program:
-    key, _ = await issued(served.engine.store, tenant)
-    served.engine.api_keys.forget()
+    key, _ = await issued(served.parts.store, tenant)
+    served.parts.keys.forget()
     return Program(served, key)
 
 

@@ -43,7 +43,7 @@ async def test_a_key_is_created_and_shown_once(stateful: Served, admin: Browser)
     }
     made = (await admin.ask("POST", KEYS, asked)).json
     listed = (await admin.ask("GET", KEYS)).json["data"]
-    kept = await stateful.engine.store.read(api_keys.every)
+    kept = await stateful.parts.store.read(api_keys.every)
 
     expected = {**asked, "budget_per_day": "12.50", "budget_per_month": "100.00", "object": "api_key"}
     del expected["expires_in"]
@@ -103,8 +103,8 @@ async def test_a_key_is_revoked_for_good(admin: Browser) -> None:
 
 
 async def test_a_key_that_expired_is_not_replaced_until_it_has_time_again(stateful: Served, admin: Browser) -> None:
-    _, kept = await issued(stateful.engine.store)
-    await stateful.engine.store.write(api_keys.put, replace(kept, expires_at=1))
+    _, kept = await issued(stateful.parts.store)
+    await stateful.parts.store.write(api_keys.put, replace(kept, expires_at=1))
     path = f"{KEYS}/{kept.id}"
 
     assert [one["status"] for one in (await admin.ask("GET", KEYS)).json["data"] if one["id"] == kept.id] == ["expired"]
@@ -114,7 +114,7 @@ async def test_a_key_that_expired_is_not_replaced_until_it_has_time_again(statef
 
 
 async def test_what_an_administrator_changes_counts_at_once(stateful: Served, admin: Browser) -> None:
-    shown, kept = await issued(stateful.engine.store, role=Role.READ)
+    shown, kept = await issued(stateful.parts.store, role=Role.READ)
     reader = Browser(admin.app)
     await reader.sign_in(key=shown)
     assert (await reader.ask("GET", KEYS)).status == 200
@@ -158,7 +158,7 @@ async def test_an_unknown_key_is_not_found(admin: Browser) -> None:
 
 
 async def test_a_reader_sees_its_tenants_keys_and_changes_none(stateful: Served) -> None:
-    reader, other = await signed_in(stateful), await issued(stateful.engine.store, "other")
+    reader, other = await signed_in(stateful), await issued(stateful.parts.store, "other")
     mine = (await reader.ask("GET", KEYS)).json["data"]
 
     assert [one["tenant"] for one in mine] == ["acme"]
@@ -171,21 +171,21 @@ async def test_a_reader_sees_its_tenants_keys_and_changes_none(stateful: Served)
         refused = await reader.ask(method, path, body)
         assert (refused.status, refused.code) == (403, "not_allowed")
         assert "--role admin" in refused.json["error"]["message"]
-    assert len(await stateful.engine.store.read(api_keys.every)) == 2
+    assert len(await stateful.parts.store.read(api_keys.every)) == 2
 
 
 async def test_the_newest_key_is_listed_first_even_of_those_created_in_the_same_second(
     stateful: Served, admin: Browser
 ) -> None:
     for key_id, created_at in (("key_2", 2000), ("key_3", 2000), ("key_1", 3000)):
-        await stateful.engine.store.write(api_keys.put, new_key("acme", id=key_id, created_at=created_at))
+        await stateful.parts.store.write(api_keys.put, new_key("acme", id=key_id, created_at=created_at))
 
     listed = (await admin.ask("GET", f"{KEYS}?tenant=acme")).json["data"]
     assert [one["id"] for one in listed] == ["key_1", "key_3", "key_2"]
 
 
 async def test_an_administrator_chooses_a_tenant(stateful: Served, admin: Browser) -> None:
-    await issued(stateful.engine.store, "other")
+    await issued(stateful.parts.store, "other")
 
     for query, tenants in (("", {"operators", "other"}), ("?tenant=other", {"other"}), ("?tenant=none", set())):
         assert {one["tenant"] for one in (await admin.ask("GET", KEYS + query)).json["data"]} == tenants

@@ -27,7 +27,7 @@ PARTS = ("", "/body", "/input_items", "/request", "/calls")
 
 async def made(served: Served, tenant: str = "acme", **more: Any) -> str:
     """The id of a stored response of a tenant."""
-    key, _ = await issued(served.engine.store, tenant)
+    key, _ = await issued(served.parts.store, tenant)
     async with served.http.post(
         f"{served.url}/responses", json={"model": "m", "input": "Hi"} | more, headers=headers_of(key)
     ) as response:
@@ -86,7 +86,7 @@ async def test_a_look_at_the_content_of_another_tenant_is_logged(
 
 async def test_facts_are_read_once_for_the_content_and_its_log(stateful: Served) -> None:
     other, admin = await made(stateful, "other"), await operator(stateful)
-    store, reads = stateful.engine.store, []
+    store, reads = stateful.parts.store, []
 
     async def count(tenant: str | None, response_id: str) -> FactsFamily | None:
         reads.append(response_id)
@@ -119,7 +119,7 @@ async def test_a_plain_response_has_no_events(stateful: Served) -> None:
 
 
 async def test_changes_are_streamed_to_a_program_with_a_key(stateful: Served, backend: ReplayBackend) -> None:
-    key, _ = await issued(stateful.engine.store, "acme", role=Role.READ)
+    key, _ = await issued(stateful.parts.store, "acme", role=Role.READ)
     backend.script = lambda _: Answer([text("Hello")])
     root = stateful.url.removesuffix("/v1")
     url = f"{root}/admin/v1/responses/stream?q=status:completed"
@@ -148,7 +148,7 @@ async def test_an_open_list_ends_with_the_rights_of_its_caller(
 ) -> None:
     for module, name in ((responses, "CHECK_AFTER"), (changes, "PING_AFTER"), (api_keys, "FRESH")):
         monkeypatch.setattr(module, name, 0.1)
-    store = stateful.engine.store
+    store = stateful.parts.store
     key, kept = await issued(store, "acme", role=Role.READ)
     browser = Browser(console_of(stateful), page=OF_THE_PAGE)
     await browser.sign_in(key=key)

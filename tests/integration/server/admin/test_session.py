@@ -24,7 +24,7 @@ SESSION = "/admin/v1/session"
 
 @pytest.fixture
 async def key(stateful: Served) -> tuple[str, ApiKey]:
-    return await issued(stateful.engine.store, "acme", role=Role.READ)
+    return await issued(stateful.parts.store, "acme", role=Role.READ)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def browser(stateful: Served) -> Browser:
 
 
 async def code(served: Served) -> str:
-    return await Sessions(served.engine.store, now).issue_code()
+    return await Sessions(served.parts.store, now).issue_code()
 
 
 async def test_a_key_signs_in_and_is_in_no_reply(stateful: Served, browser: Browser, key: tuple[str, ApiKey]) -> None:
@@ -94,7 +94,7 @@ async def test_an_address_of_this_machine_is_as_good_as_its_name(browser: Browse
 
 
 async def test_a_key_that_may_only_use_the_api_does_not_sign_in(stateful: Served, browser: Browser) -> None:
-    shown, kept = await issued(stateful.engine.store)
+    shown, kept = await issued(stateful.parts.store)
     answered = await browser.sign_in(key=shown)
 
     assert (answered.status, answered.code) == (403, "not_allowed")
@@ -115,7 +115,7 @@ async def test_nobody_unknown_sends_a_large_body(browser: Browser, key: tuple[st
 
 
 async def test_a_link_of_the_command_line_signs_in_once(stateful: Served, browser: Browser) -> None:
-    await issued(stateful.engine.store)
+    await issued(stateful.parts.store)
     link = await code(stateful)
     first = await browser.sign_in(code=link)
     again = await Browser(browser.app).sign_in(code=link)
@@ -165,7 +165,7 @@ async def test_a_key_that_ended_ends_its_sessions(
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     await browser.sign_in(key=key[0])
-    await stateful.engine.store.write(stored_api_keys.put, replace(key[1], **change))
+    await stateful.parts.store.write(stored_api_keys.put, replace(key[1], **change))
 
     for path in (SESSION, "/v1/models"):
         assert (await browser.ask("GET", path)).status == 401
@@ -179,7 +179,7 @@ async def test_a_rotated_key_ends_its_sessions_when_the_old_key_ends(
     stateful: Served, browser: Browser, key: tuple[str, ApiKey], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
-    store = stateful.engine.store
+    store = stateful.parts.store
     await browser.sign_in(key=key[0])
     _, kept = (await Mint.of(store)).rotate(key[1], int(time.time()) + 600)
     await store.write(stored_api_keys.put, kept)
@@ -193,7 +193,7 @@ async def test_a_role_that_was_lowered_counts_for_its_sessions(
     stateful: Served, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
-    store = stateful.engine.store
+    store = stateful.parts.store
     shown, kept = await issued(store, role=Role.ADMIN)
     await browser.sign_in(key=shown)
     await store.write(stored_api_keys.put, replace(kept, role=Role.READ))
@@ -255,7 +255,7 @@ async def test_the_one_header_signs_in_programs(browser: Browser, key: tuple[str
 
 
 async def test_the_key_wins_over_the_cookie(stateful: Served, browser: Browser, key: tuple[str, ApiKey]) -> None:
-    other, kept = await issued(stateful.engine.store, "other", role=Role.ADMIN)
+    other, kept = await issued(stateful.parts.store, "other", role=Role.ADMIN)
     await browser.sign_in(key=key[0])
 
     assert (await browser.ask("GET", SESSION, **bearing(other))).json["key_id"] == kept.id
@@ -271,7 +271,7 @@ async def test_without_any_key_a_key_cannot_sign_in(browser: Browser) -> None:
 async def test_the_session_says_whether_models_have_prices(stateful: Served) -> None:
     browser = Browser(console_of(stateful), page={})
     assert (await browser.ask("GET", SESSION)).json["has_prices"] is False
-    (backend,) = stateful.engine.models.backends
+    (backend,) = stateful.parts.models.backends
     priced = ModelOptions("*", prices=Prices(1, 1, 1))
     backend.options = replace(backend.options, configured=(priced,))
     assert (await browser.ask("GET", SESSION)).json["has_prices"] is True

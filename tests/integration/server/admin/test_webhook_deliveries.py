@@ -13,8 +13,8 @@ from antiphon.storage.operations import jobs, webhooks
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Announcement, Role, WebhookEndpoint
 from antiphon.storage.store import Store
-from tests.support.engine import engine
 from tests.support.keys import bearing, issued
+from tests.support.parts import scripted_parts
 from tests.support.signed_in import Answered, Browser
 
 DELIVERIES = "/admin/v1/webhook_deliveries"
@@ -54,7 +54,7 @@ class House:
 async def house(store_url: str) -> AsyncIterator[House]:
     store = await open_store(store_url)
     keys = [await issued(store, "acme", role=role) for role in (Role.ADMIN, Role.READ)]
-    app = create_app(engine(store=store)[0], None, has_console=True)  # type: ignore[arg-type]
+    app = create_app(scripted_parts(store=store)[0], None, has_console=True)  # type: ignore[arg-type]
     yield House(store, Browser(app, page={}), *(bearing(key) for key, _ in keys))
     await store.close()
 

@@ -61,7 +61,7 @@ async def test_the_page_loads_and_frames_nothing_of_others(browser: Browser, bui
 
 
 async def test_the_page_needs_no_key(stateful: Served, browser: Browser, built: Path) -> None:
-    await issued(stateful.engine.store)
+    await issued(stateful.parts.store)
     for path in ("/console/", "/console/r/resp_1", f"/console/assets/{SCRIPT}"):
         assert (await browser.ask("GET", path)).status == 200
     assert (await browser.ask("GET", "/console", host="localhost")).header("location") == "console/"

@@ -54,7 +54,7 @@ def form(content: bytes = CSV, filename: str | None = "data.csv", name: str = "f
 async def expired(served: Served, tenant: str = "") -> str:
     """Store a container that has expired."""
     container = expired_container(tenant)
-    assert await served.engine.store.write(containers.put, container, [], AMPLE)
+    assert await served.parts.store.write(containers.put, container, [], AMPLE)
     return container.id
 
 
@@ -155,7 +155,7 @@ async def test_files_are_copied_once_and_outlive_the_original(stateful: Served) 
 
 
 async def test_content_is_deleted_with_its_last_file(stateful: Served) -> None:
-    sdk, store = stateful.sdk, stateful.engine.store
+    sdk, store = stateful.sdk, stateful.parts.store
     file = await sdk.files.create(file=("data.csv", CSV), purpose="user_data")
     found = await store.read(stored_files.load, "", file.id)
     assert found is not None
@@ -245,9 +245,9 @@ async def test_an_expired_container_stays_readable_and_takes_nothing(stateful: S
 async def test_every_call_on_a_container_is_a_use(served: Served, path: str) -> None:
     before = int(time.time()) - 600
     container = replace(expired_container(""), created_at=before, last_active_at=before, name="idle")
-    await served.engine.store.write(containers.put, container, [], AMPLE)
+    await served.parts.store.write(containers.put, container, [], AMPLE)
     await served.get(f"/containers/{container.id}{path}")
-    found = await find_container(served.engine.store, "", container.id)
+    found = await find_container(served.parts.store, "", container.id)
     assert found is not None
     assert found.last_active_at >= before + 590
 
@@ -307,7 +307,7 @@ async def test_a_bad_container_is_refused(
 
 
 async def test_a_memory_limit_up_to_the_operators_maximum_is_taken(served: Served) -> None:
-    served.engine.bounds = replace(served.engine.bounds, container_memory="16g")
+    served.parts.run.history.bounds.container_memory = "16g"
     assert (await served.sdk.containers.create(name="n", memory_limit="16g")).memory_limit == "16g"
     with pytest.raises(openai.BadRequestError, match="Supported values are: '1g', '4g', and '16g'"):
         await served.sdk.containers.create(name="n", memory_limit="64g")
@@ -337,7 +337,7 @@ async def test_a_bad_file_is_refused(served: Served) -> None:
     error = await refused(served, 400, path, data=twice)
     assert error["message"].startswith("Invalid 'file': ")
     assert (await served.sdk.containers.files.list(path.split("/")[2])).data == []
-    assert await served.engine.store.read(sizes.stored_bytes, "") == 0
+    assert await served.parts.store.read(sizes.stored_bytes, "") == 0
 
 
 async def test_a_list_after_an_unknown_id_is_refused(served: Served) -> None:
@@ -349,7 +349,7 @@ async def test_a_list_after_an_unknown_id_is_refused(served: Served) -> None:
 
 
 async def test_a_tenant_has_so_many_containers_and_no_more(stateful: Served) -> None:
-    stateful.engine.bounds = replace(stateful.engine.bounds, containers=2)
+    stateful.parts.run.history.bounds.containers = 2
     await expired(stateful)
     first, _ = await made(stateful), await made(stateful)
     with pytest.raises(openai.RateLimitError, match="quota of containers: 2 can"):
@@ -382,7 +382,8 @@ async def test_a_container_holds_so_many_files_and_bytes_and_no_more(
 
 
 async def test_files_count_in_what_a_tenant_may_store(stateful: Served) -> None:
-    stateful.engine.files.limits = replace(stateful.engine.files.limits, stored_bytes=50)  # type: ignore[attr-defined]
+    files = stateful.parts.objects.files.get()
+    files.limits = replace(files.limits, stored_bytes=50)
     sdk = stateful.sdk
     container = await made(stateful)
     await sdk.containers.files.create(container, file=("a.csv", CSV))
@@ -408,4 +409,4 @@ async def test_the_same_key_gives_the_same_container_and_file(stateful: Served) 
     assert first == second
     assert [each.id async for each in stateful.sdk.containers.files.list(container)] == [first[1]["id"]]
     assert (await refused(stateful, 422, path, data=form(b"x"), headers=key))["code"] == "idempotency_key_reused"
-    assert await stateful.engine.store.write(stored_files.claim_stale, 10) == []
+    assert await stateful.parts.store.write(stored_files.claim_stale, 10) == []

@@ -253,7 +253,7 @@ async def test_files_are_larger_than_bodies_may_be_and_take_no_memory(backend: R
         made = await upload(served, content)
         async with served.http.get(f"{served.url}/files/{made['id']}/content") as reply:
             assert hashlib.sha256(await reply.read()).digest() == hashlib.sha256(content).digest()
-        assert served.engine.memory.left == served.engine.memory.size
+        assert served.parts.run.history.memory.left == served.parts.run.history.memory.size
 
 
 async def test_the_limits_are_settings(backend: ReplayBackend) -> None:
@@ -332,7 +332,7 @@ async def test_the_same_idempotency_key_makes_one_file(stateful: Served) -> None
 
 
 async def test_the_same_content_is_stored_once_and_deleted_with_its_last_file(stateful: Served) -> None:
-    store, content = stateful.engine.store, b"z" * (BLOB_PART + 1)
+    store, content = stateful.parts.store, b"z" * (BLOB_PART + 1)
     first, second = await upload(stateful, content), await upload(stateful, content, "b.txt")
     files = [await store.read(stored_files.load, "", str(one["id"])) for one in (first, second)]
     blobs = {file.blob for file in files if file}
@@ -354,10 +354,10 @@ async def test_a_client_that_leaves_in_the_middle_leaves_nothing(stateful: Serve
     headers = {"content-type": "multipart/form-data; boundary=b"}
     with pytest.raises((aiohttp.ClientError, ConnectionResetError)):
         await stateful.post("/files", data=half(), headers=headers)
-    store = stateful.engine.store
+    store = stateful.parts.store
     await eventually(
         lambda: store.write(stored_files.claim_stale, 9),
-        lambda one: not one and stateful.engine.memory.left >= Memory().size,
+        lambda one: not one and stateful.parts.run.history.memory.left >= Memory().size,
     )
     assert (await store.read(stored_files.use, "")).files == 0
 

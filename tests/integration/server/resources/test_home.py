@@ -38,7 +38,7 @@ async def home(served: Served, **headers: str) -> tuple[int, dict[str, str], str
 
 async def test_a_browser_sees_the_version_the_health_and_the_models(served: Served, backend: ReplayBackend) -> None:
     backend.models = [{"id": "<b>m</b>"}]
-    await served.engine.models.refresh()
+    await served.parts.models.refresh()
     status, headers, text = await home(served, **BROWSER)
 
     assert (status, headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -77,8 +77,8 @@ async def test_neither_the_page_nor_the_json_has_the_address_or_the_key_of_a_bac
 
 
 async def test_a_server_with_keys_shows_the_page_without_its_models(stateful: Served) -> None:
-    await issue(stateful.engine.store)
-    await stateful.engine.models.refresh()
+    await issue(stateful.parts.store)
+    await stateful.parts.models.refresh()
     status, _, text = await home(stateful, **BROWSER)
 
     assert status == 200
@@ -96,7 +96,7 @@ async def test_a_server_whose_backends_are_gone_is_not_ready() -> None:
 
 async def test_of_many_models_the_page_names_the_first(served: Served, backend: ReplayBackend) -> None:
     backend.models = [{"id": f"m{number}"} for number in range(MOST_MODELS + 3)]
-    await served.engine.models.refresh()
+    await served.parts.models.refresh()
     _, _, text = await home(served, **BROWSER)
 
     assert "And 3 more." in text

@@ -38,10 +38,10 @@ async def test_a_model_that_sees_no_images_has_them_if_another_describes_them(se
         return [*listed[0]["input_modalities"]]
 
     await served.get("/models")
-    served.engine.models.backends[0].update(measured={"m": ModelProfile(vision=False)})
+    served.parts.models.backends[0].update(measured={"m": ModelProfile(vision=False)})
     assert await kinds() == ["text"]
 
-    served.engine.vision = cast("Any", object())
+    served.parts.run.vision = cast("Any", object())
     assert await kinds() == ["text", "image"]
 
 
@@ -52,7 +52,7 @@ async def test_the_official_sdk_reads_the_list_with_the_catalog(served: Served) 
 
 async def test_a_key_sees_the_models_that_it_allows(served: Served, backend: ReplayBackend) -> None:
     backend.models = [of("m"), of("n")]
-    key = await issue(served.engine.store, models=("n",))
+    key = await issue(served.parts.store, models=("n",))
     url = f"{served.url}/models?client_version=0.169.0"
     async with served.http.get(url, headers=bearing(key)) as response:
         answer = await response.json()

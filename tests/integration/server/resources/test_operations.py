@@ -28,7 +28,7 @@ async def test_the_status_shows_each_backend_with_its_models_and_its_last_error(
     a, b = status["backends"]
     assert (a["name"], a["health"], a["failed"], a["ejections"]) == ("a", "out", 5, 1)
     assert (b["name"], b["health"], b["asked"], b["failed"], b["last_error"]) == ("b", "up", 8, 0, "")
-    told = f"Backend 'a' ({two.served.engine.models.backends[0].backend.url})"
+    told = f"Backend 'a' ({two.served.parts.models.backends[0].backend.url})"
     assert (a["models"], a["last_error"]) == (["m"], f"{told} failed with status 500. Check its log for the reason.")
     assert (status["workers"], status["responses_in_flight"]) == (1, 0)
     for secret in ("10.0.0.7", KEY):

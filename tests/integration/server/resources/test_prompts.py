@@ -35,7 +35,7 @@ async def test_a_prompt_is_made_read_and_deleted(stateful: Served) -> None:
     assert prompt["id"].startswith("pmpt_")
     assert set(prompt["id"].removeprefix("pmpt_")) <= set("0123456789abcdef")
     created = prompt.pop("created_at")
-    assert abs(created - stateful.engine.now()) < 60
+    assert abs(created - stateful.parts.run.now()) < 60
     messages = [{"type": "message", **TEMPLATE["messages"][0]}]
     assert prompt == {
         "id": prompt["id"],
@@ -83,7 +83,7 @@ async def test_versions_are_added_and_never_change(stateful: Served) -> None:
 
 async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_oldest(stateful: Served) -> None:
     named = {name: PromptConfig(instructions=name) for name in ("first", "second")}
-    stateful.engine.named_prompts = named_prompts(named)
+    stateful.parts.objects.named_prompts = named_prompts(named)
     listed_before: Any = (await stateful.get("/prompts?limit=100"))[1]["data"]
     for one in listed_before:
         if one["id"] not in named:

@@ -109,13 +109,13 @@ async def test_filters_choose(stateful: Served, line: str, expected: list[str]) 
 
 async def test_a_list_that_stopped_early_says_where_it_goes_on(served: Served) -> None:
     facts = [new_facts(tenant="", began=began, backend="b" if began == 1 else "a") for began in range(1, 11)]
-    await served.engine.store.write(stored_facts.put_new, facts)
+    await served.parts.store.write(stored_facts.put_new, facts)
 
     async def few(tenant: str, query: FactsQuery) -> Any:
         names = FactsQuery.__struct_fields__
         return await found(tenant, FactsQuery(**{name: getattr(query, name) for name in names} | {"most_read": 6}))
 
-    found = replace_operation(served.engine.store, facts_page.page, few)
+    found = replace_operation(served.parts.store, facts_page.page, few)
     page = await listed(served, "?q=backend:b")
     assert page == {
         "object": "list",

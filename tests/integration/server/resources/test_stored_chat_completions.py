@@ -11,7 +11,6 @@ from openai import OpenAI
 from openai.types.chat import ChatCompletion
 
 from antiphon.errors import StoreError
-from antiphon.history.bounds import Bounds
 from antiphon.storage.operations import chat_completions
 from antiphon.storage.records.chat_completions import StoredCompletion
 from antiphon.upstream.http import HttpBackend
@@ -246,7 +245,7 @@ def failing(served: Served) -> None:
     async def fail(completion: StoredCompletion) -> None:
         raise StoreError("The disk is full.")
 
-    replace_operation(served.engine.store, chat_completions.save, fail)
+    replace_operation(served.parts.store, chat_completions.save, fail)
 
 
 async def test_a_plain_completion_that_cannot_be_stored_is_an_error(served: Served, backend: ReplayBackend) -> None:
@@ -267,7 +266,7 @@ async def test_a_stream_that_cannot_be_stored_has_no_end(served: Served, backend
 
 async def test_a_tenant_at_its_quota_stores_no_more(stateful: Served, backend: ReplayBackend) -> None:
     backend.script = echo
-    stateful.engine.quota.bounds = Bounds(stored_bytes=100)
+    stateful.parts.run.quota.bounds.stored_bytes = 100
     status, _ = await ask(stateful, "/chat/completions", CHAT)
     refused, body = await ask(stateful, "/chat/completions", CHAT)
     unstored, _ = await ask(stateful, "/chat/completions", {**CHAT, "store": False})

@@ -103,7 +103,7 @@ async def test_the_sdk_does_the_same_asynchronously_and_parts_come_at_once(state
     assert done.file is not None
     assert done.file.expires_at == done.file.created_at + 7200
     assert (await sdk.files.content(done.file.id)).content == CONTENT
-    assert await stateful.engine.store.write(files.claim_stale, 10) == [], "the parts are stored still"
+    assert await stateful.parts.store.write(files.claim_stale, 10) == [], "the parts are stored still"
     with pytest.raises(openai.BadRequestError, match="already completed"):
         await sdk.uploads.parts.create(made.id, data=b"more")
     other = await sdk.uploads.create(bytes=1, filename="b", mime_type="x/y", purpose="batch")
@@ -134,7 +134,7 @@ async def test_a_wrong_sum_leaves_the_upload_pending(stateful: Served) -> None:
     ):
         status, told = await complete(stateful, upload, *parts, **given)
         assert (status, told["error"]["param"]) == (400, param), told
-    assert (await stateful.engine.store.read(files.use, "")).files == 2
+    assert (await stateful.parts.store.read(files.use, "")).files == 2
     status, done = await complete(stateful, upload, one, two, md5=hashlib.md5(b"abcdef").hexdigest().upper())
     assert (status, done["status"]) == (200, "completed")
 
@@ -144,7 +144,7 @@ async def test_of_many_who_complete_an_upload_one_does(stateful: Served) -> None
     part = await add(stateful, upload, b"abcdef")
     done = await asyncio.gather(*(complete(stateful, upload, part) for _ in range(5)))
     assert sorted(status for status, _ in done) == [200, 400, 400, 400, 400]
-    assert await stateful.engine.store.read(files.use, "") == FileUse(1, 6)
+    assert await stateful.parts.store.read(files.use, "") == FileUse(1, 6)
 
 
 @pytest.mark.wide
@@ -164,7 +164,7 @@ async def test_parts_that_are_too_much_are_refused(served: Served) -> None:
 
 
 async def test_an_upload_that_has_expired_takes_nothing(stateful: Served) -> None:
-    store, upload = stateful.engine.store, await create(stateful)
+    store, upload = stateful.parts.store, await create(stateful)
     found = await store.read(uploads.load, "", upload)
     assert found is not None
     old = replace(found, id="upload_old", expires_at=found.created_at - 1)
@@ -221,7 +221,7 @@ async def test_the_same_idempotency_key_begins_one_upload(stateful: Served) -> N
     headers = {"idempotency-key": "k1"}
     first = await stateful.post("/uploads", json=NEW, headers=headers)
     assert await stateful.post("/uploads", json=NEW, headers=headers) == first
-    assert (await stateful.engine.store.read(files.use, "")).files == 1
+    assert (await stateful.parts.store.read(files.use, "")).files == 1
 
 
 async def test_an_unknown_upload_is_not_found(served: Served) -> None:

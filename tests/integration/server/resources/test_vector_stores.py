@@ -9,6 +9,7 @@ from typing import Any
 import openai
 import pytest
 
+from antiphon.documents.reader import DocumentReader
 from antiphon.ids import new_id
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import VectorStore
@@ -73,7 +74,7 @@ async def test_what_is_in_progress_says_when_to_poll_again(stateful: Served) -> 
         several = await stores.file_batches.with_raw_response.retrieve(batch_id, vector_store_id=store)
         return {reply.headers.get("openai-poll-after-ms") for reply in (one, several)}
 
-    with held_reader(stateful) as reading:
+    with held_reader() as reading:
         batch = await stores.file_batches.create(store, file_ids=[file])
         await asyncio.wait_for(reading.wait(), 30)
         assert await poll_after(batch.id) == {"250"}
@@ -235,7 +236,7 @@ async def test_a_search_finds_chunks_by_words_and_filters(stateful: Served) -> N
 
 async def test_an_expired_store_is_readable_and_neither_searched_nor_filled(stateful: Served) -> None:
     old = VectorStore(new_id("vs"), "", int(time.time()) - 2 * 86_400, days=1)
-    await stateful.engine.store.write(vector_stores.create, old)
+    await stateful.parts.store.write(vector_stores.create, old)
     assert (await stateful.sdk.vector_stores.retrieve(old.id)).status == "expired"
     file = await store_file(stateful, PARIS)
     with pytest.raises(openai.BadRequestError, match=f"Vector store '{old.id}' has expired"):
@@ -259,7 +260,7 @@ async def test_reindexing_has_all_files_ingested_again(stateful: Served) -> None
 
 async def test_a_cancelled_batch_ingests_no_more(stateful: Served) -> None:
     store, file = await made(stateful), await store_file(stateful, PARIS)
-    with held_reader(stateful) as reading:
+    with held_reader() as reading:
         batches = stateful.sdk.vector_stores.file_batches
         batch = await batches.create(store, file_ids=[file])
         await asyncio.wait_for(reading.wait(), 30)
@@ -271,7 +272,7 @@ async def test_a_cancelled_batch_ingests_no_more(stateful: Served) -> None:
 
 async def test_a_file_that_is_deleted_while_it_is_read_is_gone_everywhere(stateful: Served) -> None:
     file = await store_file(stateful, PARIS)
-    with held_reader(stateful) as reading:
+    with held_reader() as reading:
         store = await made(stateful, file_ids=[file])
         await asyncio.wait_for(reading.wait(), 30)
         await stateful.sdk.files.delete(file)
@@ -280,9 +281,9 @@ async def test_a_file_that_is_deleted_while_it_is_read_is_gone_everywhere(statef
 
 
 @contextmanager
-def held_reader(served: Served) -> Iterator[asyncio.Event]:
+def held_reader() -> Iterator[asyncio.Event]:
     """Have documents read only after the block; the event is set once one is to be read."""
-    read, begun, may_go = served.engine.documents.read, asyncio.Event(), asyncio.Event()
+    read, begun, may_go = DocumentReader.read, asyncio.Event(), asyncio.Event()
 
     async def held(*given: Any) -> Any:
         begun.set()
@@ -290,7 +291,7 @@ def held_reader(served: Served) -> Iterator[asyncio.Event]:
         return await read(*given)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(served.engine.documents, "read", held)
+        patch.setattr(DocumentReader, "read", held)
         yield begun
         may_go.set()
 

@@ -113,7 +113,7 @@ async def test_what_is_not_received_comes_again_with_the_same_id(
 
         assert len({headers["webhook-id"] for headers, _ in receiver.received}) == 1
         assert len({body for _, body in receiver.received}) == 1
-        await eventually(partial(stateful.engine.store.read, webhooks.deliveries), lambda one: not one)
+        await eventually(partial(stateful.parts.store.read, webhooks.deliveries), lambda one: not one)
 
 
 async def test_a_rotated_secret_overlaps_where_that_is_asked(stateful: Served) -> None:
@@ -208,7 +208,7 @@ async def test_what_cannot_be_delivered_is_given_up_after_three_days(served: Ser
     async with receiving() as receiver:
         made = await endpoint(served, receiver)
     await served.sdk.responses.create(**BODY)
-    store = served.engine.store
+    store = served.parts.store
     waiting = await eventually(
         partial(store.read, webhooks.deliveries), lambda waiting: waiting and waiting[0].last_error
     )

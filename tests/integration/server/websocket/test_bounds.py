@@ -16,7 +16,7 @@ from antiphon.server.limits import Limits
 from antiphon.server.websocket import connection as websocket
 from antiphon.server.websocket.channel import Channel
 from antiphon.upstream.http import HttpBackend
-from tests.support.engine import engine
+from tests.support.parts import scripted_parts
 from tests.support.raw import connected
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse, text
 from tests.support.server import Served, serve
@@ -249,7 +249,7 @@ async def test_a_client_that_leaves_ends_what_is_made_for_it(served: Served, bac
         else:
             one.socket.transport.abort()
         await asyncio.wait_for(backend.left.wait(), 30)
-    await until(lambda: not served.engine.runs)
+    await until(lambda: not served.parts.process.runs)
 
     _, stored = await served.get(f"/responses/{begun[0]['response']['id']}")
     assert (stored["status"], stored["output_text"]) == ("cancelled", "Once")
@@ -262,7 +262,7 @@ async def test_what_waited_is_not_begun_after_its_client_has_left(served: Served
             await one.ask()
         await one.until("response.output_text.delta")
     await asyncio.wait_for(backend.left.wait(), 30)
-    await until(lambda: not served.engine.runs)
+    await until(lambda: not served.parts.process.runs)
     assert len(backend.requests) == 1
 
 
@@ -326,7 +326,7 @@ async def test_what_is_being_made_is_finished_when_the_server_stops(patient: Ser
         await one.ask(stream_id="a")
         await one.until("response.output_text.delta")
         patient.host.stop(30)
-        await until(lambda: not patient.engine.accepts_work)
+        await until(lambda: not patient.parts.process.accepts_work)
         (late,) = await one.create(stream_id="b")
         slow.go.set()
         heard = await one.until("response.completed")
@@ -353,7 +353,7 @@ async def test_a_server_that_stops_takes_no_more_sockets(patient: Served, backen
         await one.ask()
         await one.until("response.output_text.delta")
         patient.host.stop(30)
-        await until(lambda: not patient.engine.accepts_work)
+        await until(lambda: not patient.parts.process.accepts_work)
         with pytest.raises(InvalidStatus) as caught:
             async with talk(patient):
                 pass
@@ -373,7 +373,7 @@ async def test_a_host_that_cannot_refuse_a_socket_by_http_closes_it() -> None:
     async def receive() -> dict:
         return {"type": "websocket.connect"}
 
-    app = create_app(engine()[0], None, has_websocket=False)  # type: ignore[arg-type]
+    app = create_app(scripted_parts()[0], None, has_websocket=False)  # type: ignore[arg-type]
     await app({"type": "websocket", "path": "/v1/responses", "headers": []}, receive, send)
     assert sent == [{"type": "websocket.close"}]
 
@@ -385,7 +385,7 @@ async def test_a_client_that_leaves_before_its_socket_is_open_is_no_fault(caplog
     async def receive() -> dict:
         return {"type": "websocket.connect"}
 
-    app = create_app(engine()[0], None)  # type: ignore[arg-type]
+    app = create_app(scripted_parts()[0], None)  # type: ignore[arg-type]
     await app({"type": "websocket", "path": "/v1/responses", "headers": []}, receive, send)
     assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
 

@@ -244,14 +244,14 @@ async def test_a_response_that_has_completed_is_steered_no_more(served: Served):
 
 
 async def test_a_response_that_is_being_saved_is_steered_no_more(served: Served, backend: ReplayBackend):
-    save, saving, go = served.engine.store.save, asyncio.Event(), asyncio.Event()
+    save, saving, go = served.parts.store.save, asyncio.Event(), asyncio.Event()
 
     async def slow(*args: Any, **options: Any) -> bool:
         saving.set()
         await go.wait()
         return await save(*args, **options)
 
-    served.engine.store.save = slow  # type: ignore[method-assign]
+    served.parts.store.save = slow  # type: ignore[method-assign]
     backend.script = lambda request: Answer([TEXT, sse(delta("stop"))])
     async with talk(served) as one:
         first = await begin(one, "response.in_progress")

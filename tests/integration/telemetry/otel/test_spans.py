@@ -28,7 +28,7 @@ def seen() -> Seen:
 async def traced_by(seen: Seen, *backends: ReplayBackend) -> AsyncIterator[Served]:
     named = [HttpBackend(f"b{number}", one.url) for number, one in enumerate(backends)]
     async with serve(*named, trace=seen) as served:
-        await served.engine.models.refresh()
+        await served.parts.models.refresh()
         yield served
 
 
@@ -56,7 +56,7 @@ async def test_a_request_is_a_span_and_its_call_of_the_model_another_within(trac
             "antiphon.response.status": "completed",
         }.items()
     )
-    port = int(traced.engine.models.backends[0].backend.url.split(":")[2].removesuffix("/v1"))
+    port = int(traced.parts.models.backends[0].backend.url.split(":")[2].removesuffix("/v1"))
     assert told(call) == {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "generic",
@@ -259,7 +259,7 @@ async def test_who_looks_whether_all_is_well_leaves_no_trace(traced: Served, see
 
 async def test_what_clients_make_up_is_in_no_span(backend: ReplayBackend, traced: Served, seen: Seen) -> None:
     backend.models = []
-    await traced.engine.models.refresh()
+    await traced.parts.models.refresh()
     await traced.sdk.responses.create(model="canary", input="canary", instructions="canary", user="canary")
     await traced.get("/canary?canary=canary")
     async with traced.http.request("PROPFIND", f"{traced.url}/models") as response:
@@ -283,7 +283,7 @@ async def test_a_request_that_is_passed_on_may_be_anything(backend: ReplayBacken
     backend.script = lambda _: Answer([completion("fine")], JSON)
     async with traced_by(seen, backend) as served:
         first, _ = await served.post("/chat/completions", json={"model": "m", **odd})
-        assert served.engine.models.backends[0].slots.in_use == 0
+        assert served.parts.models.backends[0].slots.in_use == 0
     assert first in {200, 400}
     assert len(seen.spans()) == (2 if first == 200 else 1)
 

@@ -11,7 +11,7 @@ from openai import AsyncOpenAI, NotFoundError
 
 from antiphon.storage.open import open_store
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.code import AUTO, OUTPUTS, SHELL, coder, container_of, logs, running_code, settings
+from tests.support.code import AUTO, OUTPUTS, SHELL, coder, container_of, logs, settings
 from tests.support.keys import issued
 from tests.support.server import Served, serve
 from tests.support.web_app import serving_app
@@ -26,10 +26,8 @@ async def coding_server(
     store: Any, look_up: Any = None, **chosen: Any
 ) -> AsyncIterator[tuple[Served, ScriptedBackend]]:
     model = ScriptedBackend(coder, models=["m"])
-    async with (
-        serve(model, store=store, settings=settings(**chosen), look_up=look_up) as served,
-        running_code(served.engine, **chosen),
-    ):
+    chosen_settings = settings(**chosen)
+    async with serve(model, store=store, settings=chosen_settings, look_up=look_up, has_tools=True) as served:
         yield served, model
 
 

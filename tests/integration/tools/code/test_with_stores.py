@@ -12,7 +12,7 @@ from openai import AsyncOpenAI, BadRequestError, NotFoundError
 from antiphon.storage.open import open_store
 from antiphon.tools.code.tool import LOST_VARIABLES
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.code import AUTO, OUTPUTS, SHELL, coder, container_of, logs, running_code, settings
+from tests.support.code import AUTO, OUTPUTS, SHELL, coder, container_of, logs, settings
 from tests.support.keys import issued
 from tests.support.server import Served, serve
 from tests.support.waiting import until
@@ -23,7 +23,7 @@ CANARY = "canary-4711"
 @asynccontextmanager
 async def coding_server(store: Any, **chosen: Any) -> AsyncIterator[Served]:
     model = ScriptedBackend(coder, models=["m"])
-    async with serve(model, store=store, settings=settings(**chosen)) as one, running_code(one.engine, **chosen):
+    async with serve(model, store=store, settings=settings(**chosen), has_tools=True) as one:
         one.requests = model.requests  # type: ignore[attr-defined]
         yield one
 
@@ -184,7 +184,7 @@ async def test_a_deleted_container_ends_its_call(served: Served, monkeypatch: py
     container = (await served.sdk.containers.create(name="mine")).id
     running = asyncio.create_task(run(served.sdk, "open('a', 'w').write('1')\nimport time; time.sleep(100)", container))
     await until(
-        lambda: served.engine.shared.usage().get("code_calls") and served.engine.shared.usage()["code_calls"].in_use
+        lambda: served.parts.shared.usage().get("code_calls") and served.parts.shared.usage()["code_calls"].in_use
     )
     await served.sdk.containers.delete(container)
 

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from antiphon.errors import AntiphonError, ClientError
+from antiphon.gateway.parts import Parts
 from antiphon.objects.items import FILE_RESULTS
 from antiphon.protocol.untrusted import FILES
-from antiphon.runs.engine import Engine
 from antiphon.search.contract import SearchRequest, SearchResults
 from antiphon.search.filters import Comparison
 from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.files.tool import HOW_TO_CITE, FileSearch
 from antiphon.tools.registry import Toolset
-from tests.support.engine import ask, called, engine, said, stream
+from tests.support.parts import ask, called, said, scripted_parts, stream
 from tests.support.shelves import STORE, Shelves, hit
 from tests.support.tools import MCP, Servers, Web
 
@@ -24,9 +24,9 @@ OTHER = "vs_" + "2" * 32
 CANARY = "canary-4711"
 
 
-def made(shelves: Shelves, *answers: Any, **more: Any) -> tuple[Engine, Any]:
-    one, backend = engine(*answers)
-    one.toolset = Toolset(file_search=FileSearch(shelves), **more)
+def made(shelves: Shelves, *answers: Any, **more: Any) -> tuple[Parts, Any]:
+    one, backend = scripted_parts(*answers)
+    one.run.toolset = Toolset(file_search=FileSearch(shelves), **more)
     return one, backend
 
 
@@ -374,7 +374,7 @@ async def test_max_tool_calls_counts_searches_of_files() -> None:
 
 
 async def test_without_stores_the_tool_is_left_out() -> None:
-    server, backend = engine(said("Hi"))
+    server, backend = scripted_parts(said("Hi"))
     response = await ask(server, tools=[TOOL])
     assert response["status"] == "completed"
     assert "tools" not in backend.requests[0]

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
-from antiphon.build import toolset_of
-from antiphon.config import Settings
 from antiphon.storage.open import open_store
 from antiphon.storage.records.tenants import Role
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.engine import called, said
 from tests.support.keys import issued
+from tests.support.parts import called, said
 from tests.support.server import Served, serve
 
 TIDES = "High water in Brest is at nine in the morning and at half past nine in the evening."
@@ -26,8 +24,7 @@ RESULTS: Any = ["file_search_call.results"]
 @pytest.fixture
 async def served(store_url: str) -> AsyncIterator[Served]:
     model = ScriptedBackend([SEARCH, said("At nine", " [1].")] * 3, models=["m"])
-    async with serve(model, store=store_url) as one:
-        one.engine.toolset = toolset_of(Settings(), {}, search=lambda: one.engine.search)
+    async with serve(model, store=store_url, has_tools=True) as one:
         yield one
 
 
@@ -93,8 +90,7 @@ async def test_no_tenant_searches_the_stores_of_another(store_url: str) -> None:
     owner, stranger = [(await issued(opened, name, role=Role.READ))[0] for name in ("owner", "stranger")]
     answers = [said("I do not know.")]
     model = ScriptedBackend(lambda request: answers.pop(), models=["m"])
-    async with serve(model, store=opened) as one:
-        one.engine.toolset = toolset_of(Settings(), {}, search=lambda: one.engine.search)
+    async with serve(model, store=opened, has_tools=True) as one:
         theirs = await stocked(one.sdk.with_options(api_key=owner), secret=CANARY)
         sdk = one.sdk.with_options(api_key=stranger)
         mine = await stocked(sdk, tides=TIDES)

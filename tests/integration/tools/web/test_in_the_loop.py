@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.gateway.parts import Parts
 from antiphon.outbound.fetch import Fetcher
 from antiphon.outbound.ssrf import Reach, read_networks
-from antiphon.runs.engine import Engine
 from antiphon.testing import assert_event_stream
 from antiphon.tools.registry import Toolset
 from antiphon.tools.web.engine import SearchEngine
 from antiphon.tools.web.providers import PROVIDERS
 from antiphon.tools.web.tool import WebSearch
-from tests.support.engine import ask, called, engine, said, stream
+from tests.support.parts import ask, called, said, scripted_parts, stream
 from tests.support.small_web import SmallWeb
 from tests.support.tools import MCP, Servers
 
@@ -31,9 +31,9 @@ async def tool(web: SmallWeb) -> AsyncIterator[WebSearch]:
     await one.close()
 
 
-def made(tool: WebSearch, *answers: Any) -> tuple[Engine, Any]:
-    one, backend = engine(*answers)
-    one.toolset = Toolset(web_search=tool)
+def made(tool: WebSearch, *answers: Any) -> tuple[Parts, Any]:
+    one, backend = scripted_parts(*answers)
+    one.run.toolset = Toolset(web_search=tool)
     return one, backend
 
 
@@ -129,7 +129,7 @@ async def test_what_a_tool_only_says_again_was_not_given(web: SmallWeb, tool: We
         said("."),
     )
     says = f"You said {leak}. See {web.site}/tides"
-    server.toolset = Toolset(web_search=tool, mcp=Servers(echo=says))
+    server.run.toolset = Toolset(web_search=tool, mcp=Servers(echo=says))
     look = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
     tools: list[Any] = [{"type": "web_search"}, MCP, look]
 

@@ -24,8 +24,8 @@ NAMES = ("searxng", "brave", "tavily")
 
 @asynccontextmanager
 async def searching(web: SmallWeb, name: str = "searxng", **fields: Any) -> AsyncIterator[WebSearch]:
-    engine = SearchEngine(PROVIDERS[name], **{"url": getattr(web, name), "key": KEY, "timeout": 5.0} | fields)
-    tool = WebSearch(engine, Fetcher(Reach()))
+    parts = SearchEngine(PROVIDERS[name], **{"url": getattr(web, name), "key": KEY, "timeout": 5.0} | fields)
+    tool = WebSearch(parts, Fetcher(Reach()))
     try:
         yield tool
     finally:
@@ -343,8 +343,8 @@ async def test_a_query_that_is_not_understood_says_nothing_of_the_provider(
 
 
 async def test_a_provider_that_is_not_there_is_told_without_its_address(caplog: pytest.LogCaptureFixture) -> None:
-    engine = SearchEngine(PROVIDERS["searxng"], url="http://127.0.0.1:1/find", key=KEY)
-    tool = WebSearch(engine, Fetcher(Reach()))
+    parts = SearchEngine(PROVIDERS["searxng"], url="http://127.0.0.1:1/find", key=KEY)
+    tool = WebSearch(parts, Fetcher(Reach()))
     await tool.run(asking({"query": "harbour"}))
     await tool.close()
     (logged,) = caplog.messages

@@ -9,7 +9,7 @@ from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.probing.answers import Answer
 from antiphon.upstream.probing.idle import MOST_INTERRUPTIONS, BusyError, WhenIdle
-from tests.support.engine import listed
+from tests.support.parts import listed
 from tests.support.waiting import let_others_run, until
 
 DONE = Answer(200)

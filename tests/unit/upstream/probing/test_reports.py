@@ -9,7 +9,7 @@ import pytest
 from antiphon.errors import BackendError
 from antiphon.upstream.backend import Listing, Reply
 from antiphon.upstream.registry import ModelRegistry
-from tests.support.engine import Listed
+from tests.support.parts import Listed
 
 BLIND, SEEING = ({"chat_template": "t", "chat_template_caps": {"supports_tools": able}} for able in (False, True))
 

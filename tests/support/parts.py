@@ -1,4 +1,4 @@
-"""The engine in front of a scripted model, without a server."""
+"""The parts of a process with a scripted model, without a server."""
 
 import itertools
 import json
@@ -6,15 +6,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from antiphon.access.keyring import Keyring
 from antiphon.access.unseal import Unsealer
+from antiphon.build.foundation import Foundation
+from antiphon.build.parts import Tools, parts_of
+from antiphon.build.tools import outside_tools_of
+from antiphon.config import Settings
 from antiphon.errors import BackendError
 from antiphon.gateway import Gateway
+from antiphon.gateway.parts import Parts
 from antiphon.history.context import Context
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.engine import Engine
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.prepare import compacts, open_response, tools_of, view_of
 from antiphon.runs.run import Run, turn_of
@@ -54,35 +59,50 @@ def plain(content: str | None = "Hello", **message: Any) -> dict[str, Any]:
     return answer
 
 
-def engine(*answers: Any, dialect: str = "generic", store: Store | None = None) -> tuple[Engine, ScriptedBackend]:
-    """An engine whose one model gives these answers in turn, with ids that count and a clock that stands.
+def scripted_parts(
+    *answers: Any, dialect: str = "generic", store: Store | None = None, settings: Settings | None = None
+) -> tuple[Parts, ScriptedBackend]:
+    """Parts whose one model gives these answers in turn, with ids that count and a clock that stands.
 
     Chunks go out as an event stream even where a plain answer was asked for.
     """
     backend = ScriptedBackend([sse(*one) if isinstance(one, list) else one for one in answers], models=["m"])
+    models = ModelRegistry([backend], lambda: NOW, {backend.name: dialect})
+    return parts_with(foundation(models, store, settings)), backend
+
+
+def foundation(models: ModelRegistry, store: Store | None = None, settings: Settings | None = None) -> Foundation:
+    """What the parts of a process with these models are built from; responses leave no facts."""
     numbers = itertools.count(1)
-    made = Engine(
-        ModelRegistry([backend], lambda: NOW, {backend.name: dialect}),
+    return Foundation(
+        replace(settings or Settings(), facts=False),
+        models,
         store or SqliteStore.open("sqlite://", now=lambda: NOW),
-        lambda prefix: f"{prefix}_{next(numbers):032x}",
-        lambda: NOW,
+        new_id=lambda prefix: f"{prefix}_{next(numbers):032x}",
+        now=lambda: NOW,
     )
-    return made, backend
 
 
-async def begin(engine: Engine, **body: Any) -> Run:
+def parts_with(base: Foundation, toolset: Toolset | None = None) -> Parts:
+    """Parts that run these hosted tools, by default none."""
+    parts = parts_of(base, Tools(outside_tools_of(base.settings, {})))
+    parts.run.toolset = toolset or Toolset()
+    return parts
+
+
+async def begin(parts: Parts, **body: Any) -> Run:
     """Begin a response to this body."""
-    return await Gateway(engine).create(decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
+    return await Gateway(parts).create(decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
 
 
-async def ask(engine: Engine, **body: Any) -> dict[str, Any]:
+async def ask(parts: Parts, **body: Any) -> dict[str, Any]:
     """Ask plainly; the response as JSON."""
-    return json.loads(msgspec.json.encode(await (await begin(engine, **body)).result()))  # type: ignore[no-any-return]
+    return json.loads(msgspec.json.encode(await (await begin(parts, **body)).result()))  # type: ignore[no-any-return]
 
 
-async def stream(engine: Engine, **body: Any) -> list[dict[str, Any]]:
+async def stream(parts: Parts, **body: Any) -> list[dict[str, Any]]:
     """Ask for a stream; its events as JSON."""
-    run = await begin(engine, stream=True, **body)
+    run = await begin(parts, stream=True, **body)
     return [json.loads(msgspec.json.encode(event)) async for batch in run.events() for event in batch]
 
 
