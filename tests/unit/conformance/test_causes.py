@@ -4,13 +4,14 @@ from antiphon_verify.areas import REQUIREMENTS
 from antiphon_verify.areas.responses import conversations, errors, stream
 from antiphon_verify.case import Case
 from antiphon_verify.causes import with_roots
+from antiphon_verify.events.streams import STREAMS, numbered
+from antiphon_verify.replies import Replies, error, streams
 from antiphon_verify.requirement import Verdict
 from antiphon_verify.run import Tried, results
-from tests.unit.conformance.exchanges import Script, error, play, streams
-from tests.unit.testing.events.streams import STREAMS, numbered
+from tests.unit.conformance.playing import play
 
 
-def failed_by(case: Case, script: Script) -> tuple[set[str], dict[str, str]]:
+def failed_by(case: Case, script: Replies) -> tuple[set[str], dict[str, str]]:
     """What fails in a case, and the root of each that is blocked."""
     verdicts = with_roots(play(case, script))
     failed = {name for name, one in verdicts.items() if one.outcome == "failed"}

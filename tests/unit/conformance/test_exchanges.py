@@ -1,27 +1,25 @@
-"""Every requirement can be kept, and can be broken; what a server says to it can be anything."""
+"""Every requirement is one row, which its case meets with good replies, and violates with its fault."""
 
 from types import ModuleType
 
 from antiphon_verify import areas
-from antiphon_verify.areas import CASES, REQUIREMENTS, TABLES, modules_of
-from antiphon_verify.case import cases_of
+from antiphon_verify.areas import CASES, REQUIREMENTS, modules_of
+from antiphon_verify.case import Case, cases_of
+from antiphon_verify.requirement import Requirement
 from tests.support.cases import each
-from tests.unit.conformance import exchanges
-from tests.unit.conformance.exchanges import Shown, play
+from tests.unit.conformance.playing import play
 
-EXCHANGES: dict[str, Shown] = {
-    name: shown for area in modules_of(exchanges.__name__) for name, shown in area.EXCHANGES.items()
+DECLARED: dict[str, tuple[Case, Requirement]] = {
+    row.id: (case, row) for case in reversed(CASES) for row in case.requirements
 }
+"""By the id of a requirement: its row, and the first case that declares it."""
 
 
-def test_every_requirement_has_an_exchange_that_keeps_it_and_one_that_breaks_it() -> None:
-    assert EXCHANGES.keys() == REQUIREMENTS.keys(), "correct EXCHANGES in tests/unit/conformance/exchanges"
-
-
-@each("id", EXCHANGES)
-def test_a_requirement_is_kept_by_the_one_and_broken_by_the_other(id: str) -> None:
-    shown = EXCHANGES[id]
-    good, bad = play(shown.case, shown.good), play(shown.case, shown.bad)
+@each("id", DECLARED)
+def test_a_requirement_is_kept_by_the_good_replies_and_broken_by_its_fault(id: str) -> None:
+    case, row = DECLARED[id]
+    assert row.fault, f"{id} has no fault that its case must find"
+    good, bad = play(case, row.good or case.good), play(case, row.fault)
 
     assert (good[id].outcome, good[id].came) == ("passed", "")
     assert bad[id].outcome == "failed"
@@ -31,12 +29,14 @@ def test_a_requirement_is_kept_by_the_one_and_broken_by_the_other(id: str) -> No
 def test_no_requirement_is_without_a_case_and_no_case_without_a_requirement() -> None:
     judged = {name for case in CASES for name in case.ids}
 
-    assert judged == REQUIREMENTS.keys(), "add or correct a case in the file of its TABLE, in conformance/areas"
+    assert judged == REQUIREMENTS.keys(), "declare a requirement in the case that judges it, in conformance/areas"
     assert all(case.ids for case in CASES)
 
 
-def test_every_id_and_every_name_of_a_case_is_given_once() -> None:
-    assert sum(map(len, TABLES)) == len(REQUIREMENTS)
+def test_every_id_has_one_row_and_every_case_a_name_of_its_own() -> None:
+    rows = {id(row): row for case in CASES for row in case.requirements}
+
+    assert len(rows) == len(REQUIREMENTS)
     assert len({case.name for case in CASES}) == len(CASES)
 
 
@@ -46,12 +46,7 @@ def area_of(module: ModuleType) -> str:
 
 
 @each("module", modules_of(areas.__name__), ids=area_of)
-def test_a_file_has_the_requirements_of_its_area(module: ModuleType) -> None:
-    assert {requirement.area for requirement in module.TABLE} == {area_of(module)}
+def test_a_file_declares_the_requirements_of_its_area(module: ModuleType) -> None:
+    rows = [row for case in cases_of(module) for row in case.requirements]
 
-
-def test_every_area_has_requirements_cases_and_exchanges() -> None:
-    judged, shown = (list(map(area_of, modules_of(package.__name__))) for package in (areas, exchanges))
-
-    assert judged == shown
-    assert all(module.TABLE and cases_of(module) for module in modules_of(areas.__name__))
+    assert {row.area for row in rows} == {area_of(module)}

@@ -100,7 +100,7 @@ class Trial:
     def response_body(self, input: Any, **parameters: Any) -> dict[str, Any]:
         """Return the body that `respond` sends."""
         head = {"model": self.model, "input": input, "max_output_tokens": MAX_TOKENS}
-        return given(head | self._manners.streaming("/responses") | parameters)
+        return present(head | self._manners.streaming("/responses") | parameters)
 
     def chat(self, messages: Any, **parameters: Any) -> Asking:
         """Create a chat completion. `messages` can be a text: one user message."""
@@ -110,7 +110,7 @@ class Trial:
         """Return the body that `chat` sends."""
         listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
         head = {"model": self.model, "messages": listed, self._manners.cap: MAX_TOKENS}
-        return given(head | self._manners.streaming("/chat/completions") | parameters)
+        return present(head | self._manners.streaming("/chat/completions") | parameters)
 
     def say(self, message: Any, **fields: Any) -> Asking:
         """Send a frame to the case's WebSocket; return what is received up to the next terminal event or error.
@@ -124,7 +124,7 @@ class Trial:
         if not self._tools_url:
             raise Stop("skipped", NO_TOOLS)
         url = f"{self._tools_url}{path}"
-        return given(
+        return present(
             {"type": "mcp", "server_label": "shelves", "server_url": url, "require_approval": "never", **fields}
         )
 
@@ -282,6 +282,6 @@ def is_completion(value: Any) -> bool:
     return isinstance(peek(value, "choices", 0, "message"), dict)
 
 
-def given(body: dict[str, Any]) -> dict[str, Any]:
+def present(body: dict[str, Any]) -> dict[str, Any]:
     """Return the body without its parameters that are `MISSING`."""
     return {name: value for name, value in body.items() if value is not MISSING}

@@ -5,7 +5,8 @@ from itertools import zip_longest
 from typing import Any
 
 from antiphon_verify.events.grammar import OPENING, STATUS, at
-from antiphon_verify.events.rules import Breach, Event
+from antiphon_verify.events.rules import Breach
+from antiphon_verify.events.streams import Event
 
 COUNTS = (
     ("input_tokens",),

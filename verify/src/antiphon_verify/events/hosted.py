@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from antiphon_verify.events.grammar import FIELDS, STEP_ORDER, STEPS, at, stem
-from antiphon_verify.events.rules import Breach, Event, shown
+from antiphon_verify.events.rules import Breach, shown
+from antiphon_verify.events.streams import Event
 
 ENDS = ("completed", "failed")
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from antiphon_verify.events.grammar import ITEM_TEXTS, ITEM_TYPES, PART_TEXTS, STATUS, STEPS, TEXTS, at, stem
-from antiphon_verify.events.rules import Breach, Event
+from antiphon_verify.events.rules import Breach
+from antiphon_verify.events.streams import Event
 
 IDENTITY = ("type", "id", "call_id")
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon_verify.events.grammar import ITEM_TEXTS, PART_TEXTS, TEXTS, at, stem
-from antiphon_verify.events.rules import Breach, Event, shown
+from antiphon_verify.events.rules import Breach, shown
+from antiphon_verify.events.streams import Event
 
 ANNOTATIONS: dict[str, dict[str, type]] = {
     "url_citation": {"url": str, "title": str, "start_index": int, "end_index": int},

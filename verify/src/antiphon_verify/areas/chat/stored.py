@@ -5,25 +5,12 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_text, listed, shown, unlike
-from antiphon_verify.requirement import Table, should
+from antiphon_verify.replies import says
+from antiphon_verify.replies.chat import stored as replies
+from antiphon_verify.requirement import should
 from antiphon_verify.trial import Asking, Steps, Trial
 
 SOURCE = "chat-api stored completions"
-
-TABLE: Table = (
-    should("chat:stored:retrieved", SOURCE, "A completion with `store: true` can be retrieved."),
-    should("chat:stored:metadata", SOURCE, "A stored completion has the metadata of its request."),
-    should("chat:stored:updated", SOURCE, "The metadata of a stored completion can be changed."),
-    should("chat:stored:messages", SOURCE, "The messages of a stored completion's request are listed, with ids."),
-    should("chat:stored:deleted", SOURCE, "A deleted stored completion returns 404."),
-    should("chat:stored:deleted-body", SOURCE, "A deletion returns `chat.completion.deleted`, `deleted` and the id."),
-    should("chat:stored:streamed", SOURCE, "A streamed completion can be retrieved in full by the id of its chunks."),
-    should("chat:stored:listed", SOURCE, "Stored completions are listed, oldest first."),
-    should("chat:stored:filtered", SOURCE, "The list can be filtered by `metadata[key]=value`."),
-    should("chat:stored:paged", SOURCE, "`limit` and `after` page through the list."),
-    should("chat:stored:unknown", SOURCE, "An unknown stored completion returns 404."),
-    should("chat:stored:unstored", SOURCE, "A completion without `store` cannot be retrieved."),
-)
 
 
 def create(trial: Trial, **parameters: Any) -> Asking:
@@ -37,12 +24,43 @@ def text_of(completion: Any) -> Any:
 
 
 @case(
-    "chat:stored:retrieved",
-    "chat:stored:metadata",
-    "chat:stored:updated",
-    "chat:stored:messages",
-    "chat:stored:deleted-body",
-    "chat:stored:deleted",
+    should(
+        "chat:stored:retrieved",
+        SOURCE,
+        "A completion with `store: true` can be retrieved.",
+        fault=replies.instead(replies.LIFE, 1, replies.FOUND.patched("id", to="chatcmpl-2")),
+    ),
+    should(
+        "chat:stored:metadata",
+        SOURCE,
+        "A stored completion has the metadata of its request.",
+        fault=replies.instead(replies.LIFE, 1, replies.FOUND.without("metadata")),
+    ),
+    should(
+        "chat:stored:updated",
+        SOURCE,
+        "The metadata of a stored completion can be changed.",
+        fault=replies.instead(replies.LIFE, 2, replies.FOUND),
+    ),
+    should(
+        "chat:stored:messages",
+        SOURCE,
+        "The messages of a stored completion's request are listed, with ids.",
+        fault=replies.instead(replies.LIFE, 3, replies.MESSAGES.without("data", 0, "id")),
+    ),
+    should(
+        "chat:stored:deleted-body",
+        SOURCE,
+        "A deletion returns `chat.completion.deleted`, `deleted` and the id.",
+        fault=replies.instead(replies.LIFE, 4, says({})),
+    ),
+    should(
+        "chat:stored:deleted",
+        SOURCE,
+        "A deleted stored completion returns 404.",
+        fault=replies.instead(replies.LIFE, 5, replies.FOUND),
+    ),
+    good=replies.LIFE,
 )
 def a_completion_is_stored(trial: Trial) -> Steps:
     """Make a completion with `store: true`, retrieve it, change it, list its messages, delete it."""
@@ -68,7 +86,15 @@ def a_completion_is_stored(trial: Trial) -> Steps:
     trial.expect("chat:stored:deleted", deleted.is_ok and gone.status == 404, gone.came)
 
 
-@case("chat:stored:streamed")
+@case(
+    should(
+        "chat:stored:streamed",
+        SOURCE,
+        "A streamed completion can be retrieved in full by the id of its chunks.",
+        fault=[replies.STREAM, replies.GONE],
+    ),
+    good=[replies.STREAM, replies.FOUND],
+)
 def a_stream_is_stored(trial: Trial) -> Steps:
     """Stream a completion with `store: true`, and retrieve it at once."""
     chunks = trial.streamed((yield from create(trial, stream=True)))
@@ -79,7 +105,27 @@ def a_stream_is_stored(trial: Trial) -> Steps:
     trial.expect("chat:stored:streamed", found.is_ok and text_of(found.json) == said, found.came)
 
 
-@case("chat:stored:listed", "chat:stored:filtered", "chat:stored:paged")
+@case(
+    should(
+        "chat:stored:listed",
+        SOURCE,
+        "Stored completions are listed, oldest first.",
+        fault=replies.instead(replies.LISTS, 5, replies.page("chatcmpl-2", "chatcmpl-1")),
+    ),
+    should(
+        "chat:stored:filtered",
+        SOURCE,
+        "The list can be filtered by `metadata[key]=value`.",
+        fault=replies.instead(replies.LISTS, 5, replies.page("chatcmpl-2", "chatcmpl-1", "chatcmpl-0")),
+    ),
+    should(
+        "chat:stored:paged",
+        SOURCE,
+        "`limit` and `after` page through the list.",
+        fault=replies.instead(replies.LISTS, 7, replies.page("chatcmpl-1")),
+    ),
+    good=replies.LISTS,
+)
 def stored_completions_are_listed(trial: Trial) -> Steps:
     """Create two stored completions with metadata, list them, and page through the list."""
     names = []
@@ -103,7 +149,12 @@ def stored_completions_are_listed(trial: Trial) -> Steps:
     trial.expect("chat:stored:paged", is_paged, shown([pages, has_more]))
 
 
-@case("chat:stored:unknown")
+@case(
+    should(
+        "chat:stored:unknown", SOURCE, "An unknown stored completion returns 404.", fault=[replies.MADE, replies.FOUND]
+    ),
+    good=[replies.MADE, replies.GONE],
+)
 def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown completion."""
     made = trial.completion((yield from create(trial)))
@@ -112,7 +163,15 @@ def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
     trial.expect("chat:stored:unknown", exchange.status == 404, exchange.came)
 
 
-@case("chat:stored:unstored")
+@case(
+    should(
+        "chat:stored:unstored",
+        SOURCE,
+        "A completion without `store` cannot be retrieved.",
+        fault=[replies.MADE, replies.FOUND],
+    ),
+    good=[replies.MADE, replies.GONE],
+)
 def an_unstored_completion_is_not_found(trial: Trial) -> Steps:
     """Create a completion without `store`, and try to retrieve it."""
     made = trial.completion((yield from trial.chat("Say hello.")))

@@ -1,52 +1,17 @@
 """Streamed responses of Chat Completions, chunk by chunk."""
 
+from dataclasses import replace
 from typing import Any
 
 from antiphon_verify.areas.chat.answer import REASONS, is_thinking, is_usage
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, shown
-from antiphon_verify.requirement import Stop, Table, may, must, should
+from antiphon_verify.replies import changed, chunks
+from antiphon_verify.replies.chat import stream as replies
+from antiphon_verify.replies.completions import CHUNKS, END, ROLE, USAGE, chunk
+from antiphon_verify.requirement import Stop, may, must, should
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must(
-        "chat:stream:streams",
-        "chat-api streaming",
-        "`stream: true` returns a complete stream of JSON objects without an error.",
-    ),
-    must("chat:stream:content-type", "chat-api streaming", "The content type of a stream is `text/event-stream`."),
-    must("chat:stream:object", "chat-api streaming", "Every chunk is a `chat.completion.chunk` object."),
-    must("chat:stream:one-id", "chat-api streaming", "All chunks have the same `id`."),
-    must("chat:stream:created", "chat-api streaming", "Every chunk has an integer `created`."),
-    should("chat:stream:one-created", "chat-api streaming", "All chunks have the same `created`."),
-    must("chat:stream:model", "chat-api streaming", "Every chunk contains the name of the model."),
-    must(
-        "chat:stream:choices",
-        "issue langchain#34654",
-        "Every chunk has a list of choices, each with an index and a `delta`.",
-    ),
-    should("chat:stream:role-first", "chat-api streaming", "The first delta has the role `assistant`."),
-    must("chat:stream:content", "chat-api streaming", "The `content` of a delta is a string or null."),
-    must(
-        "chat:stream:finish-reason",
-        "issue bifrost#1821",
-        "One chunk has the `finish_reason`, one of the values that the API defines.",
-    ),
-    should(
-        "chat:stream:finish-null", "chat-api streaming", "Before the last choice, `finish_reason` is null or absent."
-    ),
-    must("chat:stream:finish-last", "issue litellm#17652", "No delta has content after the `finish_reason`."),
-    must("chat:stream:done", "chat-api streaming", "The stream ends with `[DONE]`."),
-    must("chat:stream:usage", "chat-api streaming", "With `include_usage`, the stream reports its usage."),
-    should("chat:stream:usage-last", "chat-api streaming", "Usage is in the last chunk, which has no choices."),
-    should("chat:stream:usage-same", "chat-api streaming", "A prompt counts as many tokens streamed as not streamed."),
-    should("chat:stream:usage-null", "chat-api streaming", "Without `include_usage`, no chunk has usage."),
-    must("chat:stream:some-text", "chat-api streaming", "A text is sent in deltas."),
-    may("chat:stream:several-deltas", "chat-api streaming", "A longer text is sent in more than one delta."),
-    must("chat:stream:plain", "chat-api streaming", "`stream: false` returns one JSON object."),
-)
-
 
 Chunks = list[dict[str, Any]]
 
@@ -88,7 +53,108 @@ PARTS = (
 """Requirements that can be judged only if a stream arrived."""
 
 
-@case("chat:stream:streams", asides=PARTS)
+@case(
+    must(
+        "chat:stream:streams",
+        "chat-api streaming",
+        "`stream: true` returns a complete stream of JSON objects without an error.",
+        fault=[chunks(ROLE, {"error": {"message": "It broke.", "type": "server_error"}})],
+    ),
+    asides=(
+        must(
+            "chat:stream:content-type",
+            "chat-api streaming",
+            "The content type of a stream is `text/event-stream`.",
+            fault=[replace(replies.GOOD, headers={"content-type": "application/json"})],
+        ),
+        must(
+            "chat:stream:object",
+            "chat-api streaming",
+            "Every chunk is a `chat.completion.chunk` object.",
+            fault=[replies.each(object="chat.completion")],
+        ),
+        must(
+            "chat:stream:one-id",
+            "chat-api streaming",
+            "All chunks have the same `id`.",
+            fault=[chunks(ROLE, *(one | {"id": "chatcmpl-2"} for one in replies.WORDS[1:]))],
+        ),
+        must(
+            "chat:stream:created",
+            "chat-api streaming",
+            "Every chunk has an integer `created`.",
+            fault=[replies.each(created="now")],
+        ),
+        should(
+            "chat:stream:one-created",
+            "chat-api streaming",
+            "All chunks have the same `created`.",
+            fault=[chunks(*replies.WORDS[:3], END | {"created": 1763000001})],
+        ),
+        must(
+            "chat:stream:model",
+            "chat-api streaming",
+            "Every chunk contains the name of the model.",
+            fault=[replies.each(model=None)],
+        ),
+        must(
+            "chat:stream:choices",
+            "issue langchain#34654",
+            "Every chunk has a list of choices, each with an index and a `delta`.",
+            fault=[chunks(*replies.WORDS[:3], changed(END, "choices", 0, "index", to=None))],
+        ),
+        should(
+            "chat:stream:role-first",
+            "chat-api streaming",
+            "The first delta has the role `assistant`.",
+            fault=[chunks(*replies.WORDS[1:])],
+        ),
+        must(
+            "chat:stream:content",
+            "chat-api streaming",
+            "The `content` of a delta is a string or null.",
+            fault=[chunks(ROLE, chunk({"content": ["One"]}), *replies.WORDS[1:])],
+        ),
+        must(
+            "chat:stream:finish-reason",
+            "issue bifrost#1821",
+            "One chunk has the `finish_reason`, one of the values that the API defines.",
+            fault=[chunks(*replies.WORDS[:3])],
+        ),
+        should(
+            "chat:stream:finish-null",
+            "chat-api streaming",
+            "Before the last choice, `finish_reason` is null or absent.",
+            fault=[chunks(chunk({"role": "assistant"}, ""), *replies.WORDS)],
+        ),
+        must(
+            "chat:stream:finish-last",
+            "issue litellm#17652",
+            "No delta has content after the `finish_reason`.",
+            fault=[chunks(*replies.WORDS, chunk({"content": " seven"}))],
+        ),
+        must(
+            "chat:stream:done",
+            "chat-api streaming",
+            "The stream ends with `[DONE]`.",
+            fault=[chunks(*replies.WORDS, done=False)],
+        ),
+        must("chat:stream:some-text", "chat-api streaming", "A text is sent in deltas.", fault=[chunks(ROLE, END)]),
+        may(
+            "chat:stream:several-deltas",
+            "chat-api streaming",
+            "A longer text is sent in more than one delta.",
+            fault=[chunks(ROLE, chunk({"content": "One two three four five."}), END)],
+        ),
+        should(
+            "chat:stream:usage-null",
+            "chat-api streaming",
+            "Without `include_usage`, no chunk has usage.",
+            fault=[chunks(*replies.WORDS, USAGE)],
+        ),
+    ),
+    good=[replies.GOOD],
+)
 def an_answer_is_streamed(trial: Trial) -> Steps:
     """Stream a short text."""
     exchange = yield from trial.chat("Count from one to ten in words.", stream=True)
@@ -148,7 +214,29 @@ def judge_text(trial: Trial, chunks: Chunks) -> None:
         trial.expect("chat:stream:several-deltas", sum(map(bool, contents)) > 1, contents)
 
 
-@case("chat:stream:usage", asides=("chat:stream:usage-last", "chat:stream:usage-same"))
+@case(
+    must(
+        "chat:stream:usage",
+        "chat-api streaming",
+        "With `include_usage`, the stream reports its usage.",
+        fault=[chunks(*CHUNKS)],
+    ),
+    asides=(
+        should(
+            "chat:stream:usage-last",
+            "chat-api streaming",
+            "Usage is in the last chunk, which has no choices.",
+            fault=[chunks(*CHUNKS[:3], END | {"usage": USAGE["usage"]}), replies.PLAIN],
+        ),
+        should(
+            "chat:stream:usage-same",
+            "chat-api streaming",
+            "A prompt counts as many tokens streamed as not streamed.",
+            fault=[replies.STREAMED, replies.PLAIN.patched("usage", "prompt_tokens", to=99)],
+        ),
+    ),
+    good=[replies.STREAMED, replies.PLAIN],
+)
 def usage_is_streamed(trial: Trial) -> Steps:
     """Stream a text with its usage, and send the same request without a stream."""
     asked = {"stream": True, "stream_options": {"include_usage": True}}
@@ -163,7 +251,10 @@ def usage_is_streamed(trial: Trial) -> Steps:
             trial.expect("chat:stream:usage-same", streamed == plain, f"{streamed} streamed, {plain} plain")
 
 
-@case("chat:stream:plain")
+@case(
+    must("chat:stream:plain", "chat-api streaming", "`stream: false` returns one JSON object.", fault=[replies.GOOD]),
+    good=[replies.PLAIN],
+)
 def no_stream_is_one_answer(trial: Trial) -> Steps:
     """Send `stream: false`."""
     exchange = yield from trial.chat("Say hello.", stream=False)

@@ -6,50 +6,14 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.areas.responses.text import output_of
 from antiphon_verify.case import case
+from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import Step
 from antiphon_verify.reading import at, is_integer, shown
-from antiphon_verify.requirement import Table, may, must, should
+from antiphon_verify.replies import Reply, error, streams
+from antiphon_verify.replies.responses import background as replies
+from antiphon_verify.requirement import may, must, should
 from antiphon_verify.soundness import STREAM_IDS, judge_stream
 from antiphon_verify.trial import Steps, Trial, is_response
-
-TABLE: Table = (
-    must(
-        "responses:background:at-once",
-        "spec 9",
-        "A background request returns at once, with the status `queued` or `in_progress`.",
-    ),
-    must(
-        "responses:background:empty",
-        "spec 9",
-        "Until a background response ends, its output is empty and its usage null.",
-    ),
-    must("responses:background:told", "spec 3", "A background response has `background: true`."),
-    must(
-        "responses:background:completed",
-        "spec 9",
-        "A background response that a client polls eventually becomes `completed`.",
-    ),
-    must("responses:background:whole", "spec 9", "A completed background response has its output and its usage."),
-    should(
-        "responses:background:opening",
-        "spec 16",
-        "The stream of a background response begins with created, queued and in_progress.",
-    ),
-    must("responses:background:streamed", "spec 9", "The stream of a background response ends like any other stream."),
-    must(
-        "responses:background:stream-stored",
-        "spec 9",
-        "After its stream has ended, a background response can be retrieved, completed.",
-    ),
-    should(
-        "responses:background:window",
-        "spec 24",
-        "A background response with a `completion_window` of hours is accepted.",
-    ),
-    may("responses:background:window-shown", "spec 24", "A response shows the `background_options` of its request."),
-    should("responses:background:unstored", "spec 9", "`store: false` is accepted with `background: true`."),
-)
-
 
 LOOKS = 60
 
@@ -71,11 +35,37 @@ def ended(trial: Trial, response_id: str) -> Generator[Step, Any, dict[str, Any]
 
 
 @case(
-    "responses:background:at-once",
-    "responses:background:empty",
-    "responses:background:told",
-    "responses:background:completed",
-    "responses:background:whole",
+    must(
+        "responses:background:at-once",
+        "spec 9",
+        "A background request returns at once, with the status `queued` or `in_progress`.",
+        fault=[replies.DONE, replies.DONE],
+    ),
+    must(
+        "responses:background:empty",
+        "spec 9",
+        "Until a background response ends, its output is empty and its usage null.",
+        fault=[replies.QUEUED.patched("usage", to={}), replies.DONE],
+    ),
+    must(
+        "responses:background:told",
+        "spec 3",
+        "A background response has `background: true`.",
+        fault=[replies.QUEUED.patched("background", to=False), replies.DONE],
+    ),
+    must(
+        "responses:background:completed",
+        "spec 9",
+        "A background response that a client polls eventually becomes `completed`.",
+        fault=[replies.QUEUED, *[replies.UNDER_WAY] * LOOKS],
+    ),
+    must(
+        "responses:background:whole",
+        "spec 9",
+        "A completed background response has its output and its usage.",
+        fault=[replies.QUEUED, replies.DONE.patched("output", to=[])],
+    ),
+    good=[replies.QUEUED, replies.QUEUED, replies.UNDER_WAY, replies.DONE],
 )
 def work_is_left_in_the_background(trial: Trial) -> Steps:
     """Create a background response, and poll it until it has ended."""
@@ -95,10 +85,26 @@ def work_is_left_in_the_background(trial: Trial) -> Steps:
 
 
 @case(
-    "responses:background:opening",
-    "responses:background:streamed",
-    "responses:background:stream-stored",
+    should(
+        "responses:background:opening",
+        "spec 16",
+        "The stream of a background response begins with created, queued and in_progress.",
+        fault=[streams(STREAMS["answer"]), replies.STORED],
+    ),
+    must(
+        "responses:background:streamed",
+        "spec 9",
+        "The stream of a background response ends like any other stream.",
+        fault=[streams(replies.STREAM[:-1]), replies.STORED],
+    ),
+    must(
+        "responses:background:stream-stored",
+        "spec 9",
+        "After its stream has ended, a background response can be retrieved, completed.",
+        fault=[streams(replies.STREAM), Reply(404, b"{}")],
+    ),
     asides=STREAM_IDS,
+    good=[streams(replies.STREAM), replies.STORED],
 )
 def background_work_is_streamed(trial: Trial) -> Steps:
     """Stream a background response, and retrieve it."""
@@ -113,7 +119,15 @@ def background_work_is_streamed(trial: Trial) -> Steps:
     trial.expect("responses:background:stream-stored", is_stored, stored.came)
 
 
-@case("responses:background:unstored")
+@case(
+    should(
+        "responses:background:unstored",
+        "spec 9",
+        "`store: false` is accepted with `background: true`.",
+        fault=[replies.REFUSED],
+    ),
+    good=[replies.QUEUED],
+)
 def unstored_work_is_left_in_the_background(trial: Trial) -> Steps:
     """Create a background response with `store: false`."""
     exchange = yield from trial.respond("Say hello.", background=True, store=False)
@@ -121,7 +135,21 @@ def unstored_work_is_left_in_the_background(trial: Trial) -> Steps:
     trial.expect("responses:background:unstored", exchange.is_ok and is_response(exchange.json), exchange.came)
 
 
-@case("responses:background:window", "responses:background:window-shown")
+@case(
+    should(
+        "responses:background:window",
+        "spec 24",
+        "A background response with a `completion_window` of hours is accepted.",
+        fault=[error("Boom.", 500)],
+    ),
+    may(
+        "responses:background:window-shown",
+        "spec 24",
+        "A response shows the `background_options` of its request.",
+        fault=[replies.QUEUED, replies.WAITS],
+    ),
+    good=[replies.WAITS, replies.WAITS],
+)
 def work_can_wait(trial: Trial) -> Steps:
     """Create a background response that can wait for two hours, and cancel it."""
     options = {"completion_window": "2h", "continuation_id": "verify"}

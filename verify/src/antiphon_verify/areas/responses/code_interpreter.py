@@ -32,119 +32,14 @@ from antiphon_verify.code import (
     run,
 )
 from antiphon_verify.reading import at, is_integer, is_text, listed, shown
-from antiphon_verify.requirement import Stop, Table, capability, must, should
+from antiphon_verify.replies import error
+from antiphon_verify.replies.bodies import MESSAGE
+from antiphon_verify.replies.responses import code_interpreter as replies
+from antiphon_verify.replies.responses.containers import ADDED, CREATED, REMOVED
+from antiphon_verify.replies.responses.files import DELETED, MADE
+from antiphon_verify.requirement import Stop, capability, must, should
 from antiphon_verify.samples import spelled
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must(
-        "responses:code-interpreter:item",
-        "spec 5",
-        "A call is a completed `code_interpreter_call` with its code and the id of its container.",
-    ),
-    must(
-        "responses:code-interpreter:order",
-        "spec 16",
-        "The events of a call are: item added, in progress, code delta, code done, interpreting, completed, item done.",
-    ),
-    must(
-        "responses:code-interpreter:code",
-        "spec 4",
-        "The code deltas join into the code of the `done` event, which equals the code of the item.",
-    ),
-    should(
-        "responses:code-interpreter:opened",
-        "spec 4",
-        "A call starts as `in_progress`, with empty code and the container in which it will run.",
-    ),
-    must("responses:code-interpreter:goes-on", "spec 16", "After its calls a response continues with a message."),
-    should(
-        "responses:code-interpreter:outputs-unasked",
-        "spec 10",
-        "Without `code_interpreter_call.outputs` in `include` the outputs of a call are null.",
-    ),
-    must(
-        "responses:code-interpreter:outputs",
-        "spec 5",
-        "With the `include`, outputs are a list of `logs` with a text and `image` with a URL.",
-    ),
-    must("responses:code-interpreter:printed", "spec 5", "The `logs` of a call contain what the code prints."),
-    should(
-        "responses:code-interpreter:value",
-        "spec 5",
-        "Printed text is one `logs` output, followed by another with the value of the last expression.",
-    ),
-    should(
-        "responses:code-interpreter:outputs-later",
-        "spec 10",
-        "A GET with the `include` shows the outputs of a stored call, and a GET without it does not.",
-    ),
-    should(
-        "responses:code-interpreter:exception",
-        "spec 5",
-        "A call of code that raises an exception is completed; its `logs` have the printed text and the traceback.",
-    ),
-    must("responses:code-interpreter:one-container", "spec 6", "All calls of a response run in the same container."),
-    should("responses:code-interpreter:state", "spec 6", "A call can use the variables of earlier calls."),
-    should(
-        "responses:code-interpreter:auto-again",
-        "spec 6",
-        "With `auto`, the next turn runs its code in the container of the latest call.",
-    ),
-    must(
-        "responses:code-interpreter:made-file",
-        "spec 6",
-        "A file written by code is a file of the container with the source `assistant`, and can be downloaded.",
-    ),
-    must(
-        "responses:code-interpreter:citation",
-        "spec 5",
-        "A file citation has the container, id and filename, and spans the `sandbox:` path in the text.",
-    ),
-    capability(
-        should(
-            "responses:code-interpreter:cited", "spec 16", "The model's answer links to the file that the code created."
-        )
-    ),
-    should(
-        "responses:code-interpreter:figure",
-        "spec 5",
-        "A plot that the code shows is an `image` output with the URL of an image.",
-    ),
-    should(
-        "responses:code-interpreter:figure-cited",
-        "spec 5",
-        "A plot that the code shows is cited as a PNG file of the container.",
-    ),
-    must(
-        "responses:code-interpreter:by-id",
-        "spec 6",
-        "Code runs in the container that the tool names by id, with the files uploaded to it.",
-    ),
-    should(
-        "responses:code-interpreter:auto-files",
-        "spec 6",
-        "The `file_ids` of an `auto` container are files in its `/mnt/data`.",
-    ),
-    should("responses:code-interpreter:echoed", "spec 6", "The tool is echoed with its container."),
-    should(
-        "responses:code-interpreter:chosen",
-        "spec 6",
-        "With a `tool_choice` of `code_interpreter` the model makes a call.",
-    ),
-    should(
-        "responses:code-interpreter:container-gone",
-        "issue pydantic-ai#7461",
-        "A conversation with calls in a deleted container can continue.",
-    ),
-    should(
-        "responses:code-interpreter:shell",
-        "spec 6",
-        "A `shell` tool with the environment `container_auto` runs: a `shell_call`, then its `shell_call_output`.",
-    ),
-    must("responses:code-interpreter:unknown-container", "spec 13", "An unknown container is rejected with a 4xx."),
-    should("responses:code-interpreter:memory-limit", "spec 13", "An unknown `memory_limit` is rejected with a 4xx."),
-)
 
 PREFIX = "response.code_interpreter_call"
 
@@ -153,9 +48,43 @@ STEPS = ["added", ".in_progress", "_code.delta", "_code.done", ".interpreting", 
 
 
 @case(
-    *("responses:code-interpreter:item", "responses:code-interpreter:order", "responses:code-interpreter:code"),
-    *("responses:code-interpreter:opened", "responses:code-interpreter:goes-on"),
-    *("responses:code-interpreter:outputs-unasked",),
+    must(
+        "responses:code-interpreter:item",
+        "spec 5",
+        "A call is a completed `code_interpreter_call` with its code and the id of its container.",
+        fault=replies.streamed(replies.CALL | {"container_id": None}),
+    ),
+    must(
+        "responses:code-interpreter:order",
+        "spec 16",
+        "The events of a call are: item added, in progress, code delta, code done, interpreting, completed, item done.",
+        fault=replies.streamed(deltas=[]),
+    ),
+    must(
+        "responses:code-interpreter:code",
+        "spec 4",
+        "The code deltas join into the code of the `done` event, which equals the code of the item.",
+        fault=replies.streamed(deltas=replies.DELTAS[:1]),
+    ),
+    should(
+        "responses:code-interpreter:opened",
+        "spec 4",
+        "A call starts as `in_progress`, with empty code and the container in which it will run.",
+        fault=replies.streamed(opened=replies.OPENED | {"container_id": "cntr_2"}),
+    ),
+    must(
+        "responses:code-interpreter:goes-on",
+        "spec 16",
+        "After its calls a response continues with a message.",
+        fault=replies.streamed(replies.CALL, MESSAGE, replies.CALL | {"id": "ci_2"}),
+    ),
+    should(
+        "responses:code-interpreter:outputs-unasked",
+        "spec 10",
+        "Without `code_interpreter_call.outputs` in `include` the outputs of a call are null.",
+        fault=replies.streamed(replies.CALL | {"outputs": replies.logs("verify 42\n")}),
+    ),
+    good=replies.streamed(),
 )
 def code_is_run(trial: Trial) -> Steps:
     """Run code in a stream."""
@@ -194,8 +123,31 @@ def _judge_events(trial: Trial, item: Item, events: list[Any]) -> None:
 
 
 @case(
-    *("responses:code-interpreter:outputs", "responses:code-interpreter:printed", "responses:code-interpreter:value"),
-    *("responses:code-interpreter:outputs-later",),
+    must(
+        "responses:code-interpreter:outputs",
+        "spec 5",
+        "With the `include`, outputs are a list of `logs` with a text and `image` with a URL.",
+        fault=[replies.gave(replies.VALUED | {"outputs": [{"type": "logs"}]})],
+    ),
+    must(
+        "responses:code-interpreter:printed",
+        "spec 5",
+        "The `logs` of a call contain what the code prints.",
+        fault=[replies.gave(replies.VALUED | {"outputs": replies.logs("42")})],
+    ),
+    should(
+        "responses:code-interpreter:value",
+        "spec 5",
+        "Printed text is one `logs` output, followed by another with the value of the last expression.",
+        fault=[replies.gave(replies.VALUED | {"outputs": replies.logs("P1\nP2\n42")})],
+    ),
+    should(
+        "responses:code-interpreter:outputs-later",
+        "spec 10",
+        "A GET with the `include` shows the outputs of a stored call, and a GET without it does not.",
+        fault=[replies.gave(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.HIDDEN],
+    ),
+    good=[replies.gave(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.LATER],
 )
 def outputs_are_included(trial: Trial) -> Steps:
     """Run code, and include the outputs, at once and later."""
@@ -216,7 +168,15 @@ def outputs_are_included(trial: Trial) -> Steps:
     trial.expect("responses:code-interpreter:outputs-later", is_shown, later.came)
 
 
-@case("responses:code-interpreter:exception")
+@case(
+    should(
+        "responses:code-interpreter:exception",
+        "spec 5",
+        "A call of code that raises an exception is completed; its `logs` have the printed text and the traceback.",
+        fault=[replies.gave(replies.RAISED | {"outputs": replies.logs("before\n")})],
+    ),
+    good=[replies.gave(replies.RAISED)],
+)
 def code_raises_an_exception(trial: Trial) -> Steps:
     """Run code that prints and then divides by zero."""
     exchange = yield from run(trial, RAISING, include=OUTPUTS)
@@ -229,8 +189,28 @@ def code_raises_an_exception(trial: Trial) -> Steps:
 
 
 @case(
-    *("responses:code-interpreter:one-container", "responses:code-interpreter:state"),
-    *("responses:code-interpreter:auto-again",),
+    must(
+        "responses:code-interpreter:one-container",
+        "spec 6",
+        "All calls of a response run in the same container.",
+        fault=[replies.gave(replies.FIRST, replies.SECOND | {"container_id": "cntr_2"}), replies.gave(replies.CALL)],
+    ),
+    should(
+        "responses:code-interpreter:state",
+        "spec 6",
+        "A call can use the variables of earlier calls.",
+        fault=[
+            replies.gave(replies.FIRST, replies.SECOND | {"outputs": replies.logs("NameError")}),
+            replies.gave(replies.CALL),
+        ],
+    ),
+    should(
+        "responses:code-interpreter:auto-again",
+        "spec 6",
+        "With `auto`, the next turn runs its code in the container of the latest call.",
+        fault=[replies.gave(replies.FIRST, replies.SECOND), replies.gave(replies.ELSEWHERE)],
+    ),
+    good=[replies.gave(replies.FIRST, replies.SECOND), replies.gave(replies.CALL)],
 )
 def code_continues(trial: Trial) -> Steps:
     """Run two programs in a response and a third one in the next, each using a variable of the first."""
@@ -247,8 +227,27 @@ def code_continues(trial: Trial) -> Steps:
 
 
 @case(
-    *("responses:code-interpreter:made-file", "responses:code-interpreter:cited"),
-    *("responses:code-interpreter:citation",),
+    must(
+        "responses:code-interpreter:made-file",
+        "spec 6",
+        "A file written by code is a file of the container with the source `assistant`, and can be downloaded.",
+        fault=[replies.citing(), replies.WRITTEN.patched("data", 0, "source", to="user"), replies.BYTES],
+    ),
+    capability(
+        should(
+            "responses:code-interpreter:cited",
+            "spec 16",
+            "The model's answer links to the file that the code created.",
+            fault=[replies.gave(replies.CALL), replies.WRITTEN, replies.BYTES],
+        )
+    ),
+    must(
+        "responses:code-interpreter:citation",
+        "spec 5",
+        "A file citation has the container, id and filename, and spans the `sandbox:` path in the text.",
+        fault=[replies.citing(start_index=0), replies.WRITTEN, replies.BYTES],
+    ),
+    good=[replies.citing(), replies.WRITTEN, replies.BYTES],
 )
 def code_writes_a_file(trial: Trial) -> Steps:
     """Run code that writes a file, and download the file."""
@@ -275,7 +274,21 @@ def _is_citation(annotation: Any, text: str, made: list[Any]) -> bool:
     return is_named and is_placed and is_text(at(annotation, "container_id"))
 
 
-@case("responses:code-interpreter:figure", "responses:code-interpreter:figure-cited")
+@case(
+    should(
+        "responses:code-interpreter:figure",
+        "spec 5",
+        "A plot that the code shows is an `image` output with the URL of an image.",
+        fault=[replies.SHOWN.patched("output", 0, to=replies.CALL | {"outputs": []})],
+    ),
+    should(
+        "responses:code-interpreter:figure-cited",
+        "spec 5",
+        "A plot that the code shows is cited as a PNG file of the container.",
+        fault=[replies.gave(replies.DRAWN)],
+    ),
+    good=[replies.SHOWN],
+)
 def code_shows_a_figure(trial: Trial) -> Steps:
     """Run code that draws a figure with matplotlib."""
     exchange = yield from run(trial, DRAWING, include=OUTPUTS)
@@ -289,7 +302,24 @@ def code_shows_a_figure(trial: Trial) -> Steps:
     trial.expect("responses:code-interpreter:figure-cited", any(one.endswith(".png") for one in names), names)
 
 
-@case("responses:code-interpreter:by-id", "responses:code-interpreter:container-gone")
+@case(
+    must(
+        "responses:code-interpreter:by-id",
+        "spec 6",
+        "Code runs in the container that the tool names by id, with the files uploaded to it.",
+        fault=[CREATED, ADDED, replies.gave(replies.UNREAD), REMOVED, replies.gave()],
+    ),
+    should(
+        "responses:code-interpreter:container-gone",
+        "issue pydantic-ai#7461",
+        "A conversation with calls in a deleted container can continue.",
+        fault=[
+            *(CREATED, ADDED, replies.gave(replies.READ), REMOVED),
+            error("Expected container_id: cntr_1"),
+        ],
+    ),
+    good=[CREATED, ADDED, replies.gave(replies.READ), REMOVED, replies.gave()],
+)
 def code_runs_in_a_named_container(trial: Trial) -> Steps:
     """Run code that reads a file in a container by its id, delete the container, and continue the conversation."""
     made, path = yield from create(trial)
@@ -307,7 +337,15 @@ def code_runs_in_a_named_container(trial: Trial) -> Steps:
     trial.expect("responses:code-interpreter:container-gone", is_well, after.came)
 
 
-@case("responses:code-interpreter:auto-files")
+@case(
+    should(
+        "responses:code-interpreter:auto-files",
+        "spec 6",
+        "The `file_ids` of an `auto` container are files in its `/mnt/data`.",
+        fault=[MADE, replies.gave(replies.UNREAD), DELETED],
+    ),
+    good=[MADE, replies.gave(replies.READ), DELETED],
+)
 def an_auto_container_has_files(trial: Trial) -> Steps:
     """Run code that reads a stored file that the tool names."""
     stored = yield from upload(trial, "user_data", FACT.encode())
@@ -320,8 +358,25 @@ def an_auto_container_has_files(trial: Trial) -> Steps:
 
 
 @case(
-    *("responses:code-interpreter:echoed", "responses:code-interpreter:unknown-container"),
-    *("responses:code-interpreter:memory-limit",),
+    should(
+        "responses:code-interpreter:echoed",
+        "spec 6",
+        "The tool is echoed with its container.",
+        fault=[replies.gave(tools=[]), replies.REFUSED, replies.LIMITED],
+    ),
+    must(
+        "responses:code-interpreter:unknown-container",
+        "spec 13",
+        "An unknown container is rejected with a 4xx.",
+        fault=[replies.ECHO, replies.ECHO, replies.LIMITED],
+    ),
+    should(
+        "responses:code-interpreter:memory-limit",
+        "spec 13",
+        "An unknown `memory_limit` is rejected with a 4xx.",
+        fault=[replies.ECHO, replies.REFUSED, replies.ECHO],
+    ),
+    good=[replies.ECHO, replies.REFUSED, replies.LIMITED],
 )
 def a_code_interpreter_is_offered(trial: Trial) -> Steps:
     """Offer the tool correctly, in an unknown container, and with an unknown memory limit."""
@@ -336,7 +391,15 @@ def a_code_interpreter_is_offered(trial: Trial) -> Steps:
     trial.expect("responses:code-interpreter:memory-limit", 400 <= refused.status < 500, refused.came)
 
 
-@case("responses:code-interpreter:chosen")
+@case(
+    should(
+        "responses:code-interpreter:chosen",
+        "spec 6",
+        "With a `tool_choice` of `code_interpreter` the model makes a call.",
+        fault=[replies.gave()],
+    ),
+    good=[replies.gave(replies.CALL)],
+)
 def a_call_is_demanded(trial: Trial) -> Steps:
     """Force a call of the code interpreter."""
     exchange = yield from run(trial, PRINTING, tool_choice={"type": "code_interpreter"})
@@ -345,7 +408,15 @@ def a_call_is_demanded(trial: Trial) -> Steps:
     trial.expect("responses:code-interpreter:chosen", "code_interpreter_call" in kinds, kinds)
 
 
-@case("responses:code-interpreter:shell")
+@case(
+    should(
+        "responses:code-interpreter:shell",
+        "spec 6",
+        "A `shell` tool with the environment `container_auto` runs: a `shell_call`, then its `shell_call_output`.",
+        fault=[replies.gave(replies.COMMAND)],
+    ),
+    good=[replies.gave(replies.COMMAND, replies.PRINTED)],
+)
 def commands_run_in_a_container(trial: Trial) -> Steps:
     """Run a command in a container of the server."""
     asked = spelled("Run the command `echo tide` in your shell.", 'shell {"commands": ["echo tide"]}')

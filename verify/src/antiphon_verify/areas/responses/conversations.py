@@ -8,74 +8,11 @@ from antiphon_verify.areas.responses.text import text_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, shown, unlike
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.requirement import Table, capability, may, must, should
+from antiphon_verify.replies import error, says
+from antiphon_verify.replies.bodies import RESPONSE
+from antiphon_verify.replies.responses import conversations as replies
+from antiphon_verify.requirement import capability, may, must, should
 from antiphon_verify.trial import Asking, Steps, Trial, is_response
-
-TABLE: Table = (
-    must("responses:conversations:created", "spec 1", "A new conversation is an object with an id and `created_at`."),
-    should("responses:conversations:id-prefix", "spec 3", "The id of a conversation begins with `conv_`."),
-    must("responses:conversations:metadata", "spec 1", "A conversation stores its metadata."),
-    must("responses:conversations:retrieved", "spec 1", "A conversation can be retrieved."),
-    must("responses:conversations:updated", "spec 1", "The metadata of a conversation can be changed."),
-    may(
-        "responses:conversations:updated-replaces",
-        "spec 1",
-        "Changing the metadata of a conversation replaces all of it instead of merging.",
-    ),
-    must("responses:conversations:deleted", "spec 1", "A deleted conversation returns 404."),
-    should("responses:conversations:deleted-body", "spec 1", "A deletion returns `conversation.deleted` and the id."),
-    must("responses:conversations:deleted-twice", "spec 1", "Deleting a conversation again returns 404."),
-    must("responses:conversations:unknown", "spec 13", "An unknown conversation returns 404."),
-    must("responses:conversations:first-items", "spec 1", "A new conversation contains the items of its request."),
-    must("responses:conversations:items-added", "spec 1", "Items can be added, and are returned as a list with ids."),
-    must("responses:conversations:items-listed", "spec 1", "Items are listed newest first by default."),
-    must("responses:conversations:items-ascending", "spec 1", "`order=asc` lists the oldest item first."),
-    must("responses:conversations:items-paged", "spec 1", "`limit` and `after` page through the items."),
-    must("responses:conversations:item-retrieved", "spec 1", "An item can be retrieved by its id."),
-    must("responses:conversations:item-deleted", "spec 1", "Deleting an item returns the conversation."),
-    should("responses:conversations:many-items", "spec 1", "Adding more than 20 items at once is rejected with 400."),
-    must("responses:conversations:used", "spec 10", "A response can use a conversation by its id."),
-    may(
-        "responses:conversations:unstored",
-        "spec 24",
-        "A conversation keeps the items of a response with `store: false`.",
-    ),
-    must("responses:conversations:used-object", "spec 2", "`conversation` can be an object with an id."),
-    must("responses:conversations:echoed", "spec 3", "The response has its `conversation` as an object with the id."),
-    must(
-        "responses:conversations:appended",
-        "spec 10",
-        "When a response has ended, the conversation contains its input and output.",
-    ),
-    should(
-        "responses:conversations:counted",
-        "spec 10",
-        "A turn in a conversation uses more input tokens than the same turn alone.",
-    ),
-    must(
-        "responses:conversations:streamed",
-        "issue ogx#3888",
-        "After the last event of a stream, the conversation contains its items.",
-    ),
-    must(
-        "responses:conversations:exclusive",
-        "spec 13",
-        "`conversation` and `previous_response_id` are mutually exclusive.",
-    ),
-    should(
-        "responses:conversations:repeated-id",
-        "spec 13",
-        "An input item with the id of an item in the conversation is rejected with 400.",
-    ),
-    must(
-        "responses:conversations:use-unknown",
-        "spec 13",
-        "A response in an unknown conversation is rejected with a 4xx.",
-    ),
-    capability(
-        should("responses:conversations:recalled", "spec 10", "The model recalls a word from the conversation.")
-    ),
-)
 
 
 def message(text: str) -> dict[str, Any]:
@@ -89,15 +26,61 @@ def create(trial: Trial, **body: Any) -> Asking:
 
 
 @case(
-    "responses:conversations:created",
-    "responses:conversations:id-prefix",
-    "responses:conversations:metadata",
-    "responses:conversations:retrieved",
-    "responses:conversations:updated",
-    "responses:conversations:updated-replaces",
-    "responses:conversations:deleted",
-    "responses:conversations:deleted-body",
-    "responses:conversations:deleted-twice",
+    must(
+        "responses:conversations:created",
+        "spec 1",
+        "A new conversation is an object with an id and `created_at`.",
+        fault=replies.instead(replies.LIFE, 0, replies.CREATED.without("created_at")),
+    ),
+    should(
+        "responses:conversations:id-prefix",
+        "spec 3",
+        "The id of a conversation begins with `conv_`.",
+        fault=replies.instead(replies.LIFE, 0, replies.CREATED.patched("id", to="1")),
+    ),
+    must(
+        "responses:conversations:metadata",
+        "spec 1",
+        "A conversation stores its metadata.",
+        fault=replies.instead(replies.LIFE, 0, replies.CREATED.without("metadata")),
+    ),
+    must(
+        "responses:conversations:retrieved",
+        "spec 1",
+        "A conversation can be retrieved.",
+        fault=replies.instead(replies.LIFE, 1, replies.GONE),
+    ),
+    must(
+        "responses:conversations:updated",
+        "spec 1",
+        "The metadata of a conversation can be changed.",
+        fault=replies.instead(replies.LIFE, 2, replies.CREATED),
+    ),
+    may(
+        "responses:conversations:updated-replaces",
+        "spec 1",
+        "Changing the metadata of a conversation replaces all of it instead of merging.",
+        fault=replies.instead(replies.LIFE, 2, replies.CREATED.patched("metadata", "b", to="2")),
+    ),
+    must(
+        "responses:conversations:deleted",
+        "spec 1",
+        "A deleted conversation returns 404.",
+        fault=replies.instead(replies.LIFE, 4, replies.CREATED),
+    ),
+    should(
+        "responses:conversations:deleted-body",
+        "spec 1",
+        "A deletion returns `conversation.deleted` and the id.",
+        fault=replies.instead(replies.LIFE, 3, says({})),
+    ),
+    must(
+        "responses:conversations:deleted-twice",
+        "spec 1",
+        "Deleting a conversation again returns 404.",
+        fault=replies.instead(replies.LIFE, 5, replies.DELETED),
+    ),
+    good=replies.LIFE,
 )
 def a_conversation_lives(trial: Trial) -> Steps:
     """Create a conversation, retrieve it, change it, delete it."""
@@ -129,7 +112,15 @@ def a_conversation_lives(trial: Trial) -> Steps:
     trial.expect("responses:conversations:deleted-twice", again.status == 404, again.came)
 
 
-@case("responses:conversations:unknown")
+@case(
+    must(
+        "responses:conversations:unknown",
+        "spec 13",
+        "An unknown conversation returns 404.",
+        fault=[replies.CREATED, replies.CREATED],
+    ),
+    good=[replies.CREATED, replies.GONE],
+)
 def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown conversation."""
     made = trial.whole((yield from create(trial)))
@@ -139,13 +130,49 @@ def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
 
 
 @case(
-    "responses:conversations:first-items",
-    "responses:conversations:items-added",
-    "responses:conversations:items-listed",
-    "responses:conversations:items-ascending",
-    "responses:conversations:items-paged",
-    "responses:conversations:item-retrieved",
-    "responses:conversations:item-deleted",
+    must(
+        "responses:conversations:first-items",
+        "spec 1",
+        "A new conversation contains the items of its request.",
+        fault=replies.instead(replies.ITEMS, 1, says({"data": []})),
+    ),
+    must(
+        "responses:conversations:items-added",
+        "spec 1",
+        "Items can be added, and are returned as a list with ids.",
+        fault=replies.instead(replies.ITEMS, 2, says({"data": []})),
+    ),
+    must(
+        "responses:conversations:items-listed",
+        "spec 1",
+        "Items are listed newest first by default.",
+        fault=replies.instead(replies.ITEMS, 3, replies.page(replies.ONE, replies.TWO, replies.THREE)),
+    ),
+    must(
+        "responses:conversations:items-ascending",
+        "spec 1",
+        "`order=asc` lists the oldest item first.",
+        fault=replies.instead(replies.ITEMS, 4, replies.page(replies.THREE, replies.TWO, has_more=True)),
+    ),
+    must(
+        "responses:conversations:items-paged",
+        "spec 1",
+        "`limit` and `after` page through the items.",
+        fault=replies.instead(replies.ITEMS, 5, replies.page(replies.ONE, replies.TWO)),
+    ),
+    must(
+        "responses:conversations:item-retrieved",
+        "spec 1",
+        "An item can be retrieved by its id.",
+        fault=replies.instead(replies.ITEMS, 6, replies.GONE),
+    ),
+    must(
+        "responses:conversations:item-deleted",
+        "spec 1",
+        "Deleting an item returns the conversation.",
+        fault=replies.instead(replies.ITEMS, 7, replies.DELETED),
+    ),
+    good=replies.ITEMS,
 )
 def items_come_and_go(trial: Trial) -> Steps:
     """Create a conversation with an item, add two, list, page, retrieve and delete them."""
@@ -172,7 +199,15 @@ def items_come_and_go(trial: Trial) -> Steps:
     trial.expect("responses:conversations:item-deleted", is_gone, deleted.came)
 
 
-@case("responses:conversations:many-items")
+@case(
+    should(
+        "responses:conversations:many-items",
+        "spec 1",
+        "Adding more than 20 items at once is rejected with 400.",
+        fault=[replies.CREATED],
+    ),
+    good=[error("Too many items.")],
+)
 def many_items_are_refused(trial: Trial) -> Steps:
     """Create a conversation with 21 items."""
     exchange = yield from create(trial, items=[message(f"{number}.") for number in range(21)])
@@ -181,12 +216,45 @@ def many_items_are_refused(trial: Trial) -> Steps:
 
 
 @case(
-    "responses:conversations:used",
-    "responses:conversations:used-object",
-    "responses:conversations:echoed",
-    "responses:conversations:appended",
-    "responses:conversations:counted",
-    "responses:conversations:recalled",
+    must(
+        "responses:conversations:used",
+        "spec 10",
+        "A response can use a conversation by its id.",
+        fault=replies.instead(replies.HELD, 1, replies.GONE),
+    ),
+    must(
+        "responses:conversations:used-object",
+        "spec 2",
+        "`conversation` can be an object with an id.",
+        fault=replies.instead(replies.HELD, 3, replies.GONE),
+    ),
+    must(
+        "responses:conversations:echoed",
+        "spec 3",
+        "The response has its `conversation` as an object with the id.",
+        fault=replies.instead(replies.HELD, 1, says(RESPONSE)),
+    ),
+    must(
+        "responses:conversations:appended",
+        "spec 10",
+        "When a response has ended, the conversation contains its input and output.",
+        fault=replies.instead(replies.HELD, 2, replies.page(replies.item("Say."))),
+    ),
+    should(
+        "responses:conversations:counted",
+        "spec 10",
+        "A turn in a conversation uses more input tokens than the same turn alone.",
+        fault=replies.instead(replies.HELD, 3, replies.FIRST),
+    ),
+    capability(
+        should(
+            "responses:conversations:recalled",
+            "spec 10",
+            "The model recalls a word from the conversation.",
+            fault=replies.instead(replies.HELD, 3, replies.FIRST),
+        )
+    ),
+    good=replies.HELD,
 )
 def a_conversation_is_held(trial: Trial) -> Steps:
     """Create two responses in a conversation."""
@@ -213,7 +281,15 @@ def judge_turn(trial: Trial, name: str, requirement: str) -> Steps:
     trial.expect(requirement, roles[:2] == ["user", "assistant"], shown(page))
 
 
-@case("responses:conversations:streamed")
+@case(
+    must(
+        "responses:conversations:streamed",
+        "issue ogx#3888",
+        "After the last event of a stream, the conversation contains its items.",
+        fault=[replies.CREATED, replies.STREAM, replies.page(replies.ONE)],
+    ),
+    good=[replies.CREATED, replies.STREAM, replies.TALK],
+)
 def a_conversation_is_streamed_in(trial: Trial) -> Steps:
     """Stream a response in a conversation, and list its items at once."""
     name = id_of(trial.whole((yield from create(trial))))
@@ -221,7 +297,15 @@ def a_conversation_is_streamed_in(trial: Trial) -> Steps:
     yield from judge_turn(trial, name, "responses:conversations:streamed")
 
 
-@case("responses:conversations:unstored")
+@case(
+    may(
+        "responses:conversations:unstored",
+        "spec 24",
+        "A conversation keeps the items of a response with `store: false`.",
+        fault=[replies.CREATED, replies.FIRST, replies.page(replies.ONE)],
+    ),
+    good=[replies.CREATED, replies.FIRST, replies.TALK],
+)
 def an_unstored_response_is_in_a_conversation(trial: Trial) -> Steps:
     """Create a response with `store: false` in a conversation, and list its items."""
     name = id_of(trial.whole((yield from create(trial))))
@@ -229,7 +313,15 @@ def an_unstored_response_is_in_a_conversation(trial: Trial) -> Steps:
     yield from judge_turn(trial, name, "responses:conversations:unstored")
 
 
-@case("responses:conversations:exclusive")
+@case(
+    must(
+        "responses:conversations:exclusive",
+        "spec 13",
+        "`conversation` and `previous_response_id` are mutually exclusive.",
+        fault=[replies.CREATED, replies.FIRST, replies.SECOND],
+    ),
+    good=[replies.CREATED, replies.FIRST, replies.REFUSED],
+)
 def a_response_has_one_past(trial: Trial) -> Steps:
     """Create a response with both a conversation and a previous response."""
     name = id_of(trial.whole((yield from create(trial))))
@@ -238,7 +330,15 @@ def a_response_has_one_past(trial: Trial) -> Steps:
     trial.expect("responses:conversations:exclusive", is_refused(exchange), exchange.came)
 
 
-@case("responses:conversations:repeated-id")
+@case(
+    should(
+        "responses:conversations:repeated-id",
+        "spec 13",
+        "An input item with the id of an item in the conversation is rejected with 400.",
+        fault=[replies.CREATED, replies.FIRST, replies.SECOND],
+    ),
+    good=[replies.CREATED, replies.FIRST, error("Duplicate item found with id msg_1.", 400, None, "input")],
+)
 def an_item_of_the_conversation_is_sent_again(trial: Trial) -> Steps:
     """Create a response in a conversation, and send its output again."""
     name = id_of(trial.whole((yield from create(trial))))
@@ -248,7 +348,15 @@ def an_item_of_the_conversation_is_sent_again(trial: Trial) -> Steps:
     trial.expect("responses:conversations:repeated-id", exchange.status == 400, exchange.came)
 
 
-@case("responses:conversations:use-unknown")
+@case(
+    must(
+        "responses:conversations:use-unknown",
+        "spec 13",
+        "A response in an unknown conversation is rejected with a 4xx.",
+        fault=[replies.CREATED, replies.FIRST],
+    ),
+    good=[replies.CREATED, replies.GONE],
+)
 def an_unknown_conversation_is_refused(trial: Trial) -> Steps:
     """Create a response in an unknown conversation."""
     made = trial.whole((yield from create(trial)))

@@ -10,65 +10,12 @@ from antiphon_verify.areas.responses.hosted import steps_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Step
 from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, shown
-from antiphon_verify.requirement import Stop, Table, capability, must, should
+from antiphon_verify.replies.bodies import MESSAGE
+from antiphon_verify.replies.responses import file_search as replies
+from antiphon_verify.replies.responses.file_search import TEXT
+from antiphon_verify.requirement import Stop, capability, must, should
 from antiphon_verify.samples import search, spelled
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must(
-        "responses:file-search:item",
-        "spec 5",
-        "A search is a completed `file_search_call` with its queries, a list of strings.",
-    ),
-    must(
-        "responses:file-search:order",
-        "spec 4",
-        "The steps of a search are `in_progress`, `searching` and `completed`, in this order.",
-    ),
-    should("responses:file-search:opened", "spec 4", "A search starts without queries."),
-    must(
-        "responses:file-search:goes-on",
-        "spec 16",
-        "After file searches a response continues to its end.",
-    ),
-    should(
-        "responses:file-search:results-unasked",
-        "spec 10",
-        "Without `file_search_call.results` in `include` the results of a search are null.",
-    ),
-    must(
-        "responses:file-search:results",
-        "spec 5",
-        "Requested results are a list; each has the id and name of the file, a text, and a score from 0 to 1.",
-    ),
-    should(
-        "responses:file-search:results-later",
-        "spec 10",
-        "A GET with `include` returns the results of a stored search, and a GET without it does not.",
-    ),
-    must(
-        "responses:file-search:other-store",
-        "spec 6",
-        "A search covers only the stores in the request, never a store that only the model named.",
-    ),
-    should(
-        "responses:file-search:echoed",
-        "spec 6",
-        "The tool is echoed with its stores, the number of results (20 by default) and the ranking options.",
-    ),
-    must("responses:file-search:too-many", "spec 6", "A `max_num_results` above 50 is rejected with a 4xx."),
-    must(
-        "responses:file-search:citations",
-        "spec 5",
-        "A file citation has the id and name of the file, and an index inside its text.",
-    ),
-    should(
-        "responses:file-search:mark-cut",
-        "spec 5",
-        "The text does not contain the mark with which the model cites a file.",
-    ),
-    capability(should("responses:file-search:cited", "spec 16", "The model's answer cites what was found in files.")),
-)
 
 Item = dict[str, Any]
 Making = Generator[Step, Any, str]
@@ -76,7 +23,6 @@ Making = Generator[Step, Any, str]
 LOOKS, BETWEEN = 60, 0.5
 """How many times the store is polled while files are ingested, and the seconds between two polls."""
 
-TEXT = "The lighthouse of Brest was built in 1687 and is 27 metres high.\n"
 HIDDEN = "The harbour master keeps a seagull named Ys.\n"
 QUESTION = "How high is the lighthouse of Brest? Search the files."
 ASKED = spelled(QUESTION, search("file_search", "height of the lighthouse of Brest"))
@@ -163,14 +109,57 @@ def results_of(items: list[Item]) -> list[Any]:
 
 
 @case(
-    "responses:file-search:item",
-    "responses:file-search:order",
-    "responses:file-search:opened",
-    "responses:file-search:goes-on",
-    "responses:file-search:results-unasked",
-    "responses:file-search:citations",
-    "responses:file-search:mark-cut",
-    "responses:file-search:cited",
+    must(
+        "responses:file-search:item",
+        "spec 5",
+        "A search is a completed `file_search_call` with its queries, a list of strings.",
+        fault=replies.streamed(replies.SEARCH | {"queries": []}, replies.citing()),
+    ),
+    must(
+        "responses:file-search:order",
+        "spec 4",
+        "The steps of a search are `in_progress`, `searching` and `completed`, in this order.",
+        fault=replies.streamed(replies.SEARCH, replies.citing(), steps=replies.STEPS[:2]),
+    ),
+    should(
+        "responses:file-search:opened",
+        "spec 4",
+        "A search starts without queries.",
+        fault=replies.streamed(replies.SEARCH, replies.citing(), opened=replies.SEARCH),
+    ),
+    must(
+        "responses:file-search:goes-on",
+        "spec 16",
+        "After file searches a response continues to its end.",
+        fault=replies.streamed(replies.citing(), replies.SEARCH),
+    ),
+    should(
+        "responses:file-search:results-unasked",
+        "spec 10",
+        "Without `file_search_call.results` in `include` the results of a search are null.",
+        fault=replies.streamed(replies.FOUND, replies.citing()),
+    ),
+    must(
+        "responses:file-search:citations",
+        "spec 5",
+        "A file citation has the id and name of the file, and an index inside its text.",
+        fault=replies.streamed(replies.SEARCH, replies.citing(11)),
+    ),
+    should(
+        "responses:file-search:mark-cut",
+        "spec 5",
+        "The text does not contain the mark with which the model cites a file.",
+        fault=replies.streamed(replies.SEARCH, replies.citing(text="27 metres【1†lighthouse.txt】.")),
+    ),
+    capability(
+        should(
+            "responses:file-search:cited",
+            "spec 16",
+            "The model's answer cites what was found in files.",
+            fault=replies.streamed(replies.SEARCH, MESSAGE),
+        )
+    ),
+    good=replies.streamed(replies.SEARCH, replies.citing()),
 )
 def files_are_searched(trial: Trial) -> Steps:
     """Search a file in a stream."""
@@ -206,7 +195,34 @@ def _judge_citations(trial: Trial, response: Any) -> None:
         trial.expect("responses:file-search:mark-cut", not marked, marked)
 
 
-@case("responses:file-search:results", "responses:file-search:results-later")
+@case(
+    must(
+        "responses:file-search:results",
+        "spec 5",
+        "Requested results are a list; each has the id and name of the file, a text, and a score from 0 to 1.",
+        fault=[
+            *replies.STOCKED,
+            replies.gave(replies.SEARCH | {"results": [replies.RESULT | {"score": 2}]}, replies.citing()),
+        ],
+    ),
+    should(
+        "responses:file-search:results-later",
+        "spec 10",
+        "A GET with `include` returns the results of a stored search, and a GET without it does not.",
+        fault=[
+            *replies.STOCKED,
+            replies.gave(replies.FOUND, replies.citing()),
+            *[replies.gave(replies.SEARCH, replies.citing())] * 3,
+        ],
+    ),
+    good=[
+        *replies.STOCKED,
+        replies.gave(replies.FOUND, replies.citing()),
+        replies.gave(replies.SEARCH, replies.citing()),
+        replies.gave(replies.SEARCH, replies.citing()),
+        replies.gave(replies.FOUND, replies.citing()),
+    ],
+)
 def results_are_asked_for(trial: Trial) -> Steps:
     """Search a file, and request the results, at once and later."""
     store_id = yield from stocked(trial)
@@ -224,7 +240,19 @@ def results_are_asked_for(trial: Trial) -> Steps:
     trial.expect("responses:file-search:results-later", is_shown, later)
 
 
-@case("responses:file-search:other-store")
+@case(
+    must(
+        "responses:file-search:other-store",
+        "spec 6",
+        "A search covers only the stores in the request, never a store that only the model named.",
+        fault=[
+            *replies.STOCKED,
+            *replies.STOCKED,
+            replies.gave(replies.SEARCH | {"results": [replies.RESULT | {"text": HIDDEN}]}, replies.citing()),
+        ],
+    ),
+    good=[*replies.STOCKED, *replies.STOCKED, replies.gave(replies.FOUND, replies.citing())],
+)
 def the_model_names_another_store(trial: Trial) -> Steps:
     """Make the model name a store that is not in the request."""
     store_id = yield from stocked(trial)
@@ -238,7 +266,36 @@ def the_model_names_another_store(trial: Trial) -> Steps:
     trial.expect("responses:file-search:other-store", is_kept, exchange.came)
 
 
-@case("responses:file-search:echoed", "responses:file-search:too-many")
+@case(
+    should(
+        "responses:file-search:echoed",
+        "spec 6",
+        "The tool is echoed with its stores, the number of results (20 by default) and the ranking options.",
+        fault=[
+            *replies.STOCKED,
+            replies.gave(MESSAGE, tools=[replies.ECHO]),
+            replies.gave(MESSAGE, tools=[replies.ECHO]),
+            replies.REFUSED,
+        ],
+    ),
+    must(
+        "responses:file-search:too-many",
+        "spec 6",
+        "A `max_num_results` above 50 is rejected with a 4xx.",
+        fault=[
+            *replies.STOCKED,
+            replies.gave(MESSAGE, tools=[replies.ECHO]),
+            replies.gave(MESSAGE, tools=[replies.RANKED]),
+            replies.gave(MESSAGE, tools=[replies.ECHO]),
+        ],
+    ),
+    good=[
+        *replies.STOCKED,
+        replies.gave(MESSAGE, tools=[replies.ECHO]),
+        replies.gave(MESSAGE, tools=[replies.RANKED]),
+        replies.REFUSED,
+    ],
+)
 def a_search_is_offered(trial: Trial) -> Steps:
     """Offer a search, with and without bounds."""
     store_id = yield from stocked(trial)

@@ -6,31 +6,14 @@ from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import at, is_integer, is_text, listed, shown, unlike
-from antiphon_verify.requirement import Table, must, should
+from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies.responses import files as replies
+from antiphon_verify.replies.responses.files import CONTENT, NAME
+from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Asking, Steps, Trial
 
 SOURCE = "spec files"
 
-TABLE: Table = (
-    must("responses:files:created", SOURCE, "A form with `file` and `purpose` creates a file with an id."),
-    must("responses:files:object", SOURCE, "A file has `bytes`, `created_at`, `filename` and `purpose` as sent."),
-    should("responses:files:status", SOURCE, "The status of a file is `processed`, which SDKs wait for."),
-    must("responses:files:retrieved", SOURCE, "A file can be retrieved by its id."),
-    must("responses:files:listed", SOURCE, "Files are listed, and `purpose` filters the list."),
-    should("responses:files:paged", SOURCE, "`limit`, `order` and `after` page through the list."),
-    must("responses:files:content", SOURCE, "The content of a file is returned byte for byte."),
-    must("responses:files:deleted", SOURCE, "A deleted file returns 404."),
-    should("responses:files:deleted-body", SOURCE, "A deletion returns `deleted` and the id."),
-    should("responses:files:expires-after", SOURCE, "`expires_after` sets `expires_at`."),
-    should("responses:files:unknown", SOURCE, "An unknown file returns 404."),
-    should("responses:files:no-file", SOURCE, "A form without `file` is rejected with 400."),
-    should("responses:files:purpose", SOURCE, "An unknown `purpose` is rejected with 400."),
-)
-
-CONTENT = b"one\r\n--two\r\n\0\xff"
-"""Bytes that a careless form parser would cut or change."""
-
-NAME = "notes \u00e9.txt"
 
 BOUNDARY = "antiphon-verify-1f"
 
@@ -57,8 +40,49 @@ def upload(trial: Trial, purpose: str, content: bytes = CONTENT, *, file: str = 
 
 
 @case(
-    *("responses:files:created", "responses:files:object", "responses:files:status", "responses:files:retrieved"),
-    *("responses:files:content", "responses:files:deleted-body", "responses:files:deleted"),
+    must(
+        "responses:files:created",
+        SOURCE,
+        "A form with `file` and `purpose` creates a file with an id.",
+        fault=replies.instead(replies.LIFE, 0, replies.MADE.without("id")),
+    ),
+    must(
+        "responses:files:object",
+        SOURCE,
+        "A file has `bytes`, `created_at`, `filename` and `purpose` as sent.",
+        fault=replies.instead(replies.LIFE, 0, replies.MADE.patched("bytes", to=1)),
+    ),
+    should(
+        "responses:files:status",
+        SOURCE,
+        "The status of a file is `processed`, which SDKs wait for.",
+        fault=replies.instead(replies.LIFE, 0, replies.MADE.patched("status", to="uploaded")),
+    ),
+    must(
+        "responses:files:retrieved",
+        SOURCE,
+        "A file can be retrieved by its id.",
+        fault=replies.instead(replies.LIFE, 1, replies.MADE.patched("id", to="file-2")),
+    ),
+    must(
+        "responses:files:content",
+        SOURCE,
+        "The content of a file is returned byte for byte.",
+        fault=replies.instead(replies.LIFE, 2, Reply(200, CONTENT[:4])),
+    ),
+    should(
+        "responses:files:deleted-body",
+        SOURCE,
+        "A deletion returns `deleted` and the id.",
+        fault=replies.instead(replies.LIFE, 3, says({})),
+    ),
+    must(
+        "responses:files:deleted",
+        SOURCE,
+        "A deleted file returns 404.",
+        fault=replies.instead(replies.LIFE, 4, replies.MADE),
+    ),
+    good=replies.LIFE,
 )
 def a_file_lives(trial: Trial) -> Steps:
     """Upload a file, retrieve it and its content, delete it."""
@@ -84,7 +108,21 @@ def a_file_lives(trial: Trial) -> Steps:
     trial.expect("responses:files:deleted", deleted.is_ok and gone.status == 404, gone.came)
 
 
-@case("responses:files:listed", "responses:files:paged")
+@case(
+    must(
+        "responses:files:listed",
+        SOURCE,
+        "Files are listed, and `purpose` filters the list.",
+        fault=replies.instead(replies.LISTS, 2, replies.MADE),
+    ),
+    should(
+        "responses:files:paged",
+        SOURCE,
+        "`limit`, `order` and `after` page through the list.",
+        fault=replies.instead(replies.LISTS, 4, replies.page("file-2")),
+    ),
+    good=replies.LISTS,
+)
 def files_are_listed(trial: Trial) -> Steps:
     """Upload two files of a purpose, list the files of that purpose, page through the list, delete both."""
     names = []
@@ -107,7 +145,15 @@ def files_are_listed(trial: Trial) -> Steps:
         yield from trial.delete(f"/files/{name}")
 
 
-@case("responses:files:expires-after")
+@case(
+    should(
+        "responses:files:expires-after",
+        SOURCE,
+        "`expires_after` sets `expires_at`.",
+        fault=[replies.MADE, replies.DELETED],
+    ),
+    good=[replies.EXPIRING, replies.DELETED],
+)
 def a_file_expires(trial: Trial) -> Steps:
     """Upload a file with `expires_after`, and delete it."""
     fields = {"expires_after[anchor]": "created_at", "expires_after[seconds]": "3600"}
@@ -119,7 +165,15 @@ def a_file_expires(trial: Trial) -> Steps:
     yield from trial.delete(f"/files/{id_of(exchange.json)}")
 
 
-@case("responses:files:unknown")
+@case(
+    should(
+        "responses:files:unknown",
+        SOURCE,
+        "An unknown file returns 404.",
+        fault=[replies.MADE, replies.MADE, replies.DELETED],
+    ),
+    good=[replies.MADE, replies.GONE, replies.DELETED],
+)
 def an_unknown_file_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown file."""
     made = yield from upload(trial, "user_data")
@@ -130,7 +184,10 @@ def an_unknown_file_is_not_found(trial: Trial) -> Steps:
     yield from trial.delete(f"/files/{id_of(made.json)}")
 
 
-@case("responses:files:no-file")
+@case(
+    should("responses:files:no-file", SOURCE, "A form without `file` is rejected with 400.", fault=[replies.MADE]),
+    good=[error("Missing required parameter: 'file'.")],
+)
 def a_form_without_a_file_is_refused(trial: Trial) -> Steps:
     """Send a form without a file."""
     exchange = yield from upload(trial, "user_data", file="")
@@ -138,7 +195,10 @@ def a_form_without_a_file_is_refused(trial: Trial) -> Steps:
     trial.expect("responses:files:no-file", exchange.status == 400, exchange.came)
 
 
-@case("responses:files:purpose")
+@case(
+    should("responses:files:purpose", SOURCE, "An unknown `purpose` is rejected with 400.", fault=[replies.MADE]),
+    good=[error("Invalid value.", param="purpose")],
+)
 def an_unknown_purpose_is_refused(trial: Trial) -> Steps:
     """Upload a file with an invalid purpose."""
     exchange = yield from upload(trial, "no such purpose")

@@ -3,24 +3,9 @@
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, shown
-from antiphon_verify.requirement import Stop, Table, may, should
+from antiphon_verify.replies.responses import idempotency as replies
+from antiphon_verify.requirement import Stop, may, should
 from antiphon_verify.trial import Asking, Steps, Trial
-
-TABLE: Table = (
-    may(
-        "responses:idempotency:same",
-        "spec 14",
-        "A request repeated with the same `Idempotency-Key` returns the same response.",
-    ),
-    may(
-        "responses:idempotency:streamed",
-        "spec 14",
-        "A streaming request repeated with the same `Idempotency-Key` returns the same events.",
-    ),
-    may("responses:idempotency:other-body", "http", "A different request with a used key is rejected with a 4xx."),
-    should("responses:idempotency:other-key", "spec 14", "The same request with another key returns another response."),
-)
-
 
 ASKED = "Say hello."
 
@@ -31,7 +16,27 @@ def keyed(trial: Trial, key: str, asked: str = ASKED, **parameters: object) -> A
     return trial.post("/responses", body, headers={"idempotency-key": key})
 
 
-@case("responses:idempotency:same", "responses:idempotency:other-body", "responses:idempotency:other-key")
+@case(
+    may(
+        "responses:idempotency:same",
+        "spec 14",
+        "A request repeated with the same `Idempotency-Key` returns the same response.",
+        fault=[replies.MADE, replies.OTHER, replies.MADE],
+    ),
+    may(
+        "responses:idempotency:other-body",
+        "http",
+        "A different request with a used key is rejected with a 4xx.",
+        fault=[replies.MADE, replies.OTHER, replies.OTHER, replies.MADE, replies.MADE],
+    ),
+    should(
+        "responses:idempotency:other-key",
+        "spec 14",
+        "The same request with another key returns another response.",
+        fault=[replies.MADE, replies.OTHER, replies.OTHER, replies.OTHER, replies.REUSED],
+    ),
+    good=replies.GOOD,
+)
 def a_request_is_sent_again(trial: Trial) -> Steps:
     """Create a response twice with one key, then with another key, then another response with the first key."""
     key = id_of(trial.response((yield from trial.respond(ASKED))))
@@ -46,7 +51,15 @@ def a_request_is_sent_again(trial: Trial) -> Steps:
     trial.expect("responses:idempotency:other-body", 400 <= refused.status < 500, refused.came)
 
 
-@case("responses:idempotency:streamed")
+@case(
+    may(
+        "responses:idempotency:streamed",
+        "spec 14",
+        "A streaming request repeated with the same `Idempotency-Key` returns the same events.",
+        fault=[replies.MADE, replies.STREAM, replies.AGAIN],
+    ),
+    good=[replies.MADE, replies.STREAM, replies.STREAM],
+)
 def a_stream_is_asked_for_again(trial: Trial) -> Steps:
     """Stream a response twice with one key."""
     key = id_of(trial.response((yield from trial.respond(ASKED))))

@@ -5,26 +5,11 @@ from typing import Any
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_integer, shown
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.requirement import Stop, Table, may, must, should
+from antiphon_verify.replies import error
+from antiphon_verify.replies.responses import input_tokens as replies
+from antiphon_verify.requirement import Stop, may, must, should
 from antiphon_verify.samples import TOOLS
 from antiphon_verify.trial import Asking, Steps, Trial
-
-TABLE: Table = (
-    must("responses:input-tokens:object", "spec 1", "`/responses/input_tokens` returns `response.input_tokens`."),
-    must("responses:input-tokens:count", "spec 1", "The count is an integer above 0."),
-    must("responses:input-tokens:grows", "spec 1", "A longer input has a higher count."),
-    should("responses:input-tokens:extras", "spec 1", "Instructions and tools are counted."),
-    should(
-        "responses:input-tokens:equals", "spec 1", "The count equals the input tokens of a response to the same input."
-    ),
-    may(
-        "responses:input-tokens:exactness",
-        "spec 1",
-        "The header that reports the exactness of a count is `exact` or `estimate`.",
-    ),
-    must("responses:input-tokens:bad", "spec 13", "A number as input is rejected with a 4xx."),
-)
-
 
 TEXT = "Please say hello."
 
@@ -38,12 +23,38 @@ def count(trial: Trial, input: Any, **parameters: Any) -> Asking:
 
 
 @case(
-    "responses:input-tokens:object",
-    "responses:input-tokens:count",
-    "responses:input-tokens:grows",
-    "responses:input-tokens:extras",
-    "responses:input-tokens:equals",
-    "responses:input-tokens:exactness",
+    must(
+        "responses:input-tokens:object",
+        "spec 1",
+        "`/responses/input_tokens` returns `response.input_tokens`.",
+        fault=[replies.SHORT.patched("object", to="tokens"), replies.LONG, replies.LONG, replies.USED],
+    ),
+    must("responses:input-tokens:count", "spec 1", "The count is an integer above 0.", fault=[replies.counted(0)]),
+    must(
+        "responses:input-tokens:grows",
+        "spec 1",
+        "A longer input has a higher count.",
+        fault=[replies.SHORT, replies.SHORT, replies.LONG, replies.USED],
+    ),
+    should(
+        "responses:input-tokens:extras",
+        "spec 1",
+        "Instructions and tools are counted.",
+        fault=[replies.SHORT, replies.LONG, replies.SHORT, replies.USED],
+    ),
+    should(
+        "responses:input-tokens:equals",
+        "spec 1",
+        "The count equals the input tokens of a response to the same input.",
+        fault=[replies.counted(13), replies.LONG, replies.LONG, replies.USED],
+    ),
+    may(
+        "responses:input-tokens:exactness",
+        "spec 1",
+        "The header that reports the exactness of a count is `exact` or `estimate`.",
+        fault=[replies.counted(12, "about"), replies.LONG, replies.LONG, replies.USED],
+    ),
+    good=[replies.SHORT, replies.LONG, replies.LONG, replies.USED],
 )
 def tokens_are_counted_beforehand(trial: Trial) -> Steps:
     """Count a short input, a long one, one with tools, and create a response to the short one."""
@@ -68,7 +79,10 @@ def tokens_are_counted_beforehand(trial: Trial) -> Steps:
     trial.expect("responses:input-tokens:equals", used == number, f"{number} counted, {shown(used)} used")
 
 
-@case("responses:input-tokens:bad")
+@case(
+    must("responses:input-tokens:bad", "spec 13", "A number as input is rejected with a 4xx.", fault=[replies.SHORT]),
+    good=[error("Invalid type.")],
+)
 def a_number_is_no_input(trial: Trial) -> Steps:
     """Count a number as input."""
     exchange = yield from count(trial, 7)

@@ -3,19 +3,12 @@
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, listed, shown
-from antiphon_verify.requirement import Table, should
+from antiphon_verify.replies import error
+from antiphon_verify.replies.responses import list as replies
+from antiphon_verify.requirement import should
 from antiphon_verify.trial import Asking, Steps, Trial
 
 SOURCE = "issue litellm#14679"
-
-TABLE: Table = (
-    should("responses:list:listed", SOURCE, "A stored response is listed as soon as it has ended."),
-    should("responses:list:order", SOURCE, "Responses are listed newest first; `order=asc` lists the oldest first."),
-    should("responses:list:paged", SOURCE, "`limit` and `after` page through the list, without gap or repetition."),
-    should("responses:list:filtered", SOURCE, "`q=metadata.NAME:VALUE` lists only the responses with this metadata."),
-    should("responses:list:bad-filter", SOURCE, "An unknown filter is rejected with 400."),
-    should("responses:list:deleted", SOURCE, "A deleted response is not listed."),
-)
 
 
 def create(trial: Trial, tag: str) -> Asking:
@@ -23,7 +16,33 @@ def create(trial: Trial, tag: str) -> Asking:
     return trial.respond("Say hello.", metadata={"tag": tag})
 
 
-@case("responses:list:listed", "responses:list:order", "responses:list:filtered", "responses:list:paged")
+@case(
+    should(
+        "responses:list:listed",
+        SOURCE,
+        "A stored response is listed as soon as it has ended.",
+        fault=[*replies.CREATED, replies.page("two", "first"), replies.TAGGED, *replies.PAGES],
+    ),
+    should(
+        "responses:list:order",
+        SOURCE,
+        "Responses are listed newest first; `order=asc` lists the oldest first.",
+        fault=[*replies.CREATED, replies.page("one", "two", "first"), replies.TAGGED, *replies.PAGES],
+    ),
+    should(
+        "responses:list:filtered",
+        SOURCE,
+        "`q=metadata.NAME:VALUE` lists only the responses with this metadata.",
+        fault=[*replies.CREATED, replies.ALL, replies.page("one", "two", "first"), *replies.PAGES],
+    ),
+    should(
+        "responses:list:paged",
+        SOURCE,
+        "`limit` and `after` page through the list, without gap or repetition.",
+        fault=[*replies.CREATED, replies.ALL, replies.TAGGED, replies.PAGES[0], replies.PAGES[0]],
+    ),
+    good=[*replies.CREATED, replies.ALL, replies.TAGGED, *replies.PAGES],
+)
 def responses_are_listed(trial: Trial) -> Steps:
     """Create two responses with metadata, list them, and page through the list."""
     first = id_of(trial.response((yield from create(trial, "first"))))
@@ -49,7 +68,10 @@ def responses_are_listed(trial: Trial) -> Steps:
     trial.expect("responses:list:paged", is_paged, shown([list(page) for page in pages]))
 
 
-@case("responses:list:bad-filter")
+@case(
+    should("responses:list:bad-filter", SOURCE, "An unknown filter is rejected with 400.", fault=[replies.ALL]),
+    good=[error("Unknown filter 'colour'.")],
+)
 def an_unknown_filter_is_refused(trial: Trial) -> Steps:
     """List responses with an unknown filter."""
     exchange = yield from trial.get("/responses?q=colour:red")
@@ -57,7 +79,15 @@ def an_unknown_filter_is_refused(trial: Trial) -> Steps:
     trial.expect("responses:list:bad-filter", exchange.status == 400, exchange.came)
 
 
-@case("responses:list:deleted")
+@case(
+    should(
+        "responses:list:deleted",
+        SOURCE,
+        "A deleted response is not listed.",
+        fault=[replies.FIRST, replies.DELETED, replies.ALL],
+    ),
+    good=[replies.FIRST, replies.DELETED, replies.page("one")],
+)
 def a_deleted_response_is_not_listed(trial: Trial) -> Steps:
     """Create a response, delete it, and list responses."""
     created = id_of(trial.response((yield from trial.respond("Say hello."))))

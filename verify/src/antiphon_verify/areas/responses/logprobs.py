@@ -5,24 +5,11 @@ from typing import Any
 from antiphon_verify.areas.responses.text import parts_of, text_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, listed, shown
-from antiphon_verify.requirement import Stop, Table, must, should
+from antiphon_verify.replies import streams
+from antiphon_verify.replies.responses import logprobs as replies
+from antiphon_verify.requirement import Stop, must, should
 from antiphon_verify.samples import is_token
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must("responses:logprobs:token", "spec 4", "Each token has a string `token` and a number `logprob` of at most 0."),
-    should("responses:logprobs:some", "spec 2", "A text has log probabilities when requested."),
-    must("responses:logprobs:top", "spec 2", "Tokens have at most `top_logprobs` alternatives."),
-    should("responses:logprobs:top-some", "spec 2", "Tokens have alternatives if `top_logprobs` asks for some."),
-    should("responses:logprobs:joined", "spec 4", "The tokens join into the text."),
-    should("responses:logprobs:unasked", "spec 10", "Without a request for log probabilities, none are returned."),
-    should(
-        "responses:logprobs:streamed",
-        "spec 4",
-        "Streamed deltas have log probabilities if the non-streamed response has them.",
-    ),
-)
-
 
 TOP = 2
 
@@ -35,12 +22,38 @@ def logprobs_of(response: Any) -> list[Any]:
 
 
 @case(
-    "responses:logprobs:some",
-    "responses:logprobs:token",
-    "responses:logprobs:top",
-    "responses:logprobs:top-some",
-    "responses:logprobs:joined",
-    "responses:logprobs:streamed",
+    should("responses:logprobs:some", "spec 2", "A text has log probabilities when requested.", fault=[replies.BARE]),
+    must(
+        "responses:logprobs:token",
+        "spec 4",
+        "Each token has a string `token` and a number `logprob` of at most 0.",
+        fault=[replies.GOOD.patched(*replies.PLACE, 0, "logprob", to=0.9)],
+    ),
+    must(
+        "responses:logprobs:top",
+        "spec 2",
+        "Tokens have at most `top_logprobs` alternatives.",
+        fault=[replies.GOOD.patched(*replies.PLACE, 0, "top_logprobs", to=[replies.ALTERNATIVE] * 3)],
+    ),
+    should(
+        "responses:logprobs:top-some",
+        "spec 2",
+        "Tokens have alternatives if `top_logprobs` asks for some.",
+        fault=[replies.GOOD.patched(*replies.PLACE, 0, "top_logprobs", to=[])],
+    ),
+    should(
+        "responses:logprobs:joined",
+        "spec 4",
+        "The tokens join into the text.",
+        fault=[replies.GOOD.patched(*replies.PLACE, 0, "token", to="Hell")],
+    ),
+    should(
+        "responses:logprobs:streamed",
+        "spec 4",
+        "Streamed deltas have log probabilities if the non-streamed response has them.",
+        fault=[replies.GOOD, streams(replies.EMPTY)],
+    ),
+    good=[replies.GOOD, replies.STREAM],
 )
 def log_probabilities_come_where_asked_for(trial: Trial) -> Steps:
     """Request log probabilities, streamed and not streamed."""
@@ -69,7 +82,15 @@ def judge_tokens(trial: Trial, tokens: list[Any], text: str) -> None:
     trial.expect("responses:logprobs:joined", joined == text, f"{shown(joined)} of {shown(text)}")
 
 
-@case("responses:logprobs:unasked")
+@case(
+    should(
+        "responses:logprobs:unasked",
+        "spec 10",
+        "Without a request for log probabilities, none are returned.",
+        fault=[replies.GOOD],
+    ),
+    good=[replies.BARE],
+)
 def log_probabilities_come_only_where_asked_for(trial: Trial) -> Steps:
     """Request a text without log probabilities."""
     response = trial.response((yield from trial.respond("Say hello.")))

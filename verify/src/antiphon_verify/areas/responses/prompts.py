@@ -12,65 +12,22 @@ from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Step
 from antiphon_verify.reading import at, is_integer, is_text, listed, shown
 from antiphon_verify.refusal import is_refused, message_of
-from antiphon_verify.requirement import Table, capability, must, should
+from antiphon_verify.replies.responses import prompts as replies
+from antiphon_verify.replies.responses.files import instead
+from antiphon_verify.replies.responses.prompts import ADA, DOCTOR, UNKNOWN
+from antiphon_verify.requirement import capability, must, should
 from antiphon_verify.trial import Asking, Steps, Trial
 
 SOURCE = "spec prompts"
 
-TABLE: Table = (
-    should("responses:prompts:created", SOURCE, "A template creates a prompt, and version 1 is its default version."),
-    should(
-        "responses:prompts:object", SOURCE, "A prompt has an id that begins with `pmpt_`, `created_at` and `variables`."
-    ),
-    should("responses:prompts:retrieved", SOURCE, "A prompt can be retrieved by its id."),
-    should("responses:prompts:listed", SOURCE, "Prompts are listed, newest first."),
-    should("responses:prompts:deleted", SOURCE, "A deleted prompt returns 404."),
-    should("responses:prompts:version-added", SOURCE, "A second template for a prompt creates version 2."),
-    should(
-        "responses:prompts:version-kept",
-        SOURCE,
-        "An older version can be retrieved unchanged after a newer one is added.",
-    ),
-    should("responses:prompts:versions", SOURCE, "The versions of a prompt are listed."),
-    should("responses:prompts:default-version", SOURCE, "An older version can be made the default version."),
-    must("responses:prompts:echoed", "spec 2", "A response echoes the `prompt` of its request."),
-    capability(should("responses:prompts:used", "spec 2", "The model reads the template with its variables.")),
-    capability(should("responses:prompts:pinned", "spec 2", "The `version` of the request chooses the template.")),
-    should("responses:prompts:literal", "spec 2", "Braces in the value of a variable are text, not another variable."),
-    must(
-        "responses:prompts:missing-variable",
-        "spec 13",
-        "A request that omits a variable of the template is rejected with a 4xx.",
-    ),
-    should(
-        "responses:prompts:missing-variable-named", "spec 13", "The error for a missing variable names the variable."
-    ),
-    should(
-        "responses:prompts:other-variable",
-        "spec 13",
-        "A variable that the template does not have is rejected with 400.",
-    ),
-    should("responses:prompts:unknown", "spec 13", "An unknown prompt returns 404, with its id in the message."),
-    should("responses:prompts:unknown-version", "spec 13", "An unknown version is rejected with a 4xx."),
-    should("responses:prompts:no-object", "spec 13", "A `prompt` that is a string is rejected with 400."),
-)
 
 PATH = "/prompts"
 
-UNKNOWN = "pmpt_" + "0" * 32
 
 QUESTION = "What is my name?"
 
 Made = Generator[Step, Any, tuple[Exchange, str]]
 """Steps that create a prompt; their result is the exchange, and the path of the prompt."""
-
-
-def template(text: str) -> dict[str, Any]:
-    """Return a template with one message."""
-    return {"name": "antiphon verify", "messages": [{"role": "user", "content": text}]}
-
-
-ADA, DOCTOR = template("My name is {{visitor}}."), template("My name is Doctor {{visitor}}.")
 
 
 def create(trial: Trial) -> Made:
@@ -92,8 +49,37 @@ def text_of(response: Any) -> str:
 
 
 @case(
-    *("responses:prompts:created", "responses:prompts:object", "responses:prompts:retrieved"),
-    *("responses:prompts:listed", "responses:prompts:deleted"),
+    should(
+        "responses:prompts:created",
+        SOURCE,
+        "A template creates a prompt, and version 1 is its default version.",
+        fault=instead(replies.LIFE, 0, replies.MADE.patched("version", to=0)),
+    ),
+    should(
+        "responses:prompts:object",
+        SOURCE,
+        "A prompt has an id that begins with `pmpt_`, `created_at` and `variables`.",
+        fault=instead(replies.LIFE, 0, replies.MADE.without("variables")),
+    ),
+    should(
+        "responses:prompts:retrieved",
+        SOURCE,
+        "A prompt can be retrieved by its id.",
+        fault=instead(replies.LIFE, 1, replies.MADE.patched("id", to="pmpt_2")),
+    ),
+    should(
+        "responses:prompts:listed",
+        SOURCE,
+        "Prompts are listed, newest first.",
+        fault=instead(replies.LIFE, 2, replies.LIST.patched("data", to=[])),
+    ),
+    should(
+        "responses:prompts:deleted",
+        SOURCE,
+        "A deleted prompt returns 404.",
+        fault=instead(replies.LIFE, 4, replies.MADE),
+    ),
+    good=replies.LIFE,
 )
 def a_prompt_lives(trial: Trial) -> Steps:
     """Create a prompt, retrieve it, list it, delete it."""
@@ -116,8 +102,39 @@ def a_prompt_lives(trial: Trial) -> Steps:
 
 
 @case(
-    *("responses:prompts:version-added", "responses:prompts:version-kept", "responses:prompts:versions"),
-    *("responses:prompts:default-version", "responses:prompts:pinned"),
+    should(
+        "responses:prompts:version-added",
+        SOURCE,
+        "A second template for a prompt creates version 2.",
+        fault=instead(replies.VERSIONED, 1, replies.MADE),
+    ),
+    should(
+        "responses:prompts:version-kept",
+        SOURCE,
+        "An older version can be retrieved unchanged after a newer one is added.",
+        fault=instead(replies.VERSIONED, 2, replies.SECOND),
+    ),
+    should(
+        "responses:prompts:versions",
+        SOURCE,
+        "The versions of a prompt are listed.",
+        fault=instead(replies.VERSIONED, 3, replies.LIST),
+    ),
+    should(
+        "responses:prompts:default-version",
+        SOURCE,
+        "An older version can be made the default version.",
+        fault=instead(replies.VERSIONED, 6, replies.SECOND),
+    ),
+    capability(
+        should(
+            "responses:prompts:pinned",
+            "spec 2",
+            "The `version` of the request chooses the template.",
+            fault=instead(replies.VERSIONED, 4, replies.said("Your name is Doctor Ada.")),
+        )
+    ),
+    good=replies.VERSIONED,
 )
 def a_prompt_has_versions(trial: Trial) -> Steps:
     """Add a version to a prompt, use the first one, and make it the default again."""
@@ -141,7 +158,29 @@ def a_prompt_has_versions(trial: Trial) -> Steps:
     yield from trial.delete(path)
 
 
-@case("responses:prompts:echoed", "responses:prompts:used", "responses:prompts:literal")
+@case(
+    must(
+        "responses:prompts:echoed",
+        "spec 2",
+        "A response echoes the `prompt` of its request.",
+        fault=instead(replies.USED, 1, replies.RECALLED.patched("prompt", to=None)),
+    ),
+    capability(
+        should(
+            "responses:prompts:used",
+            "spec 2",
+            "The model reads the template with its variables.",
+            fault=instead(replies.USED, 1, replies.said("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})),
+        )
+    ),
+    should(
+        "responses:prompts:literal",
+        "spec 2",
+        "Braces in the value of a variable are text, not another variable.",
+        fault=instead(replies.USED, 2, replies.MISSING),
+    ),
+    good=replies.USED,
+)
 def a_prompt_is_used(trial: Trial) -> Steps:
     """Use a prompt with a value for its variable, and with a value that looks like a template."""
     made, path = yield from create(trial)
@@ -159,8 +198,31 @@ def a_prompt_is_used(trial: Trial) -> Steps:
 
 
 @case(
-    *("responses:prompts:missing-variable", "responses:prompts:missing-variable-named"),
-    *("responses:prompts:other-variable", "responses:prompts:unknown-version"),
+    must(
+        "responses:prompts:missing-variable",
+        "spec 13",
+        "A request that omits a variable of the template is rejected with a 4xx.",
+        fault=instead(replies.REJECTED, 1, replies.RECALLED),
+    ),
+    should(
+        "responses:prompts:missing-variable-named",
+        "spec 13",
+        "The error for a missing variable names the variable.",
+        fault=instead(replies.REJECTED, 1, replies.INVALID),
+    ),
+    should(
+        "responses:prompts:other-variable",
+        "spec 13",
+        "A variable that the template does not have is rejected with 400.",
+        fault=instead(replies.REJECTED, 2, replies.RECALLED),
+    ),
+    should(
+        "responses:prompts:unknown-version",
+        "spec 13",
+        "An unknown version is rejected with a 4xx.",
+        fault=instead(replies.REJECTED, 3, replies.RECALLED),
+    ),
+    good=replies.REJECTED,
 )
 def bad_uses_of_a_prompt_are_rejected(trial: Trial) -> Steps:
     """Use a prompt without its variable, with another variable, and in an unknown version."""
@@ -176,7 +238,15 @@ def bad_uses_of_a_prompt_are_rejected(trial: Trial) -> Steps:
     yield from trial.delete(path)
 
 
-@case("responses:prompts:unknown")
+@case(
+    should(
+        "responses:prompts:unknown",
+        "spec 13",
+        "An unknown prompt returns 404, with its id in the message.",
+        fault=[replies.RECALLED],
+    ),
+    good=[replies.NOT_FOUND],
+)
 def an_unknown_prompt_is_not_found(trial: Trial) -> Steps:
     """Use an unknown prompt."""
     exchange = yield from use(trial, {"id": UNKNOWN})
@@ -185,7 +255,15 @@ def an_unknown_prompt_is_not_found(trial: Trial) -> Steps:
     trial.expect("responses:prompts:unknown", is_named, exchange.came)
 
 
-@case("responses:prompts:no-object")
+@case(
+    should(
+        "responses:prompts:no-object",
+        "spec 13",
+        "A `prompt` that is a string is rejected with 400.",
+        fault=[replies.RECALLED],
+    ),
+    good=[replies.INVALID],
+)
 def a_prompt_is_an_object(trial: Trial) -> Steps:
     """Send a string as the prompt."""
     exchange = yield from use(trial, "greeting")

@@ -6,37 +6,42 @@ from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, shown, unlike
 from antiphon_verify.refusal import is_envelope
-from antiphon_verify.requirement import Table, must, should
+from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies.responses import store as replies
+from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must("responses:store:retrieved", "spec 1", "A response is stored by default, and can be retrieved."),
-    must("responses:store:same", "issue ogx#2299", "A retrieved response equals the response that was returned."),
-    must("responses:store:stream-retrieved", "spec 1", "A streamed response can be retrieved after its last event."),
-    must(
-        "responses:store:stream-same",
-        "issue ogx#2299",
-        "A retrieved response equals the response in the stream's last event.",
-    ),
-    must("responses:store:unstored", "spec 10", "A response with `store: false` cannot be retrieved."),
-    must("responses:store:unknown", "spec 13", "An unknown response returns 404."),
-    should(
-        "responses:store:unknown-envelope", "spec 13", "The 404 of an unknown response has an error that SDKs can read."
-    ),
-    must("responses:store:deleted", "spec 1", "A deleted response returns 404."),
-    should("responses:store:deleted-body", "spec 1", "A deletion returns the id and `deleted: true`."),
-    must("responses:store:deleted-twice", "spec 1", "Deleting a response again returns 404."),
-    must("responses:store:delete-unknown", "spec 13", "Deleting an unknown response returns 404, never a 5xx."),
-    must("responses:store:include", "spec 10", "`include[]` is accepted when a response is retrieved."),
-    should("responses:store:include-unknown", "spec 10", "An unknown `include[]` is rejected with 400."),
-)
-
 
 LATER = {"output_text"}
 """Keys that a server can add only when it creates a response: the SDK's own convenience."""
 
 
-@case("responses:store:retrieved", "responses:store:same", "responses:store:include", "responses:store:include-unknown")
+@case(
+    must(
+        "responses:store:retrieved",
+        "spec 1",
+        "A response is stored by default, and can be retrieved.",
+        fault=[replies.CREATED, replies.GONE],
+    ),
+    must(
+        "responses:store:same",
+        "issue ogx#2299",
+        "A retrieved response equals the response that was returned.",
+        fault=[replies.CREATED, replies.CREATED.patched("status", to="in_progress")],
+    ),
+    must(
+        "responses:store:include",
+        "spec 10",
+        "`include[]` is accepted when a response is retrieved.",
+        fault=[replies.CREATED, replies.CREATED, replies.REFUSED],
+    ),
+    should(
+        "responses:store:include-unknown",
+        "spec 10",
+        "An unknown `include[]` is rejected with 400.",
+        fault=[replies.CREATED, replies.CREATED, replies.CREATED, replies.CREATED],
+    ),
+    good=[replies.CREATED, replies.CREATED, replies.CREATED, replies.REFUSED],
+)
 def a_response_is_retrieved(trial: Trial) -> Steps:
     """Create a response, and retrieve it."""
     created = trial.response((yield from trial.respond("Say hello.", metadata={"a": "1"})))
@@ -58,7 +63,21 @@ def sameness(answered: Any, stored: dict[str, Any]) -> tuple[bool, str]:
     return not differing, f"These differ: {', '.join(differing)}."
 
 
-@case("responses:store:stream-retrieved", "responses:store:stream-same")
+@case(
+    must(
+        "responses:store:stream-retrieved",
+        "spec 1",
+        "A streamed response can be retrieved after its last event.",
+        fault=[replies.STREAM, replies.GONE],
+    ),
+    must(
+        "responses:store:stream-same",
+        "issue ogx#2299",
+        "A retrieved response equals the response in the stream's last event.",
+        fault=[replies.STREAM, replies.STREAMED.patched("output", to=[])],
+    ),
+    good=[replies.STREAM, replies.STREAMED],
+)
 def a_streamed_response_is_retrieved(trial: Trial) -> Steps:
     """Stream a response, and retrieve it."""
     last = trial.streamed((yield from trial.respond("Say hello.", stream=True)))[-1]
@@ -68,7 +87,15 @@ def a_streamed_response_is_retrieved(trial: Trial) -> Steps:
     trial.expect("responses:store:stream-same", *sameness(at(last, "response"), stored))
 
 
-@case("responses:store:unstored")
+@case(
+    must(
+        "responses:store:unstored",
+        "spec 10",
+        "A response with `store: false` cannot be retrieved.",
+        fault=[replies.CREATED, replies.CREATED],
+    ),
+    good=[replies.CREATED, replies.GONE],
+)
 def an_unstored_response_is_not_found(trial: Trial) -> Steps:
     """Create a response that is not stored, and try to retrieve it."""
     created = trial.response((yield from trial.respond("Say hello.", store=False)))
@@ -77,7 +104,27 @@ def an_unstored_response_is_not_found(trial: Trial) -> Steps:
     trial.expect("responses:store:unstored", exchange.status == 404, exchange.came)
 
 
-@case("responses:store:unknown", "responses:store:unknown-envelope", "responses:store:delete-unknown")
+@case(
+    must(
+        "responses:store:unknown",
+        "spec 13",
+        "An unknown response returns 404.",
+        fault=[replies.CREATED, replies.CREATED],
+    ),
+    should(
+        "responses:store:unknown-envelope",
+        "spec 13",
+        "The 404 of an unknown response has an error that SDKs can read.",
+        fault=[replies.CREATED, Reply(404, b'{"detail": "Response not found"}')],
+    ),
+    must(
+        "responses:store:delete-unknown",
+        "spec 13",
+        "Deleting an unknown response returns 404, never a 5xx.",
+        fault=[replies.CREATED, replies.GONE, error("Internal Server Error", 500)],
+    ),
+    good=[replies.CREATED, replies.GONE, replies.GONE],
+)
 def an_unknown_response_is_not_found(trial: Trial) -> Steps:
     """Retrieve and delete an unknown response."""
     path = f"/responses/{unlike(id_of(trial.response((yield from trial.respond('Say hello.')))))}"
@@ -90,7 +137,27 @@ def an_unknown_response_is_not_found(trial: Trial) -> Steps:
     trial.expect("responses:store:delete-unknown", exchange.status == 404, exchange.came)
 
 
-@case("responses:store:deleted", "responses:store:deleted-body", "responses:store:deleted-twice")
+@case(
+    must(
+        "responses:store:deleted",
+        "spec 1",
+        "A deleted response returns 404.",
+        fault=[replies.CREATED, replies.DELETED, replies.CREATED],
+    ),
+    should(
+        "responses:store:deleted-body",
+        "spec 1",
+        "A deletion returns the id and `deleted: true`.",
+        fault=[replies.CREATED, says({})],
+    ),
+    must(
+        "responses:store:deleted-twice",
+        "spec 1",
+        "Deleting a response again returns 404.",
+        fault=[replies.CREATED, replies.DELETED, replies.GONE, replies.DELETED],
+    ),
+    good=[replies.CREATED, replies.DELETED, replies.GONE, replies.GONE],
+)
 def a_response_is_deleted(trial: Trial) -> Steps:
     """Create a response, delete it, and retrieve it."""
     path = f"/responses/{id_of(trial.response((yield from trial.respond('Say hello.'))))}"

@@ -8,31 +8,14 @@ from antiphon_verify.areas.responses.files import FORM, form
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import at, is_text, unlike
-from antiphon_verify.requirement import Table, must, should
+from antiphon_verify.replies import Reply, error
+from antiphon_verify.replies.responses import uploads as replies
+from antiphon_verify.replies.responses.files import instead
+from antiphon_verify.replies.responses.uploads import PARTS, WHOLE
+from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Asking, Steps, Trial
 
 SOURCE = "spec uploads"
-
-TABLE: Table = (
-    must("responses:uploads:created", SOURCE, "A new upload is `pending` and has an id."),
-    must("responses:uploads:part", SOURCE, "A part is accepted, and has an id and the id of its upload."),
-    must("responses:uploads:completed", SOURCE, "A completed upload has its file."),
-    must("responses:uploads:joined", SOURCE, "The file has the parts in the order of `part_ids`."),
-    should(
-        "responses:uploads:short",
-        SOURCE,
-        "Completing with fewer bytes than announced is rejected with 400; the upload stays pending.",
-    ),
-    should(
-        "responses:uploads:md5", SOURCE, "Completing with another `md5` is rejected with 400; the upload stays pending."
-    ),
-    should("responses:uploads:cancelled", SOURCE, "An upload can be cancelled, and then accepts no parts."),
-    should("responses:uploads:unknown", SOURCE, "An unknown upload returns 404."),
-)
-
-PARTS = b"first ", b"second"
-
-WHOLE = b"".join(PARTS)
 
 
 def create(trial: Trial) -> Asking:
@@ -54,8 +37,43 @@ def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> Asking:
 
 
 @case(
-    *("responses:uploads:created", "responses:uploads:part", "responses:uploads:short", "responses:uploads:md5"),
-    *("responses:uploads:completed", "responses:uploads:joined"),
+    must(
+        "responses:uploads:created",
+        SOURCE,
+        "A new upload is `pending` and has an id.",
+        fault=instead(replies.LIFE, 0, replies.MADE.without("status")),
+    ),
+    must(
+        "responses:uploads:part",
+        SOURCE,
+        "A part is accepted, and has an id and the id of its upload.",
+        fault=instead(replies.LIFE, 1, replies.ADDED[0].without("upload_id")),
+    ),
+    should(
+        "responses:uploads:short",
+        SOURCE,
+        "Completing with fewer bytes than announced is rejected with 400; the upload stays pending.",
+        fault=instead(replies.LIFE, 3, replies.DONE),
+    ),
+    should(
+        "responses:uploads:md5",
+        SOURCE,
+        "Completing with another `md5` is rejected with 400; the upload stays pending.",
+        fault=instead(replies.LIFE, 4, replies.DONE),
+    ),
+    must(
+        "responses:uploads:completed",
+        SOURCE,
+        "A completed upload has its file.",
+        fault=instead(replies.LIFE, 5, replies.DONE.patched("status", to="pending")),
+    ),
+    must(
+        "responses:uploads:joined",
+        SOURCE,
+        "The file has the parts in the order of `part_ids`.",
+        fault=instead(replies.LIFE, 6, Reply(200, b"secondfirst ")),
+    ),
+    good=replies.LIFE,
 )
 def an_upload_becomes_a_file(trial: Trial) -> Steps:
     """Upload two parts, the second first; complete with one of them, with a wrong MD5, then correctly."""
@@ -86,7 +104,15 @@ def an_upload_becomes_a_file(trial: Trial) -> Steps:
     yield from trial.delete(f"/files/{id_of(file)}")
 
 
-@case("responses:uploads:cancelled")
+@case(
+    should(
+        "responses:uploads:cancelled",
+        SOURCE,
+        "An upload can be cancelled, and then accepts no parts.",
+        fault=[replies.MADE, replies.CANCELLED, replies.ADDED[0]],
+    ),
+    good=[replies.MADE, replies.CANCELLED, error("It was cancelled.")],
+)
 def an_upload_is_cancelled(trial: Trial) -> Steps:
     """Begin an upload, cancel it, and add a part."""
     made = yield from create(trial)
@@ -97,7 +123,10 @@ def an_upload_is_cancelled(trial: Trial) -> Steps:
     trial.expect("responses:uploads:cancelled", is_over, f"{cancelled.came}; then {late.came}")
 
 
-@case("responses:uploads:unknown")
+@case(
+    should("responses:uploads:unknown", SOURCE, "An unknown upload returns 404.", fault=[replies.MADE, replies.MADE]),
+    good=[replies.MADE, replies.GONE],
+)
 def an_unknown_upload_is_not_found(trial: Trial) -> Steps:
     """Cancel an unknown upload."""
     made = yield from create(trial)

@@ -9,52 +9,18 @@ from antiphon_verify.exchange import Step
 from antiphon_verify.forms import TYPE, form
 from antiphon_verify.reading import at, is_number, is_text, listed, shown, unlike
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.requirement import Stop, Table, must, should
+from antiphon_verify.replies import says
+from antiphon_verify.replies.responses import vector_stores as replies
+from antiphon_verify.replies.responses.vector_stores import PLANTED, TEXT
+from antiphon_verify.requirement import Stop, must, should
 from antiphon_verify.trial import Steps, Trial
 
 SOURCE = "spec 1"
 
 SEARCH = "spec 1"
 
-TABLE: Table = (
-    must("responses:vector-stores:made", SOURCE, "A vector store can be created; an empty one is `completed`."),
-    must("responses:vector-stores:retrieved", SOURCE, "A vector store can be retrieved as it was created."),
-    should("responses:vector-stores:changed", SOURCE, "The name and the metadata of a vector store can be changed."),
-    should("responses:vector-stores:deleted", SOURCE, "A deleted vector store returns 404."),
-    should("responses:vector-stores:deleted-body", SOURCE, "A deletion returns `vector_store.deleted` and the id."),
-    should(
-        "responses:vector-stores:listed",
-        SOURCE,
-        "Vector stores are listed, newest first, with `first_id` and `last_id`.",
-    ),
-    should("responses:vector-stores:paged", SOURCE, "`limit`, `after` and `before` page through the list."),
-    must("responses:vector-stores:attached", SOURCE, "A file can be attached by its id, and becomes `completed`."),
-    should("responses:vector-stores:chunking", SOURCE, "The strategy `auto` is returned as `static` with its sizes."),
-    should("responses:vector-stores:counted", SOURCE, "A vector store counts its files by status, and their bytes."),
-    must(
-        "responses:vector-stores:searched",
-        SEARCH,
-        "A search returns chunks with file, text, and a score of 0 to 1.",
-    ),
-    must(
-        "responses:vector-stores:whole",
-        SEARCH,
-        "A search finds the first, the middle and the last row of a long file, or an error says that the file failed.",
-    ),
-    should("responses:vector-stores:filtered", SEARCH, "A filter on attributes applies to a search."),
-    should("responses:vector-stores:content", SOURCE, "The text of an attached file can be read."),
-    should("responses:vector-stores:detached", SOURCE, "A detached file is not found by a search, and is not deleted."),
-    should("responses:vector-stores:batch", SOURCE, "Files can be attached as a batch, which counts its files."),
-    should("responses:vector-stores:failed", SOURCE, "An unreadable file is `failed`, with an error."),
-    should("responses:vector-stores:unknown", SOURCE, "An unknown vector store returns 404."),
-    should("responses:vector-stores:unknown-file", SOURCE, "Attaching an unknown file returns 404."),
-    should("responses:vector-stores:bad-attributes", SOURCE, "An attribute that is a list is rejected with 400."),
-)
 
 PATH = "/vector_stores"
-TEXT = b"The lighthouse of Brest was built in 1687.\n"
-PLANTED = {0: "The quetzal sleeps.", 749: "The theremin hums.", 1499: "The axolotl waits."}
-"""Sentences in the first, the middle and the last row of a long file, by the number of the row."""
 ROWS = "".join(f"{row},{PLANTED.get(row, 'granite')}\n" for row in range(1500)).encode()
 """At 800 tokens a chunk it has fewer chunks than a search returns: the ranking of a search decides nothing."""
 MOST_RESULTS = 50
@@ -106,11 +72,37 @@ def is_store(value: Any) -> bool:
 
 
 @case(
-    "responses:vector-stores:made",
-    "responses:vector-stores:retrieved",
-    "responses:vector-stores:changed",
-    "responses:vector-stores:deleted-body",
-    "responses:vector-stores:deleted",
+    must(
+        "responses:vector-stores:made",
+        SOURCE,
+        "A vector store can be created; an empty one is `completed`.",
+        fault=replies.instead(replies.LIFE, 0, replies.MADE.patched("status", to="in_progress")),
+    ),
+    must(
+        "responses:vector-stores:retrieved",
+        SOURCE,
+        "A vector store can be retrieved as it was created.",
+        fault=replies.instead(replies.LIFE, 1, replies.MADE.patched("id", to="vs_2")),
+    ),
+    should(
+        "responses:vector-stores:changed",
+        SOURCE,
+        "The name and the metadata of a vector store can be changed.",
+        fault=replies.instead(replies.LIFE, 2, replies.MADE),
+    ),
+    should(
+        "responses:vector-stores:deleted-body",
+        SOURCE,
+        "A deletion returns `vector_store.deleted` and the id.",
+        fault=replies.instead(replies.LIFE, 3, says({})),
+    ),
+    should(
+        "responses:vector-stores:deleted",
+        SOURCE,
+        "A deleted vector store returns 404.",
+        fault=replies.instead(replies.LIFE, 4, replies.MADE),
+    ),
+    good=replies.LIFE,
 )
 def a_store_lives(trial: Trial) -> Steps:
     """Create a vector store, retrieve it, change it, and delete it."""
@@ -131,7 +123,21 @@ def a_store_lives(trial: Trial) -> Steps:
     trial.expect("responses:vector-stores:deleted", deleted.is_ok and gone.status == 404, gone.came)
 
 
-@case("responses:vector-stores:listed", "responses:vector-stores:paged")
+@case(
+    should(
+        "responses:vector-stores:listed",
+        SOURCE,
+        "Vector stores are listed, newest first, with `first_id` and `last_id`.",
+        fault=replies.instead(replies.LISTS, 3, replies.page("vs_0", "vs_1", "vs_2")),
+    ),
+    should(
+        "responses:vector-stores:paged",
+        SOURCE,
+        "`limit`, `after` and `before` page through the list.",
+        fault=replies.instead(replies.LISTS, 5, replies.page("vs_2")),
+    ),
+    good=replies.LISTS,
+)
 def stores_are_listed(trial: Trial) -> Steps:
     """Create three vector stores, list them, and page through the list both ways; others can be in between."""
     oldest, middle, last = (yield from made(trial)), (yield from made(trial)), (yield from made(trial))
@@ -153,13 +159,49 @@ def among(page: Any, *ids: str) -> list[str]:
 
 
 @case(
-    "responses:vector-stores:attached",
-    "responses:vector-stores:chunking",
-    "responses:vector-stores:counted",
-    "responses:vector-stores:searched",
-    "responses:vector-stores:filtered",
-    "responses:vector-stores:content",
-    "responses:vector-stores:detached",
+    must(
+        "responses:vector-stores:attached",
+        SOURCE,
+        "A file can be attached by its id, and becomes `completed`.",
+        fault=replies.instead(replies.ATTACHED, 4, replies.FAILED),
+    ),
+    should(
+        "responses:vector-stores:chunking",
+        SOURCE,
+        "The strategy `auto` is returned as `static` with its sizes.",
+        fault=replies.instead(replies.ATTACHED, 4, replies.DONE.patched("chunking_strategy", to={"type": "auto"})),
+    ),
+    should(
+        "responses:vector-stores:counted",
+        SOURCE,
+        "A vector store counts its files by status, and their bytes.",
+        fault=replies.instead(replies.ATTACHED, 5, replies.MADE),
+    ),
+    must(
+        "responses:vector-stores:searched",
+        SEARCH,
+        "A search returns chunks with file, text, and a score of 0 to 1.",
+        fault=replies.instead(replies.ATTACHED, 6, replies.HITS.patched("data", 0, "score", to=3)),
+    ),
+    should(
+        "responses:vector-stores:filtered",
+        SEARCH,
+        "A filter on attributes applies to a search.",
+        fault=replies.instead(replies.ATTACHED, 7, replies.HITS),
+    ),
+    should(
+        "responses:vector-stores:content",
+        SOURCE,
+        "The text of an attached file can be read.",
+        fault=replies.instead(replies.ATTACHED, 8, replies.CONTENT.patched("data", to=[])),
+    ),
+    should(
+        "responses:vector-stores:detached",
+        SOURCE,
+        "A detached file is not found by a search, and is not deleted.",
+        fault=replies.instead(replies.ATTACHED, 10, replies.HITS),
+    ),
+    good=replies.ATTACHED,
 )
 def a_file_is_attached(trial: Trial) -> Steps:
     """Attach a file with attributes, search for it with a filter, read it, and detach it."""
@@ -195,7 +237,15 @@ def a_file_is_attached(trial: Trial) -> Steps:
     trial.expect("responses:vector-stores:detached", detached.is_ok and is_gone and kept.is_ok, came)
 
 
-@case("responses:vector-stores:whole")
+@case(
+    must(
+        "responses:vector-stores:whole",
+        SEARCH,
+        "A search finds the first, the middle and the last row of a long file, or an error says that the file failed.",
+        fault=replies.CUT,
+    ),
+    good=replies.WHOLLY,
+)
 def a_long_file_is_found_whole(trial: Trial) -> Steps:
     """Attach a text and a table with 1,500 rows, and search each for its first, middle and last row."""
     lacking: dict[str, list[str]] = {}
@@ -243,7 +293,21 @@ def is_found(page: Any, file: str) -> bool:
     return is_page and at(hit, "file_id") == file and is_scored and is_text(text) and "1687" in str(text)
 
 
-@case("responses:vector-stores:batch", "responses:vector-stores:failed")
+@case(
+    should(
+        "responses:vector-stores:batch",
+        SOURCE,
+        "Files can be attached as a batch, which counts its files.",
+        fault=replies.instead(replies.BATCHED, 5, replies.page("file-1")),
+    ),
+    should(
+        "responses:vector-stores:failed",
+        SOURCE,
+        "An unreadable file is `failed`, with an error.",
+        fault=replies.instead(replies.BATCHED, 6, replies.FAILED),
+    ),
+    good=replies.BATCHED,
+)
 def a_batch_is_attached(trial: Trial) -> Steps:
     """Attach a file that can be read and one that cannot as a batch, and list its files."""
     store, good = (yield from made(trial)), (yield from uploaded(trial))
@@ -264,7 +328,25 @@ def a_batch_is_attached(trial: Trial) -> Steps:
 
 
 @case(
-    "responses:vector-stores:unknown", "responses:vector-stores:unknown-file", "responses:vector-stores:bad-attributes"
+    should(
+        "responses:vector-stores:unknown",
+        SOURCE,
+        "An unknown vector store returns 404.",
+        fault=replies.instead(replies.WRONG, 1, replies.MADE),
+    ),
+    should(
+        "responses:vector-stores:unknown-file",
+        SOURCE,
+        "Attaching an unknown file returns 404.",
+        fault=replies.instead(replies.WRONG, 3, replies.ENTRY),
+    ),
+    should(
+        "responses:vector-stores:bad-attributes",
+        SOURCE,
+        "An attribute that is a list is rejected with 400.",
+        fault=replies.instead(replies.WRONG, 4, replies.ENTRY),
+    ),
+    good=replies.WRONG,
 )
 def what_is_wrong_is_refused(trial: Trial) -> Steps:
     """Retrieve an unknown vector store, attach an unknown file, and attach one with a list as an attribute."""

@@ -3,45 +3,70 @@
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, shown
-from antiphon_verify.requirement import Table, must, should
+from antiphon_verify.replies.responses import webhooks as replies
+from antiphon_verify.replies.responses.webhooks import BODY, ENDED, URL
+from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Steps, Trial
 
-TABLE: Table = (
+PATH = "/webhook_endpoints"
+
+
+@case(
     must(
         "responses:webhooks:created",
         "spec 12",
         "A new webhook endpoint is an object with id, name, URL and event types.",
+        fault=replies.instead(0, replies.MADE.patched("url", to="x")),
     ),
-    must("responses:webhooks:secret-shown", "spec 12", "The signing secret is returned when the endpoint is created."),
-    must("responses:webhooks:secret-hidden", "spec 12", "The signing secret is not returned again."),
-    must("responses:webhooks:retrieved", "spec 12", "A webhook endpoint can be retrieved."),
-    must("responses:webhooks:listed", "spec 12", "Webhook endpoints are listed, newest first."),
-    must("responses:webhooks:updated", "spec 12", "Changing a webhook endpoint leaves omitted fields unchanged."),
-    must("responses:webhooks:rotated", "spec 12", "Rotation returns a new signing secret."),
-    must("responses:webhooks:deleted", "spec 12", "A deleted webhook endpoint returns 404."),
-    should("responses:webhooks:deleted-body", "spec 12", "A deletion returns `webhook_endpoint.deleted` and the id."),
-    must("responses:webhooks:event-types", "spec 12", "The event types are listed, including those of responses."),
-    should("responses:webhooks:https", "spec 12", "An invalid URL is rejected with 400."),
-    should("responses:webhooks:unknown-type", "spec 12", "An unknown event type is rejected with 400."),
-)
-
-
-PATH = "/webhook_endpoints"
-URL = "https://example.com/antiphon-verify"
-ENDED = "response.completed"
-BODY = {"name": "antiphon verify", "url": URL, "event_types": [ENDED]}
-
-
-@case(
-    "responses:webhooks:created",
-    "responses:webhooks:secret-shown",
-    "responses:webhooks:secret-hidden",
-    "responses:webhooks:retrieved",
-    "responses:webhooks:listed",
-    "responses:webhooks:updated",
-    "responses:webhooks:rotated",
-    "responses:webhooks:deleted",
-    "responses:webhooks:deleted-body",
+    must(
+        "responses:webhooks:secret-shown",
+        "spec 12",
+        "The signing secret is returned when the endpoint is created.",
+        fault=replies.instead(0, replies.FOUND),
+    ),
+    must(
+        "responses:webhooks:secret-hidden",
+        "spec 12",
+        "The signing secret is not returned again.",
+        fault=replies.instead(1, replies.MADE),
+    ),
+    must(
+        "responses:webhooks:retrieved",
+        "spec 12",
+        "A webhook endpoint can be retrieved.",
+        fault=replies.instead(1, replies.GONE),
+    ),
+    must(
+        "responses:webhooks:listed",
+        "spec 12",
+        "Webhook endpoints are listed, newest first.",
+        fault=replies.instead(2, replies.LISTED.patched("data", to=[])),
+    ),
+    must(
+        "responses:webhooks:updated",
+        "spec 12",
+        "Changing a webhook endpoint leaves omitted fields unchanged.",
+        fault=replies.instead(3, replies.CHANGED.patched("url", to="x")),
+    ),
+    must(
+        "responses:webhooks:rotated",
+        "spec 12",
+        "Rotation returns a new signing secret.",
+        fault=replies.instead(4, replies.MADE),
+    ),
+    must(
+        "responses:webhooks:deleted",
+        "spec 12",
+        "A deleted webhook endpoint returns 404.",
+        fault=replies.instead(6, replies.FOUND),
+    ),
+    should(
+        "responses:webhooks:deleted-body",
+        "spec 12",
+        "A deletion returns `webhook_endpoint.deleted` and the id.",
+        fault=replies.instead(5, replies.FOUND),
+    ),
+    good=replies.GOOD,
 )
 def an_endpoint_lives(trial: Trial) -> Steps:
     """Create a webhook endpoint, retrieve it, change it, rotate its secret, and delete it."""
@@ -71,7 +96,15 @@ def an_endpoint_lives(trial: Trial) -> Steps:
     trial.expect("responses:webhooks:deleted-body", said, deleted.came)
 
 
-@case("responses:webhooks:event-types")
+@case(
+    must(
+        "responses:webhooks:event-types",
+        "spec 12",
+        "The event types are listed, including those of responses.",
+        fault=[replies.TYPES.patched("data", to=[])],
+    ),
+    good=[replies.TYPES],
+)
 def event_types_are_listed(trial: Trial) -> Steps:
     """List the event types."""
     listed = trial.whole((yield from trial.get("/webhook_event_types")))
@@ -79,7 +112,21 @@ def event_types_are_listed(trial: Trial) -> Steps:
     trial.expect("responses:webhooks:event-types", isinstance(types, list) and ENDED in types, shown(types))
 
 
-@case("responses:webhooks:https", "responses:webhooks:unknown-type")
+@case(
+    should(
+        "responses:webhooks:https",
+        "spec 12",
+        "An invalid URL is rejected with 400.",
+        fault=[replies.MADE, replies.REFUSED],
+    ),
+    should(
+        "responses:webhooks:unknown-type",
+        "spec 12",
+        "An unknown event type is rejected with 400.",
+        fault=[replies.REFUSED, replies.MADE],
+    ),
+    good=[replies.REFUSED, replies.REFUSED],
+)
 def endpoints_that_are_none_are_refused(trial: Trial) -> Steps:
     """Create webhook endpoints with an invalid URL, and with an unknown event type."""
     bad = yield from trial.post(PATH, BODY | {"url": "nowhere"})

@@ -1,101 +1,20 @@
 """WebSocket mode."""
 
+from dataclasses import replace
 from typing import Any
 
 from antiphon_verify.areas.responses.chain import id_of
-from antiphon_verify.areas.responses.compact import TURNS, compactions_of
+from antiphon_verify.areas.responses.compact import compactions_of
 from antiphon_verify.case import case
+from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, shown
-from antiphon_verify.requirement import Stop, Table, may, must, should
+from antiphon_verify.replies import Reply, frames
+from antiphon_verify.replies.responses import websocket as replies
+from antiphon_verify.replies.responses.compact import TURNS
+from antiphon_verify.requirement import Stop, may, must, should
 from antiphon_verify.soundness import ENDS, STREAM_IDS, judge_stream
 from antiphon_verify.trial import Asking, Steps, Trial
-
-TABLE: Table = (
-    should(
-        "responses:websocket:refused-well", "issue codex#19821", "A server without WebSocket mode responds with 426."
-    ),
-    should(
-        "responses:websocket:other-version",
-        "http RFC 6455 4.2.2",
-        "An upgrade with another `Sec-WebSocket-Version` fails with 426, which names the version 13.",
-    ),
-    should(
-        "responses:websocket:no-key",
-        "http RFC 6455 4.2.1",
-        "An upgrade without a `Sec-WebSocket-Key` fails with 400.",
-    ),
-    must("responses:websocket:created", "spec 8", "`response.create` returns the events of a stream, to the last one."),
-    must("responses:websocket:messages", "spec 8", "Each message is one JSON object, an event, without SSE framing."),
-    must(
-        "responses:websocket:twice", "open-responses 13", "A second `response.create` on the same socket is answered."
-    ),
-    must("responses:websocket:ids-differ", "spec 8", "Two responses on a socket have different ids."),
-    should("responses:websocket:prewarm", "spec 24", "`prompt_cache_options.prewarm` returns no output."),
-    must("responses:websocket:warm-up", "spec 8", "`generate: false` returns a response with an id, and no output."),
-    must("responses:websocket:warm-up-used", "client codex", "A warm-up response can be continued by its id."),
-    must("responses:websocket:continued", "spec 8", "An unstored response can be continued on the same socket."),
-    must(
-        "responses:websocket:lost",
-        "spec 8",
-        "Continuing an unstored response on a new socket fails with `previous_response_not_found`.",
-    ),
-    must(
-        "responses:websocket:error-shape",
-        "spec 8",
-        "An error is an event `error` with `status` and an `error` with a message.",
-    ),
-    must("responses:websocket:survives", "spec 8", "After an error the socket accepts another `response.create`."),
-    should("responses:websocket:bad-json", "spec 8", "A message that is not JSON is answered with an error."),
-    should("responses:websocket:unknown-type", "spec 8", "A message of an unknown type is answered with an error."),
-    must("responses:websocket:bad-request", "spec 8", "An invalid `response.create` is answered with an error."),
-    should(
-        "responses:websocket:bad-request-named",
-        "spec 8",
-        "The error for an invalid `response.create` has the `param`.",
-    ),
-    should(
-        "responses:websocket:lane", "spec 8", "The events of a request with a `stream_id` have the same `stream_id`."
-    ),
-    should("responses:websocket:no-lane", "spec 8", "The events of a request without a `stream_id` have none."),
-    should(
-        "responses:websocket:bad-lane",
-        "spec 8",
-        "A `stream_id` with unusual characters fails with `invalid_stream_id`.",
-    ),
-    should(
-        "responses:websocket:evicted",
-        "open-responses 13",
-        "A failed continuation removes its unstored parent response.",
-    ),
-    must(
-        "responses:websocket:compacted",
-        "open-responses 13",
-        "The output of `/responses/compact` starts a new chain on a socket, without a `previous_response_id`.",
-    ),
-    should(
-        "responses:websocket:steer-unknown",
-        "spec 8",
-        "A `response.steer` of an unknown response fails with `response.steer.failed`, `response_not_found`.",
-    ),
-    must(
-        "responses:websocket:steer-failed",
-        "spec 8",
-        "A failed steer returns its input, with an error that has a code and a message.",
-    ),
-    should(
-        "responses:websocket:steer-answered",
-        "spec 8",
-        "A `response.steer` is answered with `response.steer.accepted` or `response.steer.failed`.",
-    ),
-    must(
-        "responses:websocket:steer-accepted",
-        "spec 8",
-        "An accepted steer has an id, and the `previous_response_id` of its request.",
-    ),
-    must("responses:websocket:steered", "spec 8", "A steered response ends, and so does the response that follows it."),
-    may("responses:websocket:no-stream", "open-responses 13", "`background: true` in a `response.create` is rejected."),
-)
 
 
 def create(trial: Trial, input: Any = "Say hello.", *, socket: int = 0, until: str = "", **parameters: Any) -> Asking:
@@ -127,7 +46,15 @@ def is_error(message: Any) -> bool:
     return at(message, "type") == "error" and is_told
 
 
-@case("responses:websocket:refused-well")
+@case(
+    should(
+        "responses:websocket:refused-well",
+        "issue codex#19821",
+        "A server without WebSocket mode responds with 426.",
+        fault=[replies.EMPTY, Reply(404)],
+    ),
+    good=[replies.EMPTY, Reply(426)],
+)
 def an_upgrade_is_refused_well(trial: Trial) -> Steps:
     """Request a WebSocket, and judge the rejection if the server has no WebSocket mode."""
     trial.served((yield from trial.post("/responses", content=b"")))
@@ -140,7 +67,25 @@ def an_upgrade_is_refused_well(trial: Trial) -> Steps:
 UPGRADE = {"connection": "upgrade", "upgrade": "websocket"}
 
 
-@case("responses:websocket:other-version", "responses:websocket:no-key")
+@case(
+    should(
+        "responses:websocket:other-version",
+        "http RFC 6455 4.2.2",
+        "An upgrade with another `Sec-WebSocket-Version` fails with 426, which names the version 13.",
+        fault=[replies.FIRST, Reply(426), Reply(400)],
+    ),
+    should(
+        "responses:websocket:no-key",
+        "http RFC 6455 4.2.1",
+        "An upgrade without a `Sec-WebSocket-Key` fails with 400.",
+        fault=[
+            replies.FIRST,
+            Reply(426, headers={"sec-websocket-version": "13"}),
+            Reply(0, fault="the connection was closed"),
+        ],
+    ),
+    good=[replies.FIRST, Reply(426, headers={"sec-websocket-version": "13"}), Reply(400)],
+)
 def invalid_upgrades_are_answered(trial: Trial) -> Steps:
     """Request a WebSocket in another version, and one without a key."""
     events_of(trial, (yield from create(trial)))
@@ -153,12 +98,38 @@ def invalid_upgrades_are_answered(trial: Trial) -> Steps:
 
 
 @case(
-    "responses:websocket:created",
-    "responses:websocket:messages",
-    "responses:websocket:twice",
-    "responses:websocket:ids-differ",
-    "responses:websocket:no-lane",
+    must(
+        "responses:websocket:created",
+        "spec 8",
+        "`response.create` returns the events of a stream, to the last one.",
+        fault=[frames(*STREAMS["failure"]), replies.SECOND],
+    ),
+    must(
+        "responses:websocket:messages",
+        "spec 8",
+        "Each message is one JSON object, an event, without SSE framing.",
+        fault=[replies.FRAMED, replies.SECOND],
+    ),
+    must(
+        "responses:websocket:twice",
+        "open-responses 13",
+        "A second `response.create` on the same socket is answered.",
+        fault=[replies.FIRST, replies.CLOSED],
+    ),
+    must(
+        "responses:websocket:ids-differ",
+        "spec 8",
+        "Two responses on a socket have different ids.",
+        fault=[replies.FIRST, replies.FIRST],
+    ),
+    should(
+        "responses:websocket:no-lane",
+        "spec 8",
+        "The events of a request without a `stream_id` have none.",
+        fault=[replies.in_lane(lane="lane-0"), replies.SECOND],
+    ),
     asides=STREAM_IDS,
+    good=[replies.FIRST, replies.SECOND],
 )
 def responses_are_made_on_a_socket(trial: Trial) -> Steps:
     """Create two responses on one socket."""
@@ -176,7 +147,15 @@ def responses_are_made_on_a_socket(trial: Trial) -> Steps:
     trial.expect("responses:websocket:ids-differ", ids[0] != ids[1], ids)
 
 
-@case("responses:websocket:prewarm")
+@case(
+    should(
+        "responses:websocket:prewarm",
+        "spec 24",
+        "`prompt_cache_options.prewarm` returns no output.",
+        fault=[replies.FIRST],
+    ),
+    good=[replies.WARM],
+)
 def a_prompt_cache_is_filled(trial: Trial) -> Steps:
     """Send a request that only fills the prompt cache."""
     events = events_of(trial, (yield from create(trial, prompt_cache_options={"prewarm": True}, generate=True)))
@@ -184,7 +163,21 @@ def a_prompt_cache_is_filled(trial: Trial) -> Steps:
     trial.expect("responses:websocket:prewarm", at(response, "output") == [], shown(response))
 
 
-@case("responses:websocket:warm-up", "responses:websocket:warm-up-used")
+@case(
+    must(
+        "responses:websocket:warm-up",
+        "spec 8",
+        "`generate: false` returns a response with an id, and no output.",
+        fault=[replies.FIRST, replies.SECOND],
+    ),
+    must(
+        "responses:websocket:warm-up-used",
+        "client codex",
+        "A warm-up response can be continued by its id.",
+        fault=[replies.WARM, replies.LOST],
+    ),
+    good=[replies.WARM, replies.SECOND],
+)
 def a_socket_is_warmed_up(trial: Trial) -> Steps:
     """Send a request with `generate: false`, and continue from it."""
     events = events_of(trial, (yield from create(trial, generate=False, store=False)))
@@ -196,10 +189,31 @@ def a_socket_is_warmed_up(trial: Trial) -> Steps:
 
 
 @case(
-    "responses:websocket:continued",
-    "responses:websocket:lost",
-    "responses:websocket:error-shape",
-    "responses:websocket:survives",
+    must(
+        "responses:websocket:continued",
+        "spec 8",
+        "An unstored response can be continued on the same socket.",
+        fault=[replies.FIRST, replies.LOST, *replies.CHAIN[2:]],
+    ),
+    must(
+        "responses:websocket:lost",
+        "spec 8",
+        "Continuing an unstored response on a new socket fails with `previous_response_not_found`.",
+        fault=[replies.FIRST, replies.SECOND, replies.SECOND, replies.FIRST],
+    ),
+    must(
+        "responses:websocket:error-shape",
+        "spec 8",
+        "An error is an event `error` with `status` and an `error` with a message.",
+        fault=[replies.FIRST, replies.SECOND, frames({"type": "error", "code": "x"}), replies.FIRST],
+    ),
+    must(
+        "responses:websocket:survives",
+        "spec 8",
+        "After an error the socket accepts another `response.create`.",
+        fault=[replies.FIRST, replies.SECOND, replies.LOST, replies.CLOSED],
+    ),
+    good=replies.CHAIN,
 )
 def an_unstored_chain_lives_on_its_socket(trial: Trial) -> Steps:
     """Continue from an unstored response on the same socket, then on a new one."""
@@ -217,8 +231,31 @@ def an_unstored_chain_lives_on_its_socket(trial: Trial) -> Steps:
 
 
 @case(
-    *("responses:websocket:bad-json", "responses:websocket:unknown-type"),
-    *("responses:websocket:bad-request", "responses:websocket:bad-request-named"),
+    should(
+        "responses:websocket:bad-json",
+        "spec 8",
+        "A message that is not JSON is answered with an error.",
+        fault=[replies.FIRST, replies.CLOSED, *replies.BAD[2:]],
+    ),
+    should(
+        "responses:websocket:unknown-type",
+        "spec 8",
+        "A message of an unknown type is answered with an error.",
+        fault=[replies.FIRST, replies.fails(), replies.SECOND, replies.BAD[3]],
+    ),
+    must(
+        "responses:websocket:bad-request",
+        "spec 8",
+        "An invalid `response.create` is answered with an error.",
+        fault=[replies.FIRST, replies.fails(), replies.fails(), replies.SECOND],
+    ),
+    should(
+        "responses:websocket:bad-request-named",
+        "spec 8",
+        "The error for an invalid `response.create` has the `param`.",
+        fault=[replies.FIRST, replies.fails(), replies.fails(), replies.fails()],
+    ),
+    good=replies.BAD,
 )
 def bad_messages_are_answered(trial: Trial) -> Steps:
     """Send invalid JSON, a message of an unknown type, and an invalid request."""
@@ -232,7 +269,21 @@ def bad_messages_are_answered(trial: Trial) -> Steps:
     trial.expect("responses:websocket:bad-request-named", at(last(bad), "error", "param") == "input", bad.came)
 
 
-@case("responses:websocket:lane", "responses:websocket:bad-lane")
+@case(
+    should(
+        "responses:websocket:lane",
+        "spec 8",
+        "The events of a request with a `stream_id` have the same `stream_id`.",
+        fault=[replies.in_lane(lane=None), replies.fails("invalid_stream_id")],
+    ),
+    should(
+        "responses:websocket:bad-lane",
+        "spec 8",
+        "A `stream_id` with unusual characters fails with `invalid_stream_id`.",
+        fault=[replies.in_lane(lane="lane-1"), replies.in_lane(lane="no lane")],
+    ),
+    good=[replies.in_lane(lane="lane-1"), replies.fails("invalid_stream_id", "stream_id")],
+)
 def lanes_are_told_apart(trial: Trial) -> Steps:
     """Create a response in a lane, and one in an invalid lane."""
     events = events_of(trial, (yield from create(trial, stream_id="lane-1")))
@@ -244,7 +295,15 @@ def lanes_are_told_apart(trial: Trial) -> Steps:
     trial.expect("responses:websocket:bad-lane", code == "invalid_stream_id", bad.came)
 
 
-@case("responses:websocket:evicted")
+@case(
+    should(
+        "responses:websocket:evicted",
+        "open-responses 13",
+        "A failed continuation removes its unstored parent response.",
+        fault=[replies.FIRST, replies.fails(), replies.SECOND],
+    ),
+    good=[replies.FIRST, replies.fails(), replies.LOST],
+)
 def a_failed_continuation_ends_a_chain(trial: Trial) -> Steps:
     """Continue from an unstored response with an error, then correctly."""
     previous = id_of(at(events_of(trial, (yield from create(trial, store=False))), -1, "response"))
@@ -257,14 +316,30 @@ def a_failed_continuation_ends_a_chain(trial: Trial) -> Steps:
     trial.expect("responses:websocket:evicted", is_gone, again.came)
 
 
-@case("responses:websocket:no-stream")
+@case(
+    may(
+        "responses:websocket:no-stream",
+        "open-responses 13",
+        "`background: true` in a `response.create` is rejected.",
+        fault=[replies.FIRST],
+    ),
+    good=[replies.fails("unsupported_parameter")],
+)
 def background_has_no_place_on_a_socket(trial: Trial) -> Steps:
     """Request a background response on a socket."""
     exchange = yield from create(trial, background=True)
     trial.expect("responses:websocket:no-stream", at(last(exchange), "type") == "error", exchange.came)
 
 
-@case("responses:websocket:compacted")
+@case(
+    must(
+        "responses:websocket:compacted",
+        "open-responses 13",
+        "The output of `/responses/compact` starts a new chain on a socket, without a `previous_response_id`.",
+        fault=[replies.COMPACTED, replies.fails()],
+    ),
+    good=[replies.COMPACTED, replies.FIRST],
+)
 def a_compacted_context_begins_a_chain(trial: Trial) -> Steps:
     """Compact a conversation over HTTP, and continue it on a socket."""
     compacted = trial.whole((yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})))
@@ -300,7 +375,21 @@ def is_given_back(event: Any) -> bool:
     return is_told and bool(at(event, "steer", "input"))
 
 
-@case("responses:websocket:steer-unknown", "responses:websocket:steer-failed")
+@case(
+    should(
+        "responses:websocket:steer-unknown",
+        "spec 8",
+        "A `response.steer` of an unknown response fails with `response.steer.failed`, `response_not_found`.",
+        fault=[replies.FIRST, replies.ACCEPTED],
+    ),
+    must(
+        "responses:websocket:steer-failed",
+        "spec 8",
+        "A failed steer returns its input, with an error that has a code and a message.",
+        fault=[replies.FIRST, replies.steered("failed", error=replies.NO_SUCH)],
+    ),
+    good=[replies.FIRST, replies.NOT_FOUND],
+)
 def a_response_that_is_not_there_is_steered(trial: Trial) -> Steps:
     """Create a response, and steer another."""
     events_of(trial, (yield from create(trial)))
@@ -312,10 +401,26 @@ def a_response_that_is_not_there_is_steered(trial: Trial) -> Steps:
 
 
 @case(
-    "responses:websocket:steer-answered",
+    should(
+        "responses:websocket:steer-answered",
+        "spec 8",
+        "A `response.steer` is answered with `response.steer.accepted` or `response.steer.failed`.",
+        fault=[replies.BEGUN, replies.FIRST],
+    ),
     "responses:websocket:steer-failed",
-    "responses:websocket:steer-accepted",
-    "responses:websocket:steered",
+    must(
+        "responses:websocket:steer-accepted",
+        "spec 8",
+        "An accepted steer has an id, and the `previous_response_id` of its request.",
+        fault=[replies.BEGUN, replies.steered("accepted"), replies.BOTH],
+    ),
+    must(
+        "responses:websocket:steered",
+        "spec 8",
+        "A steered response ends, and so does the response that follows it.",
+        fault=[replies.BEGUN, replies.ACCEPTED, replace(replies.FIRST, fault="the time was up")],
+    ),
+    good=[replies.BEGUN, replies.ACCEPTED, replies.BOTH],
 )
 def a_response_is_steered(trial: Trial) -> Steps:
     """Start a long response, and steer it."""

@@ -19,6 +19,9 @@ from antiphon_verify.areas.responses.mcp.items import (
 from antiphon_verify.case import case
 from antiphon_verify.mcp import LOOKUP
 from antiphon_verify.reading import MISSING, at, shown
+from antiphon_verify.replies.bodies import MESSAGE
+from antiphon_verify.replies.responses import mcp as replies
+from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Steps, Trial
 
 NO_REQUEST = "mcpr_00000000000000000000000000000000"
@@ -32,11 +35,37 @@ def answering(requests: list[Item], *, approve: bool) -> list[Item]:
 
 
 @case(
-    "responses:mcp:approval-default",
-    "responses:mcp:approval-item",
-    "responses:mcp:approval-ends",
-    "responses:mcp:approved",
-    "responses:mcp:approved-id",
+    must(
+        "responses:mcp:approval-default",
+        "spec 6",
+        "Without `require_approval`, no tool is called without approval.",
+        fault=replies.instead(replies.APPROVING, 0, replies.CALLED),
+    ),
+    must(
+        "responses:mcp:approval-item",
+        "spec 5",
+        "An approval request is an item with an id, the server's label, the tool's name and its arguments.",
+        fault=replies.instead(replies.APPROVING, 0, replies.gave(replies.LIST, replies.REQUEST | {"arguments": ""})),
+    ),
+    must(
+        "responses:mcp:approval-ends",
+        "spec 16",
+        "An approval request ends the response, which is completed.",
+        fault=replies.instead(replies.APPROVING, 0, replies.gave(replies.LIST, replies.REQUEST, MESSAGE)),
+    ),
+    must(
+        "responses:mcp:approved",
+        "spec 16",
+        "An approved call runs as it was requested.",
+        fault=replies.instead(replies.APPROVING, 2, replies.SPOKEN),
+    ),
+    must(
+        "responses:mcp:approved-id",
+        "spec 5",
+        "The call has the id of its request in `approval_request_id`.",
+        fault=replies.instead(replies.APPROVING, 2, replies.gave(replies.CALL, MESSAGE)),
+    ),
+    good=replies.APPROVING,
 )
 def a_call_is_approved(trial: Trial) -> Steps:
     """Request a call that needs an approval, and approve it."""
@@ -62,7 +91,21 @@ def a_call_is_approved(trial: Trial) -> Steps:
     trial.expect("responses:mcp:approved-id", ids == [one.get("id") for one in requests], ids)
 
 
-@case("responses:mcp:denied", "responses:mcp:denied-goes-on")
+@case(
+    must(
+        "responses:mcp:denied",
+        "spec 16",
+        "A denied call does not run.",
+        fault=replies.instead(replies.DENYING, 2, replies.heard("antiphon")),
+    ),
+    must(
+        "responses:mcp:denied-goes-on",
+        "spec 16",
+        "After a denial the response continues, and is completed.",
+        fault=replies.instead(replies.DENYING, 1, replies.gave(status="incomplete")),
+    ),
+    good=replies.DENYING,
+)
 def a_call_is_denied(trial: Trial) -> Steps:
     """Request a call that needs an approval, and deny it."""
     first = yield from respond(trial, "/denied", require_approval="always")
@@ -79,7 +122,15 @@ def a_call_is_denied(trial: Trial) -> Steps:
     trial.expect("responses:mcp:denied-goes-on", is_completed, exchange.came)
 
 
-@case("responses:mcp:approval-unknown")
+@case(
+    should(
+        "responses:mcp:approval-unknown",
+        "spec 13",
+        "An approval of an unknown request is rejected.",
+        fault=[replies.CALLED, replies.SPOKEN],
+    ),
+    good=[replies.CALLED, replies.REFUSED],
+)
 def what_was_not_asked_for_is_approved(trial: Trial) -> Steps:
     """Approve an unknown request."""
     first = yield from respond(trial, "/unknown")
@@ -107,7 +158,21 @@ def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Ite
     trial.expect(f"{name}-refused", exchange.status == 400, exchange.came)
 
 
-@case("responses:mcp:approval-changed", "responses:mcp:approval-changed-refused")
+@case(
+    must(
+        "responses:mcp:approval-changed",
+        "spec 16",
+        "With `previous_response_id`, a call does not run if the client changed its approval request.",
+        fault=[replies.ASKED, replies.gave(replies.APPROVED, MESSAGE), replies.heard("/changed")],
+    ),
+    should(
+        "responses:mcp:approval-changed-refused",
+        "spec 13",
+        "A changed approval request is rejected with 400.",
+        fault=[replies.ASKED, replies.gave(replies.APPROVED, MESSAGE), replies.heard("antiphon")],
+    ),
+    good=[replies.ASKED, replies.REFUSED, replies.heard()],
+)
 def a_changed_call_is_approved(trial: Trial) -> Steps:
     """Change an approval request, and approve it."""
     first = yield from respond(trial, "/changed", require_approval="always")
@@ -115,7 +180,25 @@ def a_changed_call_is_approved(trial: Trial) -> Steps:
     yield from approve_forged(trial, "/changed", "responses:mcp:approval-changed", first, request)
 
 
-@case("responses:mcp:approval-invented", "responses:mcp:approval-invented-refused")
+@case(
+    must(
+        "responses:mcp:approval-invented",
+        "spec 16",
+        "With `previous_response_id`, a call does not run if the client invented its approval request.",
+        fault=[
+            replies.gave(replies.LIST, MESSAGE),
+            replies.gave(replies.APPROVED, MESSAGE),
+            replies.heard("/invented"),
+        ],
+    ),
+    should(
+        "responses:mcp:approval-invented-refused",
+        "spec 13",
+        "An invented approval request is rejected with 400.",
+        fault=[replies.gave(replies.LIST, MESSAGE), replies.SPOKEN, replies.heard()],
+    ),
+    good=[replies.gave(replies.LIST, MESSAGE), replies.REFUSED, replies.heard()],
+)
 def an_invented_call_is_approved(trial: Trial) -> Steps:
     """Invent an approval request, and approve it."""
     first = yield from respond(trial, "/invented", "Say hello.", require_approval="always")
@@ -124,7 +207,15 @@ def an_invented_call_is_approved(trial: Trial) -> Steps:
     yield from approve_forged(trial, "/invented", "responses:mcp:approval-invented", first, request)
 
 
-@case("responses:mcp:approval-always")
+@case(
+    must(
+        "responses:mcp:approval-always",
+        "spec 6",
+        "Tools under `always` in `require_approval` need an approval.",
+        fault=[replies.CALLED],
+    ),
+    good=[replies.ASKED],
+)
 def some_tools_are_asked_for(trial: Trial) -> Steps:
     """Request a call of a tool that needs an approval, unlike others."""
     always = {"always": {"tool_names": [LOOKUP["name"]]}}
@@ -134,7 +225,15 @@ def some_tools_are_asked_for(trial: Trial) -> Steps:
     trial.expect("responses:mcp:approval-always", not items_of(response, CALL), response["output"])
 
 
-@case("responses:mcp:approval-never")
+@case(
+    must(
+        "responses:mcp:approval-never",
+        "spec 6",
+        "Tools under `never` in `require_approval` are called without approval.",
+        fault=[replies.ASKED],
+    ),
+    good=[replies.CALLED],
+)
 def some_tools_are_not_asked_for(trial: Trial) -> Steps:
     """Request a call of a tool that needs no approval, unlike others."""
     never = {"never": {"tool_names": [LOOKUP["name"]]}}

@@ -23,6 +23,10 @@ from antiphon_verify.case import case
 from antiphon_verify.exchange import parsed
 from antiphon_verify.mcp import LOOKUP, LOSE, LOST, TOOLS, row, shelf
 from antiphon_verify.reading import at, is_text, listed, shown
+from antiphon_verify.replies import streams
+from antiphon_verify.replies.bodies import MESSAGE
+from antiphon_verify.replies.responses import mcp as replies
+from antiphon_verify.requirement import capability, must, should
 from antiphon_verify.soundness import STREAM_IDS, judge_stream
 from antiphon_verify.trial import Steps, Trial
 
@@ -35,16 +39,69 @@ def is_told(item: Item, tool: dict[str, Any]) -> bool:
 
 
 @case(
-    "responses:mcp:list-item",
-    "responses:mcp:list-before",
-    "responses:mcp:list-whole",
-    "responses:mcp:used",
-    "responses:mcp:call-item",
-    "responses:mcp:call-arguments",
-    "responses:mcp:call-output",
-    "responses:mcp:call-structured",
-    "responses:mcp:call-once",
-    "responses:mcp:goes-on",
+    must(
+        "responses:mcp:list-item",
+        "spec 5",
+        "A list of tools is an item with an id, the server's label, and tools with names and schemas.",
+        fault=replies.with_list(tools=[{"name": "lookup"}]),
+    ),
+    must(
+        "responses:mcp:list-before",
+        "spec 16",
+        "The tool list comes before the model's output.",
+        fault=[replies.gave(MESSAGE, replies.LIST, replies.CALL, MESSAGE), replies.ONCE[1]],
+    ),
+    should(
+        "responses:mcp:list-whole",
+        "spec 5",
+        "The tool list has every tool with its description and its schema.",
+        fault=replies.with_list(tools=replies.LIST["tools"][:1]),
+    ),
+    capability(
+        should(
+            "responses:mcp:used",
+            "spec 16",
+            "The model calls the tool of an MCP server when prompted to.",
+            fault=[replies.gave(replies.LIST, MESSAGE)],
+        )
+    ),
+    must(
+        "responses:mcp:call-item",
+        "spec 5",
+        "A call is an item with an id, a status, the server's label, the tool's name and its arguments.",
+        fault=replies.with_call(server_label=None),
+    ),
+    must(
+        "responses:mcp:call-arguments",
+        "spec 5",
+        "The arguments of a call are those that the MCP server received.",
+        fault=replies.with_call(arguments='{"word":"other"}'),
+    ),
+    must(
+        "responses:mcp:call-output",
+        "spec 5",
+        "The output of a call is what the MCP server returned.",
+        fault=replies.with_call(output=f"It is on shelf 1. {row('antiphon')}"),
+    ),
+    should(
+        "responses:mcp:call-structured",
+        "issue memos#6226",
+        "The output of a call has the structured content that its text does not have.",
+        fault=replies.with_call(output=shelf("antiphon")),
+    ),
+    must(
+        "responses:mcp:call-once",
+        "spec 16",
+        "The MCP server receives as many calls as there are call items.",
+        fault=[replies.CALLED, replies.heard("antiphon", "antiphon")],
+    ),
+    must(
+        "responses:mcp:goes-on",
+        "spec 16",
+        "After its calls a response continues to its end, and is completed.",
+        fault=[replies.gave(replies.LIST, replies.CALL), replies.ONCE[1]],
+    ),
+    good=replies.ONCE,
 )
 def an_mcp_tool_is_called(trial: Trial) -> Steps:
     """Request a call of an MCP server's tool."""
@@ -78,7 +135,28 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
     trial.expect("responses:mcp:goes-on", at(response, "status") == "completed" and kinds[-1] == "message", kinds)
 
 
-@case("responses:mcp:list-order", "responses:mcp:call-order", "responses:mcp:streamed-same", asides=STREAM_IDS)
+@case(
+    must(
+        "responses:mcp:list-order",
+        "spec 16",
+        "The steps of a tool list are in progress, completed.",
+        fault=[replies.CALLED, replies.lacking("mcp_list_tools.in_progress")],
+    ),
+    must(
+        "responses:mcp:call-order",
+        "spec 16",
+        "The steps of a call are in progress, arguments, completed.",
+        fault=[replies.CALLED, replies.lacking("mcp_call.in_progress")],
+    ),
+    must(
+        "responses:mcp:streamed-same",
+        "spec 7",
+        "Streamed MCP items have the same keys as those not streamed.",
+        fault=[replies.gave(replies.LIST, replies.CALL | {"call_id": "call_1"}, MESSAGE), streams(replies.EVENTS)],
+    ),
+    asides=STREAM_IDS,
+    good=[replies.CALLED, streams(replies.EVENTS)],
+)
 def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
     """Request a call of an MCP server's tool, streamed and not streamed."""
     plain = yield from respond(trial, "/plain")
@@ -99,7 +177,15 @@ def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
     trial.expect("responses:mcp:streamed-same", all(one == other for one, other in keys), [*map(repr, keys)])
 
 
-@case("responses:mcp:list-once")
+@case(
+    must(
+        "responses:mcp:list-once",
+        "issue ogx#4452",
+        "The next turn of a chain does not list the tools again.",
+        fault=[replies.CALLED, replies.gave(replies.LIST, MESSAGE)],
+    ),
+    good=[replies.CALLED, replies.SPOKEN],
+)
 def the_next_turn_knows_the_tools(trial: Trial) -> Steps:
     """Continue a response that listed tools."""
     first = yield from respond(trial, "/once")
@@ -109,7 +195,15 @@ def the_next_turn_knows_the_tools(trial: Trial) -> Steps:
     trial.expect("responses:mcp:list-once", not items_of(again, LIST), exchange.came)
 
 
-@case("responses:mcp:list-given")
+@case(
+    must(
+        "responses:mcp:list-given",
+        "issue ogx#4452",
+        "MCP items sent back as input are accepted, and their tools are not listed again.",
+        fault=[replies.CALLED, replies.REFUSED],
+    ),
+    good=[replies.CALLED, replies.SPOKEN],
+)
 def items_of_tools_are_sent_back(trial: Trial) -> Steps:
     """Send the items of a response that used tools as input of the next, with nothing stored."""
     first = yield from respond(trial, "/given", more={"store": False})
@@ -119,7 +213,21 @@ def items_of_tools_are_sent_back(trial: Trial) -> Steps:
     trial.expect("responses:mcp:list-given", is_known, exchange.came)
 
 
-@case("responses:mcp:error-item", "responses:mcp:error-goes-on")
+@case(
+    must(
+        "responses:mcp:error-item",
+        "spec 5",
+        "A failed tool call has the status `failed`, an error with the tool's message, and no output.",
+        fault=[replies.gave(replies.LIST, replies.FAILED | {"error": LOST}, MESSAGE)],
+    ),
+    must(
+        "responses:mcp:error-goes-on",
+        "spec 16",
+        "A failed tool call does not fail the response.",
+        fault=[replies.gave(replies.LIST, replies.FAILED, status="failed")],
+    ),
+    good=[replies.gave(replies.LIST, replies.FAILED, MESSAGE)],
+)
 def an_mcp_tool_fails(trial: Trial) -> Steps:
     """Request a call of a tool that fails."""
     response = yield from respond(trial, "/error", ASKED_TO_LOSE, allowed_tools=[LOSE["name"]])

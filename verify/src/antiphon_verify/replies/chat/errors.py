@@ -1,0 +1,14 @@
+"""Bad requests refused, and not."""
+
+from antiphon_verify.replies import error, says
+from antiphon_verify.replies.completions import COMPLETION
+
+TAKEN = says(COMPLETION)
+
+REFUSED = error("It is wrong.")
+
+LOST = error("The model does not exist.", 404, "model_not_found")
+
+NO_METHOD = error("Not allowed.", 405)
+
+NO_PATH = error("Nothing is here.", 404)

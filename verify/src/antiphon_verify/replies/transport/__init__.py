@@ -1,0 +1,1 @@
+"""Replies whose bytes, frames and headers matter, a file for each area."""
