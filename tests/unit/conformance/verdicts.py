@@ -31,7 +31,7 @@ from antiphon_verify.areas.transport import http, sse
 from antiphon_verify.case import Case
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import Request
-from antiphon_verify.replies import Replies, Reply, error, says, streams
+from antiphon_verify.replies import Replies, Reply, error, replaced, says, streams
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 from antiphon_verify.replies.completions import COMPLETION
 from antiphon_verify.replies.responses import background as queued
@@ -39,7 +39,7 @@ from antiphon_verify.replies.responses import file_search as searched
 from antiphon_verify.replies.responses import logprobs as logged
 from antiphon_verify.replies.responses import prompts as prompted
 from antiphon_verify.replies.responses import vector_stores as stocked
-from antiphon_verify.replies.responses.conversations import CREATED, LIFE, instead
+from antiphon_verify.replies.responses.conversations import CREATED, LIFE
 from antiphon_verify.requirement import CaseOutcome
 from antiphon_verify.trial import ORDINARY, Manners
 from tests.unit.testing.events.mutations import ADDED, DONE, Mutation, put
@@ -182,7 +182,7 @@ VERDICTS: dict[str, Verdicts] = {
         prompts.a_prompt_lives,
         "responses:prompts:created",
         ([error("prompt: Field required")], "not offered"),
-        ([prompted.MADE.patched("version", to=0)], "failed"),
+        ([prompted.CREATED.patched("version", to=0)], "failed"),
     ),
     "a gateway that adds a parameter of its own (SGLang) was excused of everything": Verdicts(
         objects.a_response_is_made,
@@ -237,8 +237,8 @@ VERDICTS: dict[str, Verdicts] = {
     "a change of metadata that merges failed, without a source": Verdicts(
         conversations.a_conversation_lives,
         "responses:conversations:updated",
-        (instead(LIFE, 2, MERGED), "passed"),
-        (instead(LIFE, 2, LIFE[0]), "failed"),
+        (replaced(LIFE, 2, MERGED), "passed"),
+        (replaced(LIFE, 2, LIFE[0]), "failed"),
     ),
     "a server that was too busy failed (LiteLLM, which rests a backend after an error)": Verdicts(
         store.a_response_is_retrieved,
@@ -291,8 +291,8 @@ VERDICTS: dict[str, Verdicts] = {
     "a table that is rejected when it is uploaded was a long file that is not found": Verdicts(
         vector_stores.a_long_file_is_found_whole,
         "responses:vector-stores:whole",
-        ([*stocked.FOUND, stocked.MADE, error("Files of the type csv are not supported.")], "passed"),
-        ([*stocked.FOUND, stocked.MADE, error("Boom.", 500)], "failed"),
+        ([*stocked.FOUND, stocked.CREATED, error("Files of the type csv are not supported.")], "passed"),
+        ([*stocked.FOUND, stocked.CREATED, error("Boom.", 500)], "failed"),
     ),
     "a field that only this server gives an item had to last (SMG: `call_id` of an `mcp_call`)": Verdicts(
         stream.PLAIN,
@@ -303,8 +303,8 @@ VERDICTS: dict[str, Verdicts] = {
     "a crash over a table was a rejection of it": Verdicts(
         vector_stores.a_long_file_is_found_whole,
         "responses:vector-stores:whole",
-        ([*stocked.FOUND, stocked.MADE, stocked.FILE, error("Boom.", 500)], "failed"),
-        ([*stocked.FOUND, stocked.MADE, stocked.FILE, error("Tables are not supported.")], "passed"),
+        ([*stocked.FOUND, stocked.CREATED, stocked.FILE, error("Boom.", 500)], "failed"),
+        ([*stocked.FOUND, stocked.CREATED, stocked.FILE, error("Tables are not supported.")], "passed"),
     ),
 }
 """By what was wrong about it."""

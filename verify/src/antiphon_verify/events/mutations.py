@@ -1,4 +1,4 @@
-"""Changes to a sound stream, each of which breaks one rule and no other."""
+"""Ways to change a sound stream, so that it breaks one rule and no other."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -10,12 +10,12 @@ Change = Callable[[list[Event]], list[Event]]
 
 
 class Mutation(NamedTuple):
-    """A change to one of the `STREAMS`, and how much of what repeats the changed fact is brought into line with it."""
+    """A change to one of the `STREAMS`, and which copies of the changed value change too."""
 
     stream: str
     change: Change
     settled: str = "items"
-    """`items`: items say what their parts say, the terminal output what the items say. `output`: only the latter."""
+    """`items`: items repeat their parts, and the terminal output repeats the items. `output`: only the latter."""
 
     def apply(self, streams: dict[str, list[Event]]) -> list[Event]:
         events = self.change(deepcopy(streams[self.stream]))
@@ -46,7 +46,7 @@ def settle_output(events: list[Event]) -> None:
             each["response"]["output"] = done_items(events)
 
 
-# Ways to change a stream. A type is given without `response.`; `nth` counts events of that type from 0.
+# Ways to change a stream. A type is written without `response.`; `nth` counts events of that type from 0.
 
 
 def find(events: list[Event], type: str, nth: int = 0) -> int:
@@ -56,7 +56,7 @@ def find(events: list[Event], type: str, nth: int = 0) -> int:
 
 
 def drop(*types: str) -> Change:
-    """Leave out every event of these types."""
+    """Drop every event of these types."""
     named = {*types, *(f"response.{name}" for name in types)}
     return lambda events: [each for each in events if each["type"] not in named]
 
@@ -103,7 +103,7 @@ def swap(first: str, second: str) -> Change:
 
 
 def put(type: str, path: str, value: Any, nth: int = 0) -> Change:
-    """Set what an event has at a path such as `item.status`; None for a value is null."""
+    """Set the value of an event at a path such as `item.status`; None is null."""
 
     def change(events: list[Event]) -> list[Event]:
         *keys, last = path.split(".")
@@ -127,7 +127,7 @@ def remove(type: str, key: str) -> Change:
 
 
 def renumber(key: str, old: int, new: int, types: str = "") -> Change:
-    """Every event that says `old` says `new`, of those whose type has the word in it."""
+    """Replace `old` by `new` in every event with the word `types` in its type."""
 
     def change(events: list[Event]) -> list[Event]:
         return [{**each, key: new} if each.get(key) == old and types in each["type"] else each for each in events]
@@ -136,7 +136,7 @@ def renumber(key: str, old: int, new: int, types: str = "") -> Change:
 
 
 def move(type: str, nth: int, before: tuple[str, int]) -> Change:
-    """Put an event before another one, where it came after it."""
+    """Move an event before another one."""
 
     def change(events: list[Event]) -> list[Event]:
         moved, place = events[find(events, type, nth)], find(events, *before)
@@ -147,14 +147,14 @@ def move(type: str, nth: int, before: tuple[str, int]) -> Change:
 
 
 def cited(**fields: Any) -> Change:
-    """The citation says this, where it is added and where its part is done."""
+    """Set fields of the citation, where it is added and where its part is done."""
     added, done = "output_text.annotation.added", "content_part.done"
     places = ((added, "annotation"), (done, "part.annotations.0"))
     return both(*(put(each, f"{path}.{name}", value) for each, path in places for name, value in fields.items()))
 
 
 def relisted(label: str) -> Change:
-    """The tools of another server are listed, at the end."""
+    """List the tools of another server, at the end."""
     added: dict[str, Any] = {
         "id": "mcpl_9",
         "type": "mcp_list_tools",

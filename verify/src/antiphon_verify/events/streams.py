@@ -45,7 +45,7 @@ def done_items(events: list[Event]) -> list[dict[str, Any]]:
 
 
 def stream(*items: list[Event], queued: bool = False, **end: Any) -> list[Event]:
-    """A whole stream around its items' events; `end` is what the terminal snapshot says beyond the output."""
+    """Return a stream around the events of its items; `end` are fields of the terminal snapshot, beyond the output."""
     begun = [event("created", response=RESPONSE), event("in_progress", response=RESPONSE)]
     if queued:
         waiting = {**RESPONSE, "status": "queued"}
@@ -57,7 +57,7 @@ def stream(*items: list[Event], queued: bool = False, **end: Any) -> list[Event]
 
 
 def item(index: int, added: dict[str, Any], inside: list[Event], **done: Any) -> list[Event]:
-    """An item's whole life; its events get its place, and its `item_id` unless they are of a shell call."""
+    """Return all events of an item; each has its index, and its `item_id` unless the item is a shell call."""
     place = {"output_index": index}
     named = {**place, "item_id": added["id"]}
     return [
@@ -68,7 +68,7 @@ def item(index: int, added: dict[str, Any], inside: list[Event], **done: Any) ->
 
 
 def message(index: int, id: str = "msg_1", status: str = "completed") -> list[Event]:
-    """Text with log probabilities and a citation, then a refusal."""
+    """Return a text with log probabilities and a citation, then a refusal."""
     told = [{"token": "Hello", "logprob": -0.1}, {"token": " you", "logprob": -0.2}]
     citation = {"type": "url_citation", "url": "https://e.example/", "title": "E", "start_index": 0, "end_index": 5}
     text = {"type": "output_text", "text": "Hello you", "annotations": [citation], "logprobs": told}
@@ -134,7 +134,7 @@ def call(index: int, number: int = 1) -> list[Event]:
 
 
 def interleaved(first: int) -> list[Event]:
-    """Two calls that are open at once."""
+    """Return two calls that are open at once."""
     pairs = zip(call(first, 1), call(first + 1, 2), strict=True)
     return [each for pair in pairs for each in pair]
 
@@ -182,7 +182,7 @@ def mcp_tools(index: int) -> list[Event]:
 
 
 def mcp_tools_failed(index: int) -> list[Event]:
-    """A server whose tools cannot be listed: the item has no status, its error says that it failed."""
+    """Return a list of tools that failed: the item has an error, and no status."""
     added: dict[str, Any] = {
         "id": "mcpl_2",
         "type": "mcp_list_tools",
@@ -194,7 +194,7 @@ def mcp_tools_failed(index: int) -> list[Event]:
 
 
 def mcp_call(index: int, id: str, said: list[Event], end: str = "completed", **fields: Any) -> list[Event]:
-    """A call; `fields` are the item's when it is added, or when it is done: a result, an approval."""
+    """Return an MCP call; `fields` are those of the added item, and `output` and `error` of the completed one."""
     at_first: dict[str, Any] = {"arguments": "", "approval_request_id": None, "output": None, "error": None}
     at_last: dict[str, Any] = {key: fields.pop(key) for key in ("output", "error") if key in fields}
     added: dict[str, Any] = {
@@ -221,7 +221,7 @@ def roll_failed(index: int) -> list[Event]:
 
 
 def roll_approved(index: int) -> list[Event]:
-    """A call that was approved: its arguments are there from the start."""
+    """Return an approved call: it has its arguments from the start."""
     said = [event("mcp_call_arguments.done", arguments="{}")]
     return mcp_call(index, "mcp_3", said, output="5", approval_request_id="mcpr_0", arguments="{}")
 

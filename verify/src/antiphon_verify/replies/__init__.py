@@ -1,4 +1,4 @@
-"""Replies of servers, written down: what the rows of the requirements name as sound, and as a fault.
+"""Replies of servers: what the rows of the requirements name as good replies, and as faults.
 
 `bodies.py` and `completions.py` are whole objects to be changed. The other files have the replies of one area each, and
 the contents that its requests send and the replies repeat.
@@ -90,3 +90,8 @@ def changed(value: Any, *path: str | int, to: Any) -> Any:
         inner = inner[step]
     inner[path[-1]] = to
     return copy
+
+
+def replaced(script: Replies, index: int, reply: Reply) -> Replies:
+    """Return the script with another reply at an index."""
+    return [*script[:index], reply, *script[index + 1 :]]

@@ -1,4 +1,4 @@
-"""What a server that keeps everything answers, to be patched."""
+"""Objects of the Responses API that meet every requirement, to be changed."""
 
 from typing import Any
 

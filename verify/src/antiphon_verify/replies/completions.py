@@ -1,4 +1,4 @@
-"""What a Chat Completions server that keeps everything answers, to be patched."""
+"""Objects of Chat Completions that meet every requirement, to be changed."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ CALL: dict[str, Any] = {
 
 
 def chunk(delta: dict[str, Any] | None = None, finish_reason: str | None = None, **fields: Any) -> dict[str, Any]:
-    """A chunk; without a delta one that has no choices."""
+    """Return a chunk; without a delta, it has no choices."""
     choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish_reason}]
     head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1763000000, "model": "demo"}
     return {**head, "choices": choices, **fields}

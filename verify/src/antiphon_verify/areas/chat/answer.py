@@ -122,7 +122,7 @@ PARTS = (
                 "chat:answer:answers",
                 "chat-api object",
                 "The model answers a simple question.",
-                fault=[replies.telling("Rome.")],
+                fault=[replies.with_text("Rome.")],
             )
         ),
     ),
@@ -263,7 +263,7 @@ TAKING = (
         "chat:answer:several-turns",
         "chat-api messages",
         "A history of several turns is accepted.",
-        fault=[replies.REFUSED],
+        fault=[replies.REJECTED],
     ),
     capability(
         should(
@@ -273,7 +273,7 @@ TAKING = (
             fault=[replies.GOOD],
         )
     ),
-    good=[replies.telling("Zanzibar.")],
+    good=[replies.with_text("Zanzibar.")],
 )
 def turns_are_remembered(trial: Trial) -> Steps:
     """State a word, and request it in the next turn."""
@@ -290,12 +290,12 @@ def turns_are_remembered(trial: Trial) -> Steps:
         "chat:answer:system",
         "chat-api messages",
         "A message with the role `system` is accepted.",
-        fault=[replies.REFUSED],
+        fault=[replies.REJECTED],
     ),
     capability(
         should("chat:answer:obeys", "chat-api messages", "The model follows the system message.", fault=[replies.GOOD])
     ),
-    good=[replies.telling("Banana.")],
+    good=[replies.with_text("Banana.")],
 )
 def a_system_message_is_taken(trial: Trial) -> Steps:
     """Request a word by a system message."""

@@ -54,7 +54,7 @@ def is_near(one: Any, other: Any) -> bool:
         "chat:embeddings:made",
         API,
         "A text returns an embedding: a list of numbers in `data`.",
-        fault=[replies.telling("none")],
+        fault=[replies.with_vectors("none")],
     ),
     should(
         "chat:embeddings:object",
@@ -91,7 +91,7 @@ def a_text_is_embedded(trial: Trial) -> Steps:
         "chat:embeddings:same-size",
         API,
         "All embeddings of a model have the same length.",
-        fault=[replies.BOTH, replies.telling([0.5, 1.0])],
+        fault=[replies.BOTH, replies.with_vectors([0.5, 1.0])],
     ),
     should(
         "chat:embeddings:repeated",
@@ -150,7 +150,7 @@ def unpacked(text: Any) -> list[float]:
         "An embeddings request without `input` is rejected with a 4xx.",
         fault=[replies.ONE, replies.ONE],
     ),
-    good=[replies.ONE, replies.REFUSED],
+    good=[replies.ONE, replies.REJECTED],
 )
 def a_request_without_input_is_refused(trial: Trial) -> Steps:
     """Request embeddings without an input."""

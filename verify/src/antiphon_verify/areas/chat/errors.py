@@ -60,13 +60,13 @@ FORM = (
         "chat:errors:four-keys",
         API,
         "An error has the keys `message`, `type`, `param` and `code`.",
-        fault=[replies.REFUSED.without("error", "param")],
+        fault=[replies.REJECTED.without("error", "param")],
     ),
     may(
         "chat:errors:code-text",
         API,
         "An error's `code` is a string or null.",
-        fault=[replies.REFUSED.patched("error", "code", to=400)],
+        fault=[replies.REJECTED.patched("error", "code", to=400)],
     ),
 )
 """Requirements on the form of every rejection."""
@@ -88,7 +88,7 @@ def is_refusal(exchange: Exchange) -> bool:
 def invalid(requirement: Requirement, change: Change) -> Case:
     """Return the case of an invalid request, which must be rejected."""
     name = requirement.id.rpartition(":")[2]
-    row = replace(requirement, fault=[replies.TAKEN])
+    row = replace(requirement, fault=[replies.ACCEPTED])
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.post("/chat/completions", content=bad_body(trial, change), headers=JSON)
@@ -97,7 +97,7 @@ def invalid(requirement: Requirement, change: Change) -> Case:
         judge_form(trial, row, exchange)
 
     script.__doc__ = f"Send an invalid request: {name.replace('-', ' ')}."
-    return Case(f"chat_refused_{name.replace('-', '_')}", (row,), script, FORM, [replies.REFUSED])
+    return Case(f"chat_refused_{name.replace('-', '_')}", (row,), script, FORM, [replies.REJECTED])
 
 
 def judge_form(trial: Trial, requirement: Requirement, exchange: Exchange) -> None:
@@ -239,7 +239,7 @@ CASES = (
 
 @case(
     should(
-        "chat:errors:unknown-model", API, "An unknown chat model is rejected with 404 or 400.", fault=[replies.TAKEN]
+        "chat:errors:unknown-model", API, "An unknown chat model is rejected with 404 or 400.", fault=[replies.ACCEPTED]
     ),
     should(
         "chat:errors:unknown-model-named",
@@ -275,7 +275,7 @@ def invalid_stream(requirement: Requirement, change: Change) -> Case:
         trial.expect(row.id, is_plain and is_refusal(exchange), exchange.came)
 
     script.__doc__ = f"Request a stream, with an error: {name.replace('-', ' ')}."
-    return Case(f"chat_{name.replace('-', '_')}_refused", (row,), script, good=[replies.REFUSED])
+    return Case(f"chat_{name.replace('-', '_')}_refused", (row,), script, good=[replies.REJECTED])
 
 
 STREAMING = (
@@ -305,15 +305,15 @@ STREAMING = (
         "chat:errors:method",
         "http",
         "DELETE on `/chat/completions` returns 405 or 404.",
-        fault=[replies.REFUSED, replies.TAKEN, replies.NO_PATH],
+        fault=[replies.REJECTED, replies.ACCEPTED, replies.NO_PATH],
     ),
     must(
         "chat:errors:path",
         "http",
         "An unknown path below `/chat` returns 404.",
-        fault=[replies.REFUSED, replies.NO_METHOD, says({"error": "Unexpected endpoint."})],
+        fault=[replies.REJECTED, replies.NO_METHOD, says({"error": "Unexpected endpoint."})],
     ),
-    good=[replies.REFUSED, replies.NO_METHOD, replies.NO_PATH],
+    good=[replies.REJECTED, replies.NO_METHOD, replies.NO_PATH],
 )
 def what_chat_does_not_serve_is_refused(trial: Trial) -> Steps:
     """DELETE a path that supports POST, and POST to a path that does not exist."""
@@ -330,9 +330,9 @@ def what_chat_does_not_serve_is_refused(trial: Trial) -> Steps:
         "chat:errors:alive",
         "issue vllm#55974",
         "After an invalid chat request the server answers a valid one.",
-        fault=[replies.REFUSED, Reply(0, fault="cut")],
+        fault=[replies.REJECTED, Reply(0, fault="cut")],
     ),
-    good=[replies.REFUSED, replies.TAKEN],
+    good=[replies.REJECTED, replies.ACCEPTED],
 )
 def chat_survives(trial: Trial) -> Steps:
     """Send malformed JSON, then a valid request."""

@@ -41,7 +41,7 @@ def fitting(
     requirement: Requirement, asked: str, form: dict[str, Any], wanted: dict[str, Any], *, good: str, bad: str
 ) -> Case:
     """Return the case that requests a format: the text must match the schema `wanted`, as `good` does, unlike `bad`."""
-    row = replace(requirement, fault=[replies.telling(bad)])
+    row = replace(requirement, fault=[replies.with_text(bad)])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
@@ -50,7 +50,7 @@ def fitting(
         judge_text(trial, row.id, text_of(completion), reason, wanted)
 
     script.__doc__ = f"Request JSON: {name}."
-    return Case(f"chat_json_{name}", (row,), script, good=[replies.telling(good)])
+    return Case(f"chat_json_{name}", (row,), script, good=[replies.with_text(good)])
 
 
 def fitting_stream(
@@ -125,8 +125,8 @@ STREAMING = (
 
 
 @case(
-    must("chat:formats:text", API, "A `response_format` of type `text` is accepted.", fault=[replies.REFUSED]),
-    good=[replies.telling("Hello.")],
+    must("chat:formats:text", API, "A `response_format` of type `text` is accepted.", fault=[replies.REJECTED]),
+    good=[replies.with_text("Hello.")],
 )
 def text_is_a_format(trial: Trial) -> Steps:
     """Request the format `text` explicitly."""
@@ -136,8 +136,8 @@ def text_is_a_format(trial: Trial) -> Steps:
 
 
 @case(
-    should("chat:formats:with-tools", API, "A format is accepted together with tools.", fault=[replies.REFUSED]),
-    good=[replies.telling("{}")],
+    should("chat:formats:with-tools", API, "A format is accepted together with tools.", fault=[replies.REJECTED]),
+    good=[replies.with_text("{}")],
 )
 def a_format_goes_with_tools(trial: Trial) -> Steps:
     """Request JSON, and offer tools."""

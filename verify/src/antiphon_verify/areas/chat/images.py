@@ -56,11 +56,13 @@ TAKING = (
 
 
 @case(
-    must("chat:images:data-url", API, "An image as a data URL is accepted.", fault=[replies.REFUSED]),
+    must("chat:images:data-url", API, "An image as a data URL is accepted.", fault=[replies.REJECTED]),
     capability(
-        should("chat:images:colour", API, "The model names the colour of a picture.", fault=[replies.telling("Green.")])
+        should(
+            "chat:images:colour", API, "The model names the colour of a picture.", fault=[replies.with_text("Green.")]
+        )
     ),
-    good=[replies.telling("Red.")],
+    good=[replies.with_text("Red.")],
 )
 def a_picture_is_looked_at(trial: Trial) -> Steps:
     """Send a red picture."""
@@ -71,9 +73,11 @@ def a_picture_is_looked_at(trial: Trial) -> Steps:
 
 @case(
     capability(
-        should("chat:images:told-apart", API, "The model distinguishes two pictures.", fault=[replies.telling("Red.")])
+        should(
+            "chat:images:told-apart", API, "The model distinguishes two pictures.", fault=[replies.with_text("Red.")]
+        )
     ),
-    good=[replies.telling("Blue.")],
+    good=[replies.with_text("Blue.")],
 )
 def two_pictures_are_told_apart(trial: Trial) -> Steps:
     """Send a red picture and a blue one."""
@@ -102,7 +106,7 @@ def a_picture_is_streamed_about(trial: Trial) -> Steps:
         "Invalid image data is accepted or rejected with a 4xx, never a 5xx.",
         fault=[replies.BROKEN],
     ),
-    good=[replies.REFUSED],
+    good=[replies.REJECTED],
 )
 def a_broken_picture_is_no_fault_of_the_server(trial: Trial) -> Steps:
     """Send invalid image data."""
@@ -114,7 +118,7 @@ def a_broken_picture_is_no_fault_of_the_server(trial: Trial) -> Steps:
 
 @case(
     should("chat:images:file-url", API, "An image at a `file:` URL is rejected.", fault=[replies.GOOD]),
-    good=[replies.REFUSED],
+    good=[replies.REJECTED],
 )
 def a_file_of_the_server_is_not_read(trial: Trial) -> Steps:
     """Send the URL of a file on the server."""

@@ -40,17 +40,17 @@ def judge_stop(trial: Trial, id: str, text: str) -> bool:
         "chat:parameters:stop",
         "chat-api create",
         "A `stop` sequence ends the text before the sequence.",
-        fault=[replies.telling(replies.WHOLE)],
+        fault=[replies.with_text(replies.WHOLE)],
     ),
     asides=(
         should(
             "chat:parameters:stop-reason",
             "chat-api create",
             "A text that a `stop` sequence ended has the finish reason `stop`.",
-            fault=[replies.telling(replies.STOPPED).patched("choices", 0, "finish_reason", to="length")],
+            fault=[replies.with_text(replies.STOPPED).patched("choices", 0, "finish_reason", to="length")],
         ),
     ),
-    good=[replies.telling(replies.STOPPED)],
+    good=[replies.with_text(replies.STOPPED)],
 )
 def a_text_is_stopped(trial: Trial) -> Steps:
     """Stop a text at a word."""
@@ -62,9 +62,12 @@ def a_text_is_stopped(trial: Trial) -> Steps:
 
 @case(
     must(
-        "chat:parameters:stop-list", "chat-api create", "`stop` can be a list.", fault=[replies.telling(replies.WHOLE)]
+        "chat:parameters:stop-list",
+        "chat-api create",
+        "`stop` can be a list.",
+        fault=[replies.with_text(replies.WHOLE)],
     ),
-    good=[replies.telling(replies.STOPPED)],
+    good=[replies.with_text(replies.STOPPED)],
 )
 def a_text_is_stopped_at_one_of_several(trial: Trial) -> Steps:
     """Stop a text at one of two words."""
@@ -193,7 +196,7 @@ TAKING = (
             "chat:parameters:seed-repeats",
             "chat-api create",
             "The same seed returns the same text at temperature 0.",
-            fault=[replies.GOOD, replies.telling("Hi.")],
+            fault=[replies.GOOD, replies.with_text("Hi.")],
         )
     ),
     good=[replies.GOOD, replies.GOOD],

@@ -5,7 +5,7 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_text, listed, shown, unlike
-from antiphon_verify.replies import says
+from antiphon_verify.replies import replaced, says
 from antiphon_verify.replies.chat import stored as replies
 from antiphon_verify.requirement import should
 from antiphon_verify.trial import Asking, Steps, Trial
@@ -28,37 +28,37 @@ def text_of(completion: Any) -> Any:
         "chat:stored:retrieved",
         SOURCE,
         "A completion with `store: true` can be retrieved.",
-        fault=replies.instead(replies.LIFE, 1, replies.FOUND.patched("id", to="chatcmpl-2")),
+        fault=replaced(replies.LIFE, 1, replies.FOUND.patched("id", to="chatcmpl-2")),
     ),
     should(
         "chat:stored:metadata",
         SOURCE,
         "A stored completion has the metadata of its request.",
-        fault=replies.instead(replies.LIFE, 1, replies.FOUND.without("metadata")),
+        fault=replaced(replies.LIFE, 1, replies.FOUND.without("metadata")),
     ),
     should(
         "chat:stored:updated",
         SOURCE,
         "The metadata of a stored completion can be changed.",
-        fault=replies.instead(replies.LIFE, 2, replies.FOUND),
+        fault=replaced(replies.LIFE, 2, replies.FOUND),
     ),
     should(
         "chat:stored:messages",
         SOURCE,
         "The messages of a stored completion's request are listed, with ids.",
-        fault=replies.instead(replies.LIFE, 3, replies.MESSAGES.without("data", 0, "id")),
+        fault=replaced(replies.LIFE, 3, replies.MESSAGES.without("data", 0, "id")),
     ),
     should(
         "chat:stored:deleted-body",
         SOURCE,
         "A deletion returns `chat.completion.deleted`, `deleted` and the id.",
-        fault=replies.instead(replies.LIFE, 4, says({})),
+        fault=replaced(replies.LIFE, 4, says({})),
     ),
     should(
         "chat:stored:deleted",
         SOURCE,
         "A deleted stored completion returns 404.",
-        fault=replies.instead(replies.LIFE, 5, replies.FOUND),
+        fault=replaced(replies.LIFE, 5, replies.FOUND),
     ),
     good=replies.LIFE,
 )
@@ -91,7 +91,7 @@ def a_completion_is_stored(trial: Trial) -> Steps:
         "chat:stored:streamed",
         SOURCE,
         "A streamed completion can be retrieved in full by the id of its chunks.",
-        fault=[replies.STREAM, replies.GONE],
+        fault=[replies.STREAM, replies.NOT_FOUND],
     ),
     good=[replies.STREAM, replies.FOUND],
 )
@@ -110,19 +110,19 @@ def a_stream_is_stored(trial: Trial) -> Steps:
         "chat:stored:listed",
         SOURCE,
         "Stored completions are listed, oldest first.",
-        fault=replies.instead(replies.LISTS, 5, replies.page("chatcmpl-2", "chatcmpl-1")),
+        fault=replaced(replies.LISTS, 5, replies.page("chatcmpl-2", "chatcmpl-1")),
     ),
     should(
         "chat:stored:filtered",
         SOURCE,
         "The list can be filtered by `metadata[key]=value`.",
-        fault=replies.instead(replies.LISTS, 5, replies.page("chatcmpl-2", "chatcmpl-1", "chatcmpl-0")),
+        fault=replaced(replies.LISTS, 5, replies.page("chatcmpl-2", "chatcmpl-1", "chatcmpl-0")),
     ),
     should(
         "chat:stored:paged",
         SOURCE,
         "`limit` and `after` page through the list.",
-        fault=replies.instead(replies.LISTS, 7, replies.page("chatcmpl-1")),
+        fault=replaced(replies.LISTS, 7, replies.page("chatcmpl-1")),
     ),
     good=replies.LISTS,
 )
@@ -151,9 +151,12 @@ def stored_completions_are_listed(trial: Trial) -> Steps:
 
 @case(
     should(
-        "chat:stored:unknown", SOURCE, "An unknown stored completion returns 404.", fault=[replies.MADE, replies.FOUND]
+        "chat:stored:unknown",
+        SOURCE,
+        "An unknown stored completion returns 404.",
+        fault=[replies.CREATED, replies.FOUND],
     ),
-    good=[replies.MADE, replies.GONE],
+    good=[replies.CREATED, replies.NOT_FOUND],
 )
 def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown completion."""
@@ -168,9 +171,9 @@ def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
         "chat:stored:unstored",
         SOURCE,
         "A completion without `store` cannot be retrieved.",
-        fault=[replies.MADE, replies.FOUND],
+        fault=[replies.CREATED, replies.FOUND],
     ),
-    good=[replies.MADE, replies.GONE],
+    good=[replies.CREATED, replies.NOT_FOUND],
 )
 def an_unstored_completion_is_not_found(trial: Trial) -> Steps:
     """Create a completion without `store`, and try to retrieve it."""

@@ -65,7 +65,7 @@ def came(completion: Any) -> str:
         "chat:tools:name",
         API,
         "The function of a tool call is one of the tools in the request.",
-        fault=[replies.calling(replies.named("fetch_weather"))],
+        fault=[replies.with_calls(replies.named("fetch_weather"))],
     ),
     must(
         "chat:tools:arguments",
@@ -83,7 +83,7 @@ def came(completion: Any) -> str:
         "chat:tools:finish-reason",
         API,
         "A response with tool calls has the finish reason `tool_calls`.",
-        fault=[replies.calling(CALL, finish_reason="stop")],
+        fault=[replies.with_calls(CALL, finish_reason="stop")],
     ),
     should(
         "chat:tools:strict-fits",
@@ -122,9 +122,9 @@ def a_chat_call_is_required(trial: Trial) -> Steps:
         "chat:tools:finish-reason-named",
         API,
         "A response to a named `tool_choice` has the finish reason `stop` or `tool_calls`.",
-        fault=[replies.calling(replies.TIME, finish_reason="length")],
+        fault=[replies.with_calls(replies.TIME, finish_reason="length")],
     ),
-    good=[replies.calling(replies.TIME)],
+    good=[replies.with_calls(replies.TIME)],
 )
 def a_named_chat_function_is_called(trial: Trial) -> Steps:
     """Name the function to call."""
@@ -232,7 +232,7 @@ def is_whole(deltas: list[Any]) -> bool:
         "chat:tools:distinct",
         API,
         "The tool calls of one response have different ids.",
-        fault=[replies.calling(CALL, replies.TIME | {"id": "call_1"})],
+        fault=[replies.with_calls(CALL, replies.TIME | {"id": "call_1"})],
     ),
     capability(
         should(
@@ -242,7 +242,7 @@ def is_whole(deltas: list[Any]) -> bool:
             fault=[replies.GOOD],
         )
     ),
-    good=[replies.calling(CALL, replies.TIME)],
+    good=[replies.with_calls(CALL, replies.TIME)],
 )
 def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
     """Request two tool calls."""
@@ -259,7 +259,7 @@ def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
         "chat:tools:one-at-a-time",
         API,
         "With `parallel_tool_calls: false` a response has at most one tool call.",
-        fault=[replies.calling(CALL, replies.TIME)],
+        fault=[replies.with_calls(CALL, replies.TIME)],
     ),
     good=[replies.GOOD],
 )
@@ -326,7 +326,7 @@ TAKING = (
 
 
 @case(
-    must("chat:tools:result", API, "A tool call and its result in the history are accepted.", fault=[replies.REFUSED]),
+    must("chat:tools:result", API, "A tool call and its result in the history are accepted.", fault=[replies.REJECTED]),
     capability(
         should("chat:tools:used", API, "The model uses the result of a tool in its answer.", fault=[replies.TEXT])
     ),
@@ -343,7 +343,7 @@ def a_result_is_used(trial: Trial) -> Steps:
     should(
         "chat:tools:result-alone", API, "A tool result without a tool call is rejected with 400.", fault=[replies.TEXT]
     ),
-    good=[replies.REFUSED],
+    good=[replies.REJECTED],
 )
 def a_result_without_a_call_is_refused(trial: Trial) -> Steps:
     """Send a tool result without a tool call."""
@@ -354,7 +354,7 @@ def a_result_without_a_call_is_refused(trial: Trial) -> Steps:
 
 @case(
     must("chat:tools:no-parameters", API, "A tool without parameters can be offered and called.", fault=[replies.GOOD]),
-    good=[replies.calling(replies.named("get_news"))],
+    good=[replies.with_calls(replies.named("get_news"))],
 )
 def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
     """Require a call of a tool without parameters."""
@@ -375,7 +375,10 @@ def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
     ),
     capability(
         should(
-            "chat:tools:chosen", API, "The model chooses the right tool of two.", fault=[replies.calling(replies.TIME)]
+            "chat:tools:chosen",
+            API,
+            "The model chooses the right tool of two.",
+            fault=[replies.with_calls(replies.TIME)],
         )
     ),
     capability(

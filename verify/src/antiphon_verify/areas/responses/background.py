@@ -124,7 +124,7 @@ def background_work_is_streamed(trial: Trial) -> Steps:
         "responses:background:unstored",
         "spec 9",
         "`store: false` is accepted with `background: true`.",
-        fault=[replies.REFUSED],
+        fault=[replies.REJECTED],
     ),
     good=[replies.QUEUED],
 )

@@ -56,7 +56,7 @@ def came(response: Any) -> str:
         "responses:calls:name",
         "spec 5",
         "The `name` of a call is that of a tool in the request.",
-        fault=[replies.calling(replies.renamed("fetch_weather"))],
+        fault=[replies.with_output(replies.call_named("fetch_weather"))],
     ),
     must(
         "responses:calls:call-id",
@@ -136,7 +136,7 @@ def judge_calls(trial: Trial, calls: list[dict[str, Any]]) -> None:
         "With a `tool_choice` that names a function the model calls this function.",
         fault=[replies.GOOD],
     ),
-    good=[replies.calling(replies.renamed("get_time"))],
+    good=[replies.with_output(replies.call_named("get_time"))],
 )
 def a_named_function_is_called(trial: Trial) -> Steps:
     """Name the function to call."""
@@ -166,7 +166,7 @@ def no_call_is_made(trial: Trial) -> Steps:
         "responses:calls:distinct",
         "issue litellm#21331",
         "The calls of one response have different call ids.",
-        fault=[replies.calling(CALL, replies.TIME | {"call_id": "call_1"})],
+        fault=[replies.with_output(CALL, replies.TIME | {"call_id": "call_1"})],
     ),
     capability(
         should(
@@ -176,7 +176,7 @@ def no_call_is_made(trial: Trial) -> Steps:
             fault=[replies.GOOD],
         )
     ),
-    good=[replies.calling(CALL, replies.TIME)],
+    good=[replies.with_output(CALL, replies.TIME)],
 )
 def two_calls_are_asked_for(trial: Trial) -> Steps:
     """Request two calls."""
@@ -194,7 +194,7 @@ def two_calls_are_asked_for(trial: Trial) -> Steps:
         "responses:calls:one-at-a-time",
         "spec 2",
         "With `parallel_tool_calls: false` a response has at most one call.",
-        fault=[replies.calling(CALL, replies.ROME)],
+        fault=[replies.with_output(CALL, replies.ROME)],
     ),
     good=[replies.GOOD],
 )
@@ -211,7 +211,7 @@ def calls_come_one_at_a_time(trial: Trial) -> Steps:
         "responses:calls:output",
         "spec 5",
         "The output of a call, sent with `previous_response_id`, is accepted.",
-        fault=[replies.GOOD, replies.REFUSED],
+        fault=[replies.GOOD, replies.REJECTED],
     ),
     capability(
         should(
@@ -238,7 +238,7 @@ def an_output_is_sent(trial: Trial) -> Steps:
         "responses:calls:outputs",
         "spec 5",
         "The outputs of several calls are accepted in any order.",
-        fault=[replies.REFUSED],
+        fault=[replies.REJECTED],
     ),
     good=[replies.TEXT],
 )
@@ -273,7 +273,7 @@ def outputs_for(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
         "With `allowed_tools`, the model calls no other tool.",
         fault=[replies.GOOD],
     ),
-    good=[replies.calling(replies.renamed("get_time"))],
+    good=[replies.with_output(replies.call_named("get_time"))],
 )
 def only_allowed_tools_are_called(trial: Trial) -> Steps:
     """Allow one tool of two, and prompt for the other."""
@@ -290,7 +290,7 @@ def only_allowed_tools_are_called(trial: Trial) -> Steps:
         "A tool without parameters can be offered and called.",
         fault=[replies.TEXT],
     ),
-    good=[replies.calling(replies.renamed("get_news"))],
+    good=[replies.with_output(replies.call_named("get_news"))],
 )
 def a_tool_without_parameters_is_called(trial: Trial) -> Steps:
     """Force a call of a tool without parameters."""
@@ -352,7 +352,7 @@ FORCED_POEM = {
         "The call of a custom tool is a `custom_tool_call` with a string `input`.",
         fault=[replies.GOOD],
     ),
-    good=[replies.calling(replies.CUSTOM)],
+    good=[replies.with_output(replies.CUSTOM)],
 )
 def a_custom_tool_is_called(trial: Trial) -> Steps:
     """Force a call of a custom tool."""
@@ -385,9 +385,9 @@ def a_custom_tools_call_comes_in_a_stream(trial: Trial) -> Steps:
         "responses:calls:namespace",
         "client codex",
         "A call of a namespaced tool has separate `name` and `namespace`.",
-        fault=[replies.calling(replies.renamed("world__get_weather"))],
+        fault=[replies.with_output(replies.call_named("world__get_weather"))],
     ),
-    good=[replies.calling(CALL | {"namespace": "world"})],
+    good=[replies.with_output(CALL | {"namespace": "world"})],
 )
 def a_tool_of_a_namespace_is_called(trial: Trial) -> Steps:
     """Force a call of a tool in a namespace."""
@@ -411,7 +411,7 @@ def a_tool_of_a_namespace_is_called(trial: Trial) -> Steps:
             "responses:calls:chosen",
             "spec 6",
             "The model chooses the right tool of two.",
-            fault=[replies.calling(replies.renamed("get_time"))],
+            fault=[replies.with_output(replies.call_named("get_time"))],
         )
     ),
     capability(
@@ -419,7 +419,7 @@ def a_tool_of_a_namespace_is_called(trial: Trial) -> Steps:
             "responses:calls:argued",
             "spec 6",
             "The model passes the right argument.",
-            fault=[replies.calling(replies.ROME)],
+            fault=[replies.with_output(replies.ROME)],
         )
     ),
     good=[replies.GOOD],
@@ -444,7 +444,7 @@ def the_model_chooses(trial: Trial) -> Steps:
             fault=[replies.GOOD],
         )
     ),
-    good=[replies.calling(CALL, replies.ROME)],
+    good=[replies.with_output(CALL, replies.ROME)],
 )
 def two_cities_are_asked_for(trial: Trial) -> Steps:
     """Request the weather in two cities."""

@@ -29,7 +29,7 @@ LOOKS = 40
         "responses:cancel:twice",
         "spec 9",
         "Cancelling a cancelled response returns it unchanged.",
-        fault=[replies.QUEUED, replies.CANCELLED, replies.REFUSED],
+        fault=[replies.QUEUED, replies.CANCELLED, replies.REJECTED],
     ),
     must(
         "responses:cancel:stays",
@@ -99,7 +99,7 @@ def a_call_in_progress_is_cancelled(trial: Trial) -> Steps:
         "Cancelling a foreground response is rejected with a 4xx.",
         fault=[replies.DONE, replies.CANCELLED],
     ),
-    good=[replies.DONE, replies.REFUSED],
+    good=[replies.DONE, replies.REJECTED],
 )
 def foreground_work_cannot_be_cancelled(trial: Trial) -> Steps:
     """Cancel a foreground response."""
@@ -116,7 +116,7 @@ def foreground_work_cannot_be_cancelled(trial: Trial) -> Steps:
         "Cancelling an unknown response returns 404.",
         fault=[replies.QUEUED, replies.CANCELLED],
     ),
-    good=[replies.QUEUED, replies.GONE],
+    good=[replies.QUEUED, replies.NOT_FOUND],
 )
 def nothing_cannot_be_cancelled(trial: Trial) -> Steps:
     """Cancel an unknown response."""

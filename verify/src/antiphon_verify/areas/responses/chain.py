@@ -40,7 +40,7 @@ def with_ids(response: object) -> list[Any]:
         "responses:chain:taken",
         "spec 10",
         "`previous_response_id` continues another response.",
-        fault=[replies.FIRST, replies.GONE],
+        fault=[replies.FIRST, replies.NOT_FOUND],
     ),
     must(
         "responses:chain:echoed",
@@ -58,7 +58,7 @@ def with_ids(response: object) -> list[Any]:
         "responses:chain:three-deep",
         "issue ogx#2522",
         "A chain of three turns works.",
-        fault=[replies.FIRST, replies.SECOND, replies.FIRST, replies.GONE],
+        fault=[replies.FIRST, replies.SECOND, replies.FIRST, replies.NOT_FOUND],
     ),
     capability(
         should(
@@ -93,13 +93,13 @@ def a_chain_is_followed(trial: Trial) -> Steps:
         "responses:chain:after-stream",
         "issue lmstudio#1188",
         "A streamed response can be continued as soon as it has ended.",
-        fault=[replies.STREAM, replies.GONE],
+        fault=[replies.STREAM, replies.NOT_FOUND],
     ),
     must(
         "responses:chain:streamed",
         "spec 10",
         "A chained response can be streamed.",
-        fault=[replies.STREAM, replies.SECOND, replies.GONE],
+        fault=[replies.STREAM, replies.SECOND, replies.NOT_FOUND],
     ),
     good=[replies.STREAM, replies.SECOND, replies.STREAM],
 )
@@ -121,7 +121,7 @@ def a_stream_is_gone_on_from_at_once(trial: Trial) -> Steps:
         "responses:chain:fork",
         "spec 10",
         "Two responses can continue the same response.",
-        fault=[replies.FIRST, replies.SECOND, replies.GONE],
+        fault=[replies.FIRST, replies.SECOND, replies.NOT_FOUND],
     ),
     good=[replies.FIRST, replies.SECOND, replies.FIRST],
 )
@@ -144,7 +144,7 @@ def a_chain_is_forked(trial: Trial) -> Steps:
         "Continuing a response with `store: false` is rejected.",
         fault=[replies.FIRST, replies.SECOND],
     ),
-    good=[replies.FIRST, replies.GONE],
+    good=[replies.FIRST, replies.NOT_FOUND],
 )
 def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
     """Continue a response that was not stored."""
@@ -161,7 +161,7 @@ def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
         "Continuing a deleted response is rejected.",
         fault=[replies.FIRST, says({}), replies.SECOND],
     ),
-    good=[replies.FIRST, says({}), replies.GONE],
+    good=[replies.FIRST, says({}), replies.NOT_FOUND],
 )
 def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
     """Continue a deleted response."""

@@ -36,7 +36,7 @@ from antiphon_verify.replies import error
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import code_interpreter as replies
 from antiphon_verify.replies.responses.containers import ADDED, CREATED, REMOVED
-from antiphon_verify.replies.responses.files import DELETED, MADE
+from antiphon_verify.replies.responses.files import DELETED, UPLOADED
 from antiphon_verify.requirement import Stop, capability, must, should
 from antiphon_verify.samples import spelled
 from antiphon_verify.trial import Steps, Trial
@@ -127,27 +127,27 @@ def _judge_events(trial: Trial, item: Item, events: list[Any]) -> None:
         "responses:code-interpreter:outputs",
         "spec 5",
         "With the `include`, outputs are a list of `logs` with a text and `image` with a URL.",
-        fault=[replies.gave(replies.VALUED | {"outputs": [{"type": "logs"}]})],
+        fault=[replies.with_output(replies.VALUED | {"outputs": [{"type": "logs"}]})],
     ),
     must(
         "responses:code-interpreter:printed",
         "spec 5",
         "The `logs` of a call contain what the code prints.",
-        fault=[replies.gave(replies.VALUED | {"outputs": replies.logs("42")})],
+        fault=[replies.with_output(replies.VALUED | {"outputs": replies.logs("42")})],
     ),
     should(
         "responses:code-interpreter:value",
         "spec 5",
         "Printed text is one `logs` output, followed by another with the value of the last expression.",
-        fault=[replies.gave(replies.VALUED | {"outputs": replies.logs("P1\nP2\n42")})],
+        fault=[replies.with_output(replies.VALUED | {"outputs": replies.logs("P1\nP2\n42")})],
     ),
     should(
         "responses:code-interpreter:outputs-later",
         "spec 10",
         "A GET with the `include` shows the outputs of a stored call, and a GET without it does not.",
-        fault=[replies.gave(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.HIDDEN],
+        fault=[replies.with_output(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.HIDDEN],
     ),
-    good=[replies.gave(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.LATER],
+    good=[replies.with_output(replies.VALUED), replies.HIDDEN, replies.HIDDEN, replies.LATER],
 )
 def outputs_are_included(trial: Trial) -> Steps:
     """Run code, and include the outputs, at once and later."""
@@ -173,9 +173,9 @@ def outputs_are_included(trial: Trial) -> Steps:
         "responses:code-interpreter:exception",
         "spec 5",
         "A call of code that raises an exception is completed; its `logs` have the printed text and the traceback.",
-        fault=[replies.gave(replies.RAISED | {"outputs": replies.logs("before\n")})],
+        fault=[replies.with_output(replies.RAISED | {"outputs": replies.logs("before\n")})],
     ),
-    good=[replies.gave(replies.RAISED)],
+    good=[replies.with_output(replies.RAISED)],
 )
 def code_raises_an_exception(trial: Trial) -> Steps:
     """Run code that prints and then divides by zero."""
@@ -193,24 +193,27 @@ def code_raises_an_exception(trial: Trial) -> Steps:
         "responses:code-interpreter:one-container",
         "spec 6",
         "All calls of a response run in the same container.",
-        fault=[replies.gave(replies.FIRST, replies.SECOND | {"container_id": "cntr_2"}), replies.gave(replies.CALL)],
+        fault=[
+            replies.with_output(replies.FIRST, replies.SECOND | {"container_id": "cntr_2"}),
+            replies.with_output(replies.CALL),
+        ],
     ),
     should(
         "responses:code-interpreter:state",
         "spec 6",
         "A call can use the variables of earlier calls.",
         fault=[
-            replies.gave(replies.FIRST, replies.SECOND | {"outputs": replies.logs("NameError")}),
-            replies.gave(replies.CALL),
+            replies.with_output(replies.FIRST, replies.SECOND | {"outputs": replies.logs("NameError")}),
+            replies.with_output(replies.CALL),
         ],
     ),
     should(
         "responses:code-interpreter:auto-again",
         "spec 6",
         "With `auto`, the next turn runs its code in the container of the latest call.",
-        fault=[replies.gave(replies.FIRST, replies.SECOND), replies.gave(replies.ELSEWHERE)],
+        fault=[replies.with_output(replies.FIRST, replies.SECOND), replies.with_output(replies.ELSEWHERE)],
     ),
-    good=[replies.gave(replies.FIRST, replies.SECOND), replies.gave(replies.CALL)],
+    good=[replies.with_output(replies.FIRST, replies.SECOND), replies.with_output(replies.CALL)],
 )
 def code_continues(trial: Trial) -> Steps:
     """Run two programs in a response and a third one in the next, each using a variable of the first."""
@@ -238,7 +241,7 @@ def code_continues(trial: Trial) -> Steps:
             "responses:code-interpreter:cited",
             "spec 16",
             "The model's answer links to the file that the code created.",
-            fault=[replies.gave(replies.CALL), replies.WRITTEN, replies.BYTES],
+            fault=[replies.with_output(replies.CALL), replies.WRITTEN, replies.BYTES],
         )
     ),
     must(
@@ -279,15 +282,15 @@ def _is_citation(annotation: Any, text: str, made: list[Any]) -> bool:
         "responses:code-interpreter:figure",
         "spec 5",
         "A plot that the code shows is an `image` output with the URL of an image.",
-        fault=[replies.SHOWN.patched("output", 0, to=replies.CALL | {"outputs": []})],
+        fault=[replies.CITED.patched("output", 0, to=replies.CALL | {"outputs": []})],
     ),
     should(
         "responses:code-interpreter:figure-cited",
         "spec 5",
         "A plot that the code shows is cited as a PNG file of the container.",
-        fault=[replies.gave(replies.DRAWN)],
+        fault=[replies.with_output(replies.DRAWN)],
     ),
-    good=[replies.SHOWN],
+    good=[replies.CITED],
 )
 def code_shows_a_figure(trial: Trial) -> Steps:
     """Run code that draws a figure with matplotlib."""
@@ -307,18 +310,18 @@ def code_shows_a_figure(trial: Trial) -> Steps:
         "responses:code-interpreter:by-id",
         "spec 6",
         "Code runs in the container that the tool names by id, with the files uploaded to it.",
-        fault=[CREATED, ADDED, replies.gave(replies.UNREAD), REMOVED, replies.gave()],
+        fault=[CREATED, ADDED, replies.with_output(replies.UNREAD), REMOVED, replies.with_output()],
     ),
     should(
         "responses:code-interpreter:container-gone",
         "issue pydantic-ai#7461",
         "A conversation with calls in a deleted container can continue.",
         fault=[
-            *(CREATED, ADDED, replies.gave(replies.READ), REMOVED),
+            *(CREATED, ADDED, replies.with_output(replies.READ), REMOVED),
             error("Expected container_id: cntr_1"),
         ],
     ),
-    good=[CREATED, ADDED, replies.gave(replies.READ), REMOVED, replies.gave()],
+    good=[CREATED, ADDED, replies.with_output(replies.READ), REMOVED, replies.with_output()],
 )
 def code_runs_in_a_named_container(trial: Trial) -> Steps:
     """Run code that reads a file in a container by its id, delete the container, and continue the conversation."""
@@ -342,9 +345,9 @@ def code_runs_in_a_named_container(trial: Trial) -> Steps:
         "responses:code-interpreter:auto-files",
         "spec 6",
         "The `file_ids` of an `auto` container are files in its `/mnt/data`.",
-        fault=[MADE, replies.gave(replies.UNREAD), DELETED],
+        fault=[UPLOADED, replies.with_output(replies.UNREAD), DELETED],
     ),
-    good=[MADE, replies.gave(replies.READ), DELETED],
+    good=[UPLOADED, replies.with_output(replies.READ), DELETED],
 )
 def an_auto_container_has_files(trial: Trial) -> Steps:
     """Run code that reads a stored file that the tool names."""
@@ -362,7 +365,7 @@ def an_auto_container_has_files(trial: Trial) -> Steps:
         "responses:code-interpreter:echoed",
         "spec 6",
         "The tool is echoed with its container.",
-        fault=[replies.gave(tools=[]), replies.REFUSED, replies.LIMITED],
+        fault=[replies.with_output(tools=[]), replies.REJECTED, replies.LIMITED],
     ),
     must(
         "responses:code-interpreter:unknown-container",
@@ -374,9 +377,9 @@ def an_auto_container_has_files(trial: Trial) -> Steps:
         "responses:code-interpreter:memory-limit",
         "spec 13",
         "An unknown `memory_limit` is rejected with a 4xx.",
-        fault=[replies.ECHO, replies.REFUSED, replies.ECHO],
+        fault=[replies.ECHO, replies.REJECTED, replies.ECHO],
     ),
-    good=[replies.ECHO, replies.REFUSED, replies.LIMITED],
+    good=[replies.ECHO, replies.REJECTED, replies.LIMITED],
 )
 def a_code_interpreter_is_offered(trial: Trial) -> Steps:
     """Offer the tool correctly, in an unknown container, and with an unknown memory limit."""
@@ -396,9 +399,9 @@ def a_code_interpreter_is_offered(trial: Trial) -> Steps:
         "responses:code-interpreter:chosen",
         "spec 6",
         "With a `tool_choice` of `code_interpreter` the model makes a call.",
-        fault=[replies.gave()],
+        fault=[replies.with_output()],
     ),
-    good=[replies.gave(replies.CALL)],
+    good=[replies.with_output(replies.CALL)],
 )
 def a_call_is_demanded(trial: Trial) -> Steps:
     """Force a call of the code interpreter."""
@@ -413,9 +416,9 @@ def a_call_is_demanded(trial: Trial) -> Steps:
         "responses:code-interpreter:shell",
         "spec 6",
         "A `shell` tool with the environment `container_auto` runs: a `shell_call`, then its `shell_call_output`.",
-        fault=[replies.gave(replies.COMMAND)],
+        fault=[replies.with_output(replies.COMMAND)],
     ),
-    good=[replies.gave(replies.COMMAND, replies.PRINTED)],
+    good=[replies.with_output(replies.COMMAND, replies.PRINTED)],
 )
 def commands_run_in_a_container(trial: Trial) -> Steps:
     """Run a command in a container of the server."""

@@ -48,7 +48,7 @@ def compactions_of(response: Any) -> list[dict[str, Any]]:
         "responses:compact:taken-back",
         "spec 11",
         "The output of a compaction is accepted as the next request's input.",
-        fault=[replies.COMPACTED, replies.REFUSED],
+        fault=[replies.COMPACTED, replies.REJECTED],
     ),
     good=[replies.COMPACTED, replies.PLAIN],
 )
@@ -82,7 +82,7 @@ def words_of(item: Any) -> str:
         "A compaction request without a model is rejected with a 4xx.",
         fault=[replies.COMPACTED],
     ),
-    good=[replies.REFUSED],
+    good=[replies.REJECTED],
 )
 def compaction_needs_a_model(trial: Trial) -> Steps:
     """Compact without a model."""
@@ -96,7 +96,7 @@ def compaction_needs_a_model(trial: Trial) -> Steps:
         "responses:compact:by-id",
         "spec 11",
         "`/responses/compact` accepts a `previous_response_id` without `input`.",
-        fault=[replies.PLAIN, replies.REFUSED],
+        fault=[replies.PLAIN, replies.REJECTED],
     ),
     good=[replies.PLAIN, replies.COMPACTED],
 )
@@ -134,7 +134,7 @@ def compaction_is_triggered(trial: Trial) -> Steps:
 
 
 @case(
-    should("responses:compact:threshold", "spec 11", "`context_management` is accepted.", fault=[replies.REFUSED]),
+    should("responses:compact:threshold", "spec 11", "`context_management` is accepted.", fault=[replies.REJECTED]),
     good=[replies.PLAIN],
 )
 def compaction_is_left_to_the_server(trial: Trial) -> Steps:
@@ -152,7 +152,7 @@ def compaction_is_left_to_the_server(trial: Trial) -> Steps:
         "A forged compaction item is rejected with a 4xx, or ignored.",
         fault=[replies.COMPACTED, replies.BROKEN],
     ),
-    good=[replies.COMPACTED, replies.REFUSED],
+    good=[replies.COMPACTED, replies.REJECTED],
 )
 def a_forged_compaction_is_seen(trial: Trial) -> Steps:
     """Send a forged compaction item."""

@@ -9,10 +9,10 @@ from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Request, Step
 from antiphon_verify.reading import at, is_integer, is_text, listed, shown, unlike
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.replies import Reply
+from antiphon_verify.replies import Reply, replaced
 from antiphon_verify.replies.responses import containers as replies
 from antiphon_verify.replies.responses.containers import NAME
-from antiphon_verify.replies.responses.files import CONTENT, instead
+from antiphon_verify.replies.responses.files import CONTENT
 from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Asking, Steps, Trial
 
@@ -49,37 +49,37 @@ def ids_of(page: Exchange) -> list[Any]:
         "responses:containers:created",
         SOURCE,
         "A request with a `name` creates a container that is `running`.",
-        fault=instead(replies.LIFE, 0, replies.CREATED.patched("status", to="starting")),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.patched("status", to="starting")),
     ),
     must(
         "responses:containers:object",
         SOURCE,
         "A container has `name`, `created_at` and `last_active_at`, and an id that begins with `cntr_`.",
-        fault=instead(replies.LIFE, 0, replies.CREATED.patched("id", to="box_1")),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.patched("id", to="box_1")),
     ),
     should(
         "responses:containers:defaults",
         SOURCE,
         "A container expires 20 minutes after its last use and has 1g of memory.",
-        fault=instead(replies.LIFE, 0, replies.CREATED.without("memory_limit")),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.without("memory_limit")),
     ),
     must(
         "responses:containers:retrieved",
         SOURCE,
         "A container can be retrieved by its id.",
-        fault=instead(replies.LIFE, 1, replies.CREATED.patched("id", to="cntr_2")),
+        fault=replaced(replies.LIFE, 1, replies.CREATED.patched("id", to="cntr_2")),
     ),
     should(
         "responses:containers:deleted-body",
         SOURCE,
         "The response to a deletion has `deleted` and the id.",
-        fault=instead(replies.LIFE, 2, replies.REMOVED.without("deleted")),
+        fault=replaced(replies.LIFE, 2, replies.REMOVED.without("deleted")),
     ),
     must(
         "responses:containers:deleted",
         SOURCE,
         "A deleted container returns 404.",
-        fault=instead(replies.LIFE, 3, replies.CREATED),
+        fault=replaced(replies.LIFE, 3, replies.CREATED),
     ),
     good=replies.LIFE,
 )
@@ -112,13 +112,13 @@ def a_container_lives(trial: Trial) -> Steps:
         "responses:containers:expires-after",
         SOURCE,
         "`expires_after` sets the minutes until a container expires.",
-        fault=instead(replies.OPTIONS, 1, replies.CREATED),
+        fault=replaced(replies.OPTIONS, 1, replies.CREATED),
     ),
     should(
         "responses:containers:file-ids",
         SOURCE,
         "A container is created with the files of `file_ids`.",
-        fault=instead(replies.OPTIONS, 2, replies.page(replies.FILE)),
+        fault=replaced(replies.OPTIONS, 2, replies.page(replies.FILE)),
     ),
     good=replies.OPTIONS,
 )
@@ -141,19 +141,19 @@ def a_container_is_created_with_options(trial: Trial) -> Steps:
         "responses:containers:listed",
         SOURCE,
         "Containers are listed, newest first.",
-        fault=instead(replies.LISTS, 2, replies.page(replies.CONTAINER, "cntr_1", "cntr_2")),
+        fault=replaced(replies.LISTS, 2, replies.page(replies.CONTAINER, "cntr_1", "cntr_2")),
     ),
     should(
         "responses:containers:named",
         SOURCE,
         "`name` filters the list of containers.",
-        fault=instead(replies.LISTS, 3, replies.page(replies.CONTAINER, "cntr_2", "cntr_0")),
+        fault=replaced(replies.LISTS, 3, replies.page(replies.CONTAINER, "cntr_2", "cntr_0")),
     ),
     should(
         "responses:containers:paged",
         SOURCE,
         "`limit`, `order` and `after` page through the list of containers.",
-        fault=instead(replies.LISTS, 5, replies.page(replies.CONTAINER, "cntr_2", "cntr_1")),
+        fault=replaced(replies.LISTS, 5, replies.page(replies.CONTAINER, "cntr_2", "cntr_1")),
     ),
     good=replies.LISTS,
 )
@@ -184,37 +184,37 @@ def containers_are_listed(trial: Trial) -> Steps:
         "responses:containers:file-uploaded",
         SOURCE,
         "A form with `file` adds a file to a container.",
-        fault=instead(replies.FILE_LIFE, 1, replies.ADDED.patched("object", to="file")),
+        fault=replaced(replies.FILE_LIFE, 1, replies.ADDED.patched("object", to="file")),
     ),
     must(
         "responses:containers:file-object",
         SOURCE,
         "A file of a container has `bytes`, `created_at`, `container_id` and the `source` of who added it.",
-        fault=instead(replies.FILE_LIFE, 1, replies.ADDED.patched("bytes", to=1)),
+        fault=replaced(replies.FILE_LIFE, 1, replies.ADDED.patched("bytes", to=1)),
     ),
     should(
         "responses:containers:file-path",
         SOURCE,
         "The `path` of a file is in `/mnt/data/` and ends with the name of the file.",
-        fault=instead(replies.FILE_LIFE, 1, replies.ADDED.patched("path", to="/srv/notes")),
+        fault=replaced(replies.FILE_LIFE, 1, replies.ADDED.patched("path", to="/srv/notes")),
     ),
     must(
         "responses:containers:file-retrieved",
         SOURCE,
         "A file of a container can be retrieved by its id.",
-        fault=instead(replies.FILE_LIFE, 2, replies.ADDED.without("path")),
+        fault=replaced(replies.FILE_LIFE, 2, replies.ADDED.without("path")),
     ),
     must(
         "responses:containers:file-content",
         SOURCE,
         "The content of a container file is returned byte for byte.",
-        fault=instead(replies.FILE_LIFE, 3, Reply(200, CONTENT[:4])),
+        fault=replaced(replies.FILE_LIFE, 3, Reply(200, CONTENT[:4])),
     ),
     must(
         "responses:containers:file-deleted",
         SOURCE,
         "A deleted container file returns 404.",
-        fault=instead(replies.FILE_LIFE, 5, replies.ADDED),
+        fault=replaced(replies.FILE_LIFE, 5, replies.ADDED),
     ),
     good=replies.FILE_LIFE,
 )
@@ -249,19 +249,19 @@ def a_file_of_a_container_lives(trial: Trial) -> Steps:
         "responses:containers:file-attached",
         SOURCE,
         "A request with `file_id` adds a stored file to a container.",
-        fault=instead(replies.FILE_LISTS, 2, replies.ADDED.patched("bytes", to=0)),
+        fault=replaced(replies.FILE_LISTS, 2, replies.ADDED.patched("bytes", to=0)),
     ),
     must(
         "responses:containers:file-listed",
         SOURCE,
         "The files of a container are listed.",
-        fault=instead(replies.FILE_LISTS, 4, replies.page(replies.FILE, "cfile_1")),
+        fault=replaced(replies.FILE_LISTS, 4, replies.page(replies.FILE, "cfile_1")),
     ),
     should(
         "responses:containers:file-paged",
         SOURCE,
         "`limit`, `order` and `after` page through the list of files.",
-        fault=instead(replies.FILE_LISTS, 6, replies.page(replies.FILE, "cfile_1", "cfile_2")),
+        fault=replaced(replies.FILE_LISTS, 6, replies.page(replies.FILE, "cfile_1", "cfile_2")),
     ),
     good=replies.FILE_LISTS,
 )
@@ -293,19 +293,19 @@ def files_of_a_container_are_listed(trial: Trial) -> Steps:
         "responses:containers:unknown",
         SOURCE,
         "An unknown container returns 404.",
-        fault=instead(replies.UNKNOWNS, 1, replies.CREATED),
+        fault=replaced(replies.UNKNOWNS, 1, replies.CREATED),
     ),
     must(
         "responses:containers:unknown-file",
         SOURCE,
         "An unknown container file returns 404.",
-        fault=instead(replies.UNKNOWNS, 3, replies.INVALID),
+        fault=replaced(replies.UNKNOWNS, 3, replies.INVALID),
     ),
     should(
         "responses:containers:no-file",
         SOURCE,
         "A file upload without `file` is rejected with 400.",
-        fault=instead(replies.UNKNOWNS, 4, replies.ADDED),
+        fault=replaced(replies.UNKNOWNS, 4, replies.ADDED),
     ),
     good=replies.UNKNOWNS,
 )
@@ -327,13 +327,13 @@ def unknown_containers_and_files_are_rejected(trial: Trial) -> Steps:
         "responses:containers:no-name",
         SOURCE,
         "A container without a name is rejected with a 4xx.",
-        fault=instead(replies.BAD, 0, replies.CREATED),
+        fault=replaced(replies.BAD, 0, replies.CREATED),
     ),
     should(
         "responses:containers:memory-limit",
         SOURCE,
         "An unknown `memory_limit` is rejected with 400.",
-        fault=instead(replies.BAD, 1, replies.CREATED),
+        fault=replaced(replies.BAD, 1, replies.CREATED),
     ),
     good=replies.BAD,
 )

@@ -8,7 +8,7 @@ from antiphon_verify.areas.responses.text import text_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, shown, unlike
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, replaced, says
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.responses import conversations as replies
 from antiphon_verify.requirement import capability, may, must, should
@@ -30,55 +30,55 @@ def create(trial: Trial, **body: Any) -> Asking:
         "responses:conversations:created",
         "spec 1",
         "A new conversation is an object with an id and `created_at`.",
-        fault=replies.instead(replies.LIFE, 0, replies.CREATED.without("created_at")),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.without("created_at")),
     ),
     should(
         "responses:conversations:id-prefix",
         "spec 3",
         "The id of a conversation begins with `conv_`.",
-        fault=replies.instead(replies.LIFE, 0, replies.CREATED.patched("id", to="1")),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.patched("id", to="1")),
     ),
     must(
         "responses:conversations:metadata",
         "spec 1",
         "A conversation stores its metadata.",
-        fault=replies.instead(replies.LIFE, 0, replies.CREATED.without("metadata")),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.without("metadata")),
     ),
     must(
         "responses:conversations:retrieved",
         "spec 1",
         "A conversation can be retrieved.",
-        fault=replies.instead(replies.LIFE, 1, replies.GONE),
+        fault=replaced(replies.LIFE, 1, replies.NOT_FOUND),
     ),
     must(
         "responses:conversations:updated",
         "spec 1",
         "The metadata of a conversation can be changed.",
-        fault=replies.instead(replies.LIFE, 2, replies.CREATED),
+        fault=replaced(replies.LIFE, 2, replies.CREATED),
     ),
     may(
         "responses:conversations:updated-replaces",
         "spec 1",
         "Changing the metadata of a conversation replaces all of it instead of merging.",
-        fault=replies.instead(replies.LIFE, 2, replies.CREATED.patched("metadata", "b", to="2")),
+        fault=replaced(replies.LIFE, 2, replies.CREATED.patched("metadata", "b", to="2")),
     ),
     must(
         "responses:conversations:deleted",
         "spec 1",
         "A deleted conversation returns 404.",
-        fault=replies.instead(replies.LIFE, 4, replies.CREATED),
+        fault=replaced(replies.LIFE, 4, replies.CREATED),
     ),
     should(
         "responses:conversations:deleted-body",
         "spec 1",
         "A deletion returns `conversation.deleted` and the id.",
-        fault=replies.instead(replies.LIFE, 3, says({})),
+        fault=replaced(replies.LIFE, 3, says({})),
     ),
     must(
         "responses:conversations:deleted-twice",
         "spec 1",
         "Deleting a conversation again returns 404.",
-        fault=replies.instead(replies.LIFE, 5, replies.DELETED),
+        fault=replaced(replies.LIFE, 5, replies.DELETED),
     ),
     good=replies.LIFE,
 )
@@ -119,7 +119,7 @@ def a_conversation_lives(trial: Trial) -> Steps:
         "An unknown conversation returns 404.",
         fault=[replies.CREATED, replies.CREATED],
     ),
-    good=[replies.CREATED, replies.GONE],
+    good=[replies.CREATED, replies.NOT_FOUND],
 )
 def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown conversation."""
@@ -134,43 +134,43 @@ def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
         "responses:conversations:first-items",
         "spec 1",
         "A new conversation contains the items of its request.",
-        fault=replies.instead(replies.ITEMS, 1, says({"data": []})),
+        fault=replaced(replies.ITEMS, 1, says({"data": []})),
     ),
     must(
         "responses:conversations:items-added",
         "spec 1",
         "Items can be added, and are returned as a list with ids.",
-        fault=replies.instead(replies.ITEMS, 2, says({"data": []})),
+        fault=replaced(replies.ITEMS, 2, says({"data": []})),
     ),
     must(
         "responses:conversations:items-listed",
         "spec 1",
         "Items are listed newest first by default.",
-        fault=replies.instead(replies.ITEMS, 3, replies.page(replies.ONE, replies.TWO, replies.THREE)),
+        fault=replaced(replies.ITEMS, 3, replies.page(replies.ONE, replies.TWO, replies.THREE)),
     ),
     must(
         "responses:conversations:items-ascending",
         "spec 1",
         "`order=asc` lists the oldest item first.",
-        fault=replies.instead(replies.ITEMS, 4, replies.page(replies.THREE, replies.TWO, has_more=True)),
+        fault=replaced(replies.ITEMS, 4, replies.page(replies.THREE, replies.TWO, has_more=True)),
     ),
     must(
         "responses:conversations:items-paged",
         "spec 1",
         "`limit` and `after` page through the items.",
-        fault=replies.instead(replies.ITEMS, 5, replies.page(replies.ONE, replies.TWO)),
+        fault=replaced(replies.ITEMS, 5, replies.page(replies.ONE, replies.TWO)),
     ),
     must(
         "responses:conversations:item-retrieved",
         "spec 1",
         "An item can be retrieved by its id.",
-        fault=replies.instead(replies.ITEMS, 6, replies.GONE),
+        fault=replaced(replies.ITEMS, 6, replies.NOT_FOUND),
     ),
     must(
         "responses:conversations:item-deleted",
         "spec 1",
         "Deleting an item returns the conversation.",
-        fault=replies.instead(replies.ITEMS, 7, replies.DELETED),
+        fault=replaced(replies.ITEMS, 7, replies.DELETED),
     ),
     good=replies.ITEMS,
 )
@@ -220,41 +220,41 @@ def many_items_are_refused(trial: Trial) -> Steps:
         "responses:conversations:used",
         "spec 10",
         "A response can use a conversation by its id.",
-        fault=replies.instead(replies.HELD, 1, replies.GONE),
+        fault=replaced(replies.CONVERSATION_USED, 1, replies.NOT_FOUND),
     ),
     must(
         "responses:conversations:used-object",
         "spec 2",
         "`conversation` can be an object with an id.",
-        fault=replies.instead(replies.HELD, 3, replies.GONE),
+        fault=replaced(replies.CONVERSATION_USED, 3, replies.NOT_FOUND),
     ),
     must(
         "responses:conversations:echoed",
         "spec 3",
         "The response has its `conversation` as an object with the id.",
-        fault=replies.instead(replies.HELD, 1, says(RESPONSE)),
+        fault=replaced(replies.CONVERSATION_USED, 1, says(RESPONSE)),
     ),
     must(
         "responses:conversations:appended",
         "spec 10",
         "When a response has ended, the conversation contains its input and output.",
-        fault=replies.instead(replies.HELD, 2, replies.page(replies.item("Say."))),
+        fault=replaced(replies.CONVERSATION_USED, 2, replies.page(replies.item("Say."))),
     ),
     should(
         "responses:conversations:counted",
         "spec 10",
         "A turn in a conversation uses more input tokens than the same turn alone.",
-        fault=replies.instead(replies.HELD, 3, replies.FIRST),
+        fault=replaced(replies.CONVERSATION_USED, 3, replies.FIRST),
     ),
     capability(
         should(
             "responses:conversations:recalled",
             "spec 10",
             "The model recalls a word from the conversation.",
-            fault=replies.instead(replies.HELD, 3, replies.FIRST),
+            fault=replaced(replies.CONVERSATION_USED, 3, replies.FIRST),
         )
     ),
-    good=replies.HELD,
+    good=replies.CONVERSATION_USED,
 )
 def a_conversation_is_held(trial: Trial) -> Steps:
     """Create two responses in a conversation."""
@@ -320,7 +320,7 @@ def an_unstored_response_is_in_a_conversation(trial: Trial) -> Steps:
         "`conversation` and `previous_response_id` are mutually exclusive.",
         fault=[replies.CREATED, replies.FIRST, replies.SECOND],
     ),
-    good=[replies.CREATED, replies.FIRST, replies.REFUSED],
+    good=[replies.CREATED, replies.FIRST, replies.REJECTED],
 )
 def a_response_has_one_past(trial: Trial) -> Steps:
     """Create a response with both a conversation and a previous response."""
@@ -355,7 +355,7 @@ def an_item_of_the_conversation_is_sent_again(trial: Trial) -> Steps:
         "A response in an unknown conversation is rejected with a 4xx.",
         fault=[replies.CREATED, replies.FIRST],
     ),
-    good=[replies.CREATED, replies.GONE],
+    good=[replies.CREATED, replies.NOT_FOUND],
 )
 def an_unknown_conversation_is_refused(trial: Trial) -> Steps:
     """Create a response in an unknown conversation."""

@@ -20,7 +20,7 @@ ADJUSTED = "antiphon-adjusted"
 
 def echoing(name: str, *rows: Requirement, **parameters: Any) -> Case:
     """Return the case that compares parameters with those sent: a row for each, with its name."""
-    declared = tuple(replace(row, fault=[replies.FORGOTTEN]) for row in rows)
+    declared = tuple(replace(row, fault=[replies.NOT_ECHOED]) for row in rows)
 
     def script(trial: Trial) -> Steps:
         response = applied(trial, (yield from trial.respond("Say hello.", **parameters)))
@@ -138,7 +138,7 @@ def a_format_is_told_back(trial: Trial) -> Steps:
 
 
 @case(
-    should("responses:echo:reasoning-effort", "spec 3", "`reasoning.effort` is echoed.", fault=[replies.FORGOTTEN]),
+    should("responses:echo:reasoning-effort", "spec 3", "`reasoning.effort` is echoed.", fault=[replies.NOT_ECHOED]),
     good=[replies.EFFORT],
 )
 def an_effort_is_told_back(trial: Trial) -> Steps:

@@ -55,7 +55,7 @@ def _calling(trial: Trial, model: str, id: str) -> Steps:
             fault=[replies.TEXTS, replies.WRITTEN],
         )
     ),
-    good=[replies.TEXTS, replies.gave(CALL)],
+    good=[replies.TEXTS, replies.with_item(CALL)],
 )
 def a_call_in_the_text_is_found(trial: Trial) -> Steps:
     """Request a call from a model that writes its calls as text."""
@@ -71,7 +71,7 @@ def a_call_in_the_text_is_found(trial: Trial) -> Steps:
             fault=[replies.TOOLLESS, error("demo-no-tools does not support tools", 502)],
         )
     ),
-    good=[replies.TOOLLESS, replies.gave(CALL)],
+    good=[replies.TOOLLESS, replies.with_item(CALL)],
 )
 def a_model_without_tools_calls_one(trial: Trial) -> Steps:
     """Request a call from a model with a backend that rejects tools."""
@@ -87,7 +87,7 @@ def a_model_without_tools_calls_one(trial: Trial) -> Steps:
             fault=[replies.BREAKING, replies.BROKEN],
         )
     ),
-    good=[replies.BREAKING, replies.gave(CALL)],
+    good=[replies.BREAKING, replies.with_item(CALL)],
 )
 def broken_arguments_are_made_whole(trial: Trial) -> Steps:
     """Request a call from a model that omits the last bracket."""
@@ -103,7 +103,7 @@ def broken_arguments_are_made_whole(trial: Trial) -> Steps:
             fault=[replies.GRAMMAR, error("failed to parse grammar", 400)],
         )
     ),
-    good=[replies.GRAMMAR, replies.text(json.dumps({"code": "dvor"}))],
+    good=[replies.GRAMMAR, replies.with_text(json.dumps({"code": "dvor"}))],
 )
 def a_schema_is_held_that_the_server_rejects(trial: Trial) -> Steps:
     """Send a pattern to a model with a backend that rejects patterns."""

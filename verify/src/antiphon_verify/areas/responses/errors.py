@@ -122,7 +122,7 @@ class Refusal:
     def requirements(self, id: str) -> tuple[Requirement, ...]:
         """Return its requirements: the request is rejected, and the error names the cause if OpenAI's does."""
         sentence = f"{self.what} is rejected with a 4xx."
-        rejected = Requirement(id, self.level, self.source, sentence, fault=[replies.TAKEN])
+        rejected = Requirement(id, self.level, self.source, sentence, fault=[replies.ACCEPTED])
         if not self.is_named:
             return (rejected,)
         words = [f"the {key} `{value}`" for key, value in (("code", self.code), ("param", self.param)) if value]
@@ -560,7 +560,7 @@ def a_slip_is_told(trial: Trial) -> Steps:
         "After an invalid request the server answers a valid one.",
         fault=[replies.GOOD, Reply(0, fault="cut")],
     ),
-    good=[replies.GOOD, replies.TAKEN],
+    good=[replies.GOOD, replies.ACCEPTED],
 )
 def the_server_survives(trial: Trial) -> Steps:
     """Send malformed JSON, then a valid request."""

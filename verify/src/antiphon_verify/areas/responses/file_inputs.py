@@ -121,10 +121,10 @@ CASES = (
             "responses:file-inputs:chain",
             "spec 10",
             "A chain continues after a message with a file.",
-            fault=[replies.TAKEN, replies.REFUSED],
+            fault=[replies.ACCEPTED, replies.REJECTED],
         )
     ),
-    good=[replies.TAKEN, replies.TAKEN],
+    good=[replies.ACCEPTED, replies.ACCEPTED],
 )
 def a_chain_goes_on_after_a_file(trial: Trial) -> Steps:
     """Send a file, and continue the response."""
@@ -138,7 +138,10 @@ def a_chain_goes_on_after_a_file(trial: Trial) -> Steps:
 @case(
     capability(
         should(
-            "responses:file-inputs:damaged", "spec 13", "A damaged PDF is rejected with a 4xx.", fault=[replies.TAKEN]
+            "responses:file-inputs:damaged",
+            "spec 13",
+            "A damaged PDF is rejected with a 4xx.",
+            fault=[replies.ACCEPTED],
         )
     ),
     good=[replies.DAMAGED],
@@ -155,7 +158,7 @@ def a_damaged_file_is_refused(trial: Trial) -> Steps:
             "responses:file-inputs:unknown",
             "spec 13",
             "An unknown `file_id` is rejected with a 4xx.",
-            fault=[replies.TAKEN],
+            fault=[replies.ACCEPTED],
         )
     ),
     good=[replies.UNKNOWN],

@@ -202,7 +202,7 @@ def _judge_citations(trial: Trial, response: Any) -> None:
         "Requested results are a list; each has the id and name of the file, a text, and a score from 0 to 1.",
         fault=[
             *replies.STOCKED,
-            replies.gave(replies.SEARCH | {"results": [replies.RESULT | {"score": 2}]}, replies.citing()),
+            replies.with_output(replies.SEARCH | {"results": [replies.RESULT | {"score": 2}]}, replies.citing()),
         ],
     ),
     should(
@@ -211,16 +211,16 @@ def _judge_citations(trial: Trial, response: Any) -> None:
         "A GET with `include` returns the results of a stored search, and a GET without it does not.",
         fault=[
             *replies.STOCKED,
-            replies.gave(replies.FOUND, replies.citing()),
-            *[replies.gave(replies.SEARCH, replies.citing())] * 3,
+            replies.with_output(replies.FOUND, replies.citing()),
+            *[replies.with_output(replies.SEARCH, replies.citing())] * 3,
         ],
     ),
     good=[
         *replies.STOCKED,
-        replies.gave(replies.FOUND, replies.citing()),
-        replies.gave(replies.SEARCH, replies.citing()),
-        replies.gave(replies.SEARCH, replies.citing()),
-        replies.gave(replies.FOUND, replies.citing()),
+        replies.with_output(replies.FOUND, replies.citing()),
+        replies.with_output(replies.SEARCH, replies.citing()),
+        replies.with_output(replies.SEARCH, replies.citing()),
+        replies.with_output(replies.FOUND, replies.citing()),
     ],
 )
 def results_are_asked_for(trial: Trial) -> Steps:
@@ -248,10 +248,10 @@ def results_are_asked_for(trial: Trial) -> Steps:
         fault=[
             *replies.STOCKED,
             *replies.STOCKED,
-            replies.gave(replies.SEARCH | {"results": [replies.RESULT | {"text": HIDDEN}]}, replies.citing()),
+            replies.with_output(replies.SEARCH | {"results": [replies.RESULT | {"text": HIDDEN}]}, replies.citing()),
         ],
     ),
-    good=[*replies.STOCKED, *replies.STOCKED, replies.gave(replies.FOUND, replies.citing())],
+    good=[*replies.STOCKED, *replies.STOCKED, replies.with_output(replies.FOUND, replies.citing())],
 )
 def the_model_names_another_store(trial: Trial) -> Steps:
     """Make the model name a store that is not in the request."""
@@ -273,9 +273,9 @@ def the_model_names_another_store(trial: Trial) -> Steps:
         "The tool is echoed with its stores, the number of results (20 by default) and the ranking options.",
         fault=[
             *replies.STOCKED,
-            replies.gave(MESSAGE, tools=[replies.ECHO]),
-            replies.gave(MESSAGE, tools=[replies.ECHO]),
-            replies.REFUSED,
+            replies.with_output(MESSAGE, tools=[replies.ECHO]),
+            replies.with_output(MESSAGE, tools=[replies.ECHO]),
+            replies.REJECTED,
         ],
     ),
     must(
@@ -284,16 +284,16 @@ def the_model_names_another_store(trial: Trial) -> Steps:
         "A `max_num_results` above 50 is rejected with a 4xx.",
         fault=[
             *replies.STOCKED,
-            replies.gave(MESSAGE, tools=[replies.ECHO]),
-            replies.gave(MESSAGE, tools=[replies.RANKED]),
-            replies.gave(MESSAGE, tools=[replies.ECHO]),
+            replies.with_output(MESSAGE, tools=[replies.ECHO]),
+            replies.with_output(MESSAGE, tools=[replies.RANKED]),
+            replies.with_output(MESSAGE, tools=[replies.ECHO]),
         ],
     ),
     good=[
         *replies.STOCKED,
-        replies.gave(MESSAGE, tools=[replies.ECHO]),
-        replies.gave(MESSAGE, tools=[replies.RANKED]),
-        replies.REFUSED,
+        replies.with_output(MESSAGE, tools=[replies.ECHO]),
+        replies.with_output(MESSAGE, tools=[replies.RANKED]),
+        replies.REJECTED,
     ],
 )
 def a_search_is_offered(trial: Trial) -> Steps:

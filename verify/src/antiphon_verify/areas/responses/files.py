@@ -6,7 +6,7 @@ from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import at, is_integer, is_text, listed, shown, unlike
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, replaced, says
 from antiphon_verify.replies.responses import files as replies
 from antiphon_verify.replies.responses.files import CONTENT, NAME
 from antiphon_verify.requirement import must, should
@@ -44,43 +44,43 @@ def upload(trial: Trial, purpose: str, content: bytes = CONTENT, *, file: str = 
         "responses:files:created",
         SOURCE,
         "A form with `file` and `purpose` creates a file with an id.",
-        fault=replies.instead(replies.LIFE, 0, replies.MADE.without("id")),
+        fault=replaced(replies.LIFE, 0, replies.UPLOADED.without("id")),
     ),
     must(
         "responses:files:object",
         SOURCE,
         "A file has `bytes`, `created_at`, `filename` and `purpose` as sent.",
-        fault=replies.instead(replies.LIFE, 0, replies.MADE.patched("bytes", to=1)),
+        fault=replaced(replies.LIFE, 0, replies.UPLOADED.patched("bytes", to=1)),
     ),
     should(
         "responses:files:status",
         SOURCE,
         "The status of a file is `processed`, which SDKs wait for.",
-        fault=replies.instead(replies.LIFE, 0, replies.MADE.patched("status", to="uploaded")),
+        fault=replaced(replies.LIFE, 0, replies.UPLOADED.patched("status", to="uploaded")),
     ),
     must(
         "responses:files:retrieved",
         SOURCE,
         "A file can be retrieved by its id.",
-        fault=replies.instead(replies.LIFE, 1, replies.MADE.patched("id", to="file-2")),
+        fault=replaced(replies.LIFE, 1, replies.UPLOADED.patched("id", to="file-2")),
     ),
     must(
         "responses:files:content",
         SOURCE,
         "The content of a file is returned byte for byte.",
-        fault=replies.instead(replies.LIFE, 2, Reply(200, CONTENT[:4])),
+        fault=replaced(replies.LIFE, 2, Reply(200, CONTENT[:4])),
     ),
     should(
         "responses:files:deleted-body",
         SOURCE,
         "A deletion returns `deleted` and the id.",
-        fault=replies.instead(replies.LIFE, 3, says({})),
+        fault=replaced(replies.LIFE, 3, says({})),
     ),
     must(
         "responses:files:deleted",
         SOURCE,
         "A deleted file returns 404.",
-        fault=replies.instead(replies.LIFE, 4, replies.MADE),
+        fault=replaced(replies.LIFE, 4, replies.UPLOADED),
     ),
     good=replies.LIFE,
 )
@@ -113,13 +113,13 @@ def a_file_lives(trial: Trial) -> Steps:
         "responses:files:listed",
         SOURCE,
         "Files are listed, and `purpose` filters the list.",
-        fault=replies.instead(replies.LISTS, 2, replies.MADE),
+        fault=replaced(replies.LISTS, 2, replies.UPLOADED),
     ),
     should(
         "responses:files:paged",
         SOURCE,
         "`limit`, `order` and `after` page through the list.",
-        fault=replies.instead(replies.LISTS, 4, replies.page("file-2")),
+        fault=replaced(replies.LISTS, 4, replies.page("file-2")),
     ),
     good=replies.LISTS,
 )
@@ -150,7 +150,7 @@ def files_are_listed(trial: Trial) -> Steps:
         "responses:files:expires-after",
         SOURCE,
         "`expires_after` sets `expires_at`.",
-        fault=[replies.MADE, replies.DELETED],
+        fault=[replies.UPLOADED, replies.DELETED],
     ),
     good=[replies.EXPIRING, replies.DELETED],
 )
@@ -170,9 +170,9 @@ def a_file_expires(trial: Trial) -> Steps:
         "responses:files:unknown",
         SOURCE,
         "An unknown file returns 404.",
-        fault=[replies.MADE, replies.MADE, replies.DELETED],
+        fault=[replies.UPLOADED, replies.UPLOADED, replies.DELETED],
     ),
-    good=[replies.MADE, replies.GONE, replies.DELETED],
+    good=[replies.UPLOADED, replies.NOT_FOUND, replies.DELETED],
 )
 def an_unknown_file_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown file."""
@@ -185,7 +185,7 @@ def an_unknown_file_is_not_found(trial: Trial) -> Steps:
 
 
 @case(
-    should("responses:files:no-file", SOURCE, "A form without `file` is rejected with 400.", fault=[replies.MADE]),
+    should("responses:files:no-file", SOURCE, "A form without `file` is rejected with 400.", fault=[replies.UPLOADED]),
     good=[error("Missing required parameter: 'file'.")],
 )
 def a_form_without_a_file_is_refused(trial: Trial) -> Steps:
@@ -196,7 +196,7 @@ def a_form_without_a_file_is_refused(trial: Trial) -> Steps:
 
 
 @case(
-    should("responses:files:purpose", SOURCE, "An unknown `purpose` is rejected with 400.", fault=[replies.MADE]),
+    should("responses:files:purpose", SOURCE, "An unknown `purpose` is rejected with 400.", fault=[replies.UPLOADED]),
     good=[error("Invalid value.", param="purpose")],
 )
 def an_unknown_purpose_is_refused(trial: Trial) -> Steps:

@@ -35,7 +35,7 @@ def fitting(
     requirement: Requirement, asked: str, form: dict[str, Any], wanted: dict[str, Any], *, good: str, bad: str
 ) -> Case:
     """Return the case that requests a format: the text must match the schema `wanted`, as `good` does, unlike `bad`."""
-    row = replace(requirement, fault=[replies.telling(bad)])
+    row = replace(requirement, fault=[replies.with_text(bad)])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
@@ -43,7 +43,7 @@ def fitting(
         trial.expect(row.id, fits(said(response), wanted), text_of(response))
 
     script.__doc__ = f"Request JSON: {name}."
-    return Case(f"json_{name}", (row,), script, good=[replies.telling(good)])
+    return Case(f"json_{name}", (row,), script, good=[replies.with_text(good)])
 
 
 FITTING = (

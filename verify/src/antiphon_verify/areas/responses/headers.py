@@ -20,25 +20,25 @@ ODD_KEY = "Bearer ' OR '1'='1"
         "responses:headers:json",
         "spec 14",
         "The content type of a non-streamed response is `application/json`.",
-        fault=[replies.headed(content_type="text/plain"), replies.REFUSED],
+        fault=[replies.headed(content_type="text/plain"), replies.REJECTED],
     ),
     must(
         "responses:headers:error-json",
         "spec 13",
         "The content type of an error is `application/json`.",
-        fault=[replies.GOOD, replace(replies.REFUSED, headers={"content-type": "text/plain"})],
+        fault=[replies.GOOD, replace(replies.REJECTED, headers={"content-type": "text/plain"})],
     ),
     should(
         "responses:headers:request-id",
         "spec 14",
         "Every response has an `x-request-id`.",
-        fault=[replies.headed(x_request_id=""), replies.REFUSED],
+        fault=[replies.headed(x_request_id=""), replies.REJECTED],
     ),
     should(
         "responses:headers:request-ids-differ",
         "spec 14",
         "Every response has a different `x-request-id`.",
-        fault=[replies.headed(x_request_id="req_2"), replies.REFUSED],
+        fault=[replies.headed(x_request_id="req_2"), replies.REJECTED],
     ),
     should(
         "responses:headers:error-request-id",
@@ -50,27 +50,27 @@ ODD_KEY = "Bearer ' OR '1'='1"
         "responses:headers:processing-ms",
         "spec 14",
         "`openai-processing-ms` contains the processing time.",
-        fault=[replies.headed(openai_processing_ms=""), replies.REFUSED],
+        fault=[replies.headed(openai_processing_ms=""), replies.REJECTED],
     ),
     may(
         "responses:headers:version",
         "spec 14",
         "`openai-version` contains the version of the API.",
-        fault=[replies.headed(openai_version=""), replies.REFUSED],
+        fault=[replies.headed(openai_version=""), replies.REJECTED],
     ),
     may(
         "responses:headers:nosniff",
         "spec 13",
         "Every response has `x-content-type-options: nosniff`.",
-        fault=[replies.headed(x_content_type_options=""), replies.REFUSED],
+        fault=[replies.headed(x_content_type_options=""), replies.REJECTED],
     ),
     may(
         "responses:headers:expose",
         "spec 14",
         "CORS headers let browsers read `x-request-id`.",
-        fault=[replies.headed(access_control_expose_headers=""), replies.REFUSED],
+        fault=[replies.headed(access_control_expose_headers=""), replies.REJECTED],
     ),
-    good=[replies.GOOD, replies.REFUSED],
+    good=[replies.GOOD, replies.REJECTED],
 )
 def replies_have_their_headers(trial: Trial) -> Steps:
     """Create a response, and read its headers; then send an invalid request."""

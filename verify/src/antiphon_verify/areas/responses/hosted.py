@@ -165,15 +165,15 @@ RUNNING = (
         "responses:hosted:mcp-told",
         "issue ogx#4978",
         "An MCP tool is echoed in `tools`, or rejected.",
-        fault=[replies.TOLD.patched("tools", to=[])],
+        fault=[replies.ECHOED.patched("tools", to=[])],
     ),
     must(
         "responses:hosted:mcp-unreachable",
         "spec 13",
         "An unreachable MCP server is reported by an error in its item, or by a 4xx, 502, 503 or 504 with a message.",
-        fault=[replies.TOLD.patched("output", to=[])],
+        fault=[replies.ECHOED.patched("output", to=[])],
     ),
-    good=[replies.TOLD],
+    good=[replies.ECHOED],
 )
 def an_mcp_server_is_not_there(trial: Trial) -> Steps:
     """Name an unreachable MCP server."""
@@ -196,7 +196,7 @@ UNKNOWN_STORE = {"type": "file_search", "vector_store_ids": ["vs_000000000000000
 
 def rejected(requirement: Requirement, tool: dict[str, Any]) -> Case:
     """Return the case that sends a tool which must be rejected."""
-    row = replace(requirement, fault=[replies.TAKEN])
+    row = replace(requirement, fault=[replies.ACCEPTED])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
@@ -205,7 +205,7 @@ def rejected(requirement: Requirement, tool: dict[str, Any]) -> Case:
         trial.expect(row.id, 400 <= exchange.status < 500, exchange.came)
 
     script.__doc__ = f"Send a tool: {name}."
-    return Case(f"hosted_{name.replace('-', '_')}", (row,), script, good=[replies.REFUSED])
+    return Case(f"hosted_{name.replace('-', '_')}", (row,), script, good=[replies.REJECTED])
 
 
 REFUSING = (
@@ -237,9 +237,9 @@ REFUSING = (
         "responses:hosted:file-search-told",
         "issue ollama#15954",
         "A file search tool is echoed in `tools`, or rejected.",
-        fault=[replies.TAKEN],
+        fault=[replies.ACCEPTED],
     ),
-    good=[replies.REFUSED],
+    good=[replies.REJECTED],
 )
 def a_file_search_is_told_back(trial: Trial) -> Steps:
     """Offer a search in an unknown store."""
@@ -256,9 +256,9 @@ def a_file_search_is_told_back(trial: Trial) -> Steps:
         "responses:hosted:demanded",
         "spec 6",
         "A hosted tool named in `tool_choice` runs, or the request is rejected with a 4xx.",
-        fault=[replies.TAKEN],
+        fault=[replies.ACCEPTED],
     ),
-    good=[replies.REFUSED],
+    good=[replies.REJECTED],
 )
 def a_hosted_tool_is_demanded(trial: Trial) -> Steps:
     """Force a call of a hosted tool."""

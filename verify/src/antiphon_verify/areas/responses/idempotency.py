@@ -21,19 +21,19 @@ def keyed(trial: Trial, key: str, asked: str = ASKED, **parameters: object) -> A
         "responses:idempotency:same",
         "spec 14",
         "A request repeated with the same `Idempotency-Key` returns the same response.",
-        fault=[replies.MADE, replies.OTHER, replies.MADE],
+        fault=[replies.CREATED, replies.OTHER, replies.CREATED],
     ),
     may(
         "responses:idempotency:other-body",
         "http",
         "A different request with a used key is rejected with a 4xx.",
-        fault=[replies.MADE, replies.OTHER, replies.OTHER, replies.MADE, replies.MADE],
+        fault=[replies.CREATED, replies.OTHER, replies.OTHER, replies.CREATED, replies.CREATED],
     ),
     should(
         "responses:idempotency:other-key",
         "spec 14",
         "The same request with another key returns another response.",
-        fault=[replies.MADE, replies.OTHER, replies.OTHER, replies.OTHER, replies.REUSED],
+        fault=[replies.CREATED, replies.OTHER, replies.OTHER, replies.OTHER, replies.REUSED],
     ),
     good=replies.GOOD,
 )
@@ -56,9 +56,9 @@ def a_request_is_sent_again(trial: Trial) -> Steps:
         "responses:idempotency:streamed",
         "spec 14",
         "A streaming request repeated with the same `Idempotency-Key` returns the same events.",
-        fault=[replies.MADE, replies.STREAM, replies.AGAIN],
+        fault=[replies.CREATED, replies.STREAM, replies.AGAIN],
     ),
-    good=[replies.MADE, replies.STREAM, replies.STREAM],
+    good=[replies.CREATED, replies.STREAM, replies.STREAM],
 )
 def a_stream_is_asked_for_again(trial: Trial) -> Steps:
     """Stream a response twice with one key."""

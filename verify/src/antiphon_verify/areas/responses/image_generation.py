@@ -108,7 +108,7 @@ def image_in(trial: Trial, exchange: Exchange) -> Item:
         "responses:image-generation:stored",
         "spec 10",
         "A stored response contains the generated image.",
-        fault=[replies.streamed()[0], replies.gave(replies.CALL | {"result": None})],
+        fault=[replies.streamed()[0], replies.with_output(replies.CALL | {"result": None})],
     ),
     should(
         "responses:image-generation:echoed",
@@ -216,7 +216,7 @@ def _is_edited(exchange: Exchange) -> bool:
         "With `action: edit` and no image in the conversation, the request is rejected or the call fails.",
         fault=[replies.DRAWN],
     ),
-    good=[replies.REFUSED],
+    good=[replies.REJECTED],
 )
 def nothing_is_edited(trial: Trial) -> Steps:
     """Request an edit in a conversation without an image."""

@@ -127,15 +127,15 @@ def items_are_paged(trial: Trial) -> Steps:
         "responses:input-items:limit-high",
         "spec 13",
         "A `limit` of 101 is rejected with 400.",
-        fault=[replies.CREATED, replies.REFUSED, replies.TEXT],
+        fault=[replies.CREATED, replies.REJECTED, replies.TEXT],
     ),
     should(
         "responses:input-items:order-word",
         "spec 13",
         "An unknown `order` is rejected with 400.",
-        fault=[replies.CREATED, replies.REFUSED, replies.REFUSED, replies.TEXT],
+        fault=[replies.CREATED, replies.REJECTED, replies.REJECTED, replies.TEXT],
     ),
-    good=[replies.CREATED, replies.REFUSED, replies.REFUSED, replies.REFUSED],
+    good=[replies.CREATED, replies.REJECTED, replies.REJECTED, replies.REJECTED],
 )
 def wrong_queries_are_refused(trial: Trial) -> Steps:
     """List input items with invalid queries."""
@@ -153,7 +153,7 @@ def wrong_queries_are_refused(trial: Trial) -> Steps:
         "Input items of a deleted response return 404.",
         fault=[replies.CREATED, replies.TEXT, says({}), replies.TEXT],
     ),
-    good=[replies.CREATED, replies.TEXT, says({}), replies.GONE],
+    good=[replies.CREATED, replies.TEXT, says({}), replies.NOT_FOUND],
 )
 def items_are_deleted_with_their_response(trial: Trial) -> Steps:
     """Delete a response, and list its input items."""
@@ -171,7 +171,7 @@ def items_are_deleted_with_their_response(trial: Trial) -> Steps:
         "Input items of an unknown response return 404.",
         fault=[replies.CREATED, replies.TEXT],
     ),
-    good=[replies.CREATED, replies.GONE],
+    good=[replies.CREATED, replies.NOT_FOUND],
 )
 def items_of_nothing_are_not_found(trial: Trial) -> Steps:
     """List the input items of an unknown response."""

@@ -234,9 +234,9 @@ CASES = (
         "responses:inputs:item-reference",
         "spec 5",
         "An input item can refer to a stored item by its id.",
-        fault=[replies.TAKEN, replies.REFUSED],
+        fault=[replies.ACCEPTED, replies.REJECTED],
     ),
-    good=[replies.TAKEN, replies.TAKEN],
+    good=[replies.ACCEPTED, replies.ACCEPTED],
 )
 def an_item_is_referred_to(trial: Trial) -> Steps:
     """Store a response, and refer to its message in another request."""
@@ -254,9 +254,9 @@ def an_item_is_referred_to(trial: Trial) -> Steps:
         "responses:inputs:kept",
         "spec 3",
         "`instructions` and `metadata` in any script are returned unchanged.",
-        fault=[replies.TOLD.patched("metadata", "tea", to="? ? ?")],
+        fault=[replies.ECHOED.patched("metadata", "tea", to="? ? ?")],
     ),
-    good=[replies.TOLD],
+    good=[replies.ECHOED],
 )
 def a_text_comes_back_unchanged(trial: Trial) -> Steps:
     """Send instructions and metadata in many scripts, and compare them with the response."""
@@ -271,9 +271,9 @@ def a_text_comes_back_unchanged(trial: Trial) -> Steps:
         "responses:inputs:duplicate-keys",
         "spec 13",
         "If a key appears twice in the body, the last one counts.",
-        fault=[replies.REFUSED],
+        fault=[replies.REJECTED],
     ),
-    good=[replies.TAKEN],
+    good=[replies.ACCEPTED],
 )
 def the_last_of_two_keys_counts(trial: Trial) -> Steps:
     """Name two models in one body: first an unknown one, then the right one."""

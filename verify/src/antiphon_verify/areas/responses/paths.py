@@ -72,15 +72,15 @@ def creating_is_no_get(trial: Trial) -> Steps:
         "responses:paths:odd-ids",
         "spec 13",
         "An id with unusual characters returns 404, never a 5xx.",
-        fault=[replies.GONE, replies.BROKEN, replies.GONE],
+        fault=[replies.NOT_FOUND, replies.BROKEN, replies.NOT_FOUND],
     ),
     should(
         "responses:paths:odd-ids-envelope",
         "spec 13",
         "The 404 of such an id has an error that SDKs can read.",
-        fault=[replies.GONE, Reply(404, b"<h1>Not Found</h1>")],
+        fault=[replies.NOT_FOUND, Reply(404, b"<h1>Not Found</h1>")],
     ),
-    good=[replies.GONE] * len(ODD),
+    good=[replies.NOT_FOUND] * len(ODD),
 )
 def odd_ids_are_not_found(trial: Trial) -> Steps:
     """Request responses by ids with unusual characters."""
@@ -100,7 +100,7 @@ def odd_ids_are_not_found(trial: Trial) -> Steps:
         "An id of 4,000 characters is rejected with a 4xx.",
         fault=[replies.BROKEN],
     ),
-    good=[replies.GONE],
+    good=[replies.NOT_FOUND],
 )
 def a_long_id_is_refused(trial: Trial) -> Steps:
     """Request a response by an id of 4,000 characters."""
@@ -115,7 +115,7 @@ def a_long_id_is_refused(trial: Trial) -> Steps:
         "Encoded dots and slashes in an id lead to no other path.",
         fault=[says({"object": "list", "data": []})],
     ),
-    good=[replies.GONE],
+    good=[replies.NOT_FOUND],
 )
 def dots_lead_nowhere(trial: Trial) -> Steps:
     """Request a response by an id that encodes the path of the models."""

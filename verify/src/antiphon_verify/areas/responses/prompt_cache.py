@@ -46,7 +46,7 @@ def served(trial: Trial, exchange: Exchange) -> dict[str, Any]:
         "responses:prompt-cache:continued",
         "spec 24",
         "A prewarming response can be continued by another response.",
-        fault=[replies.WARM, replies.GONE],
+        fault=[replies.WARM, replies.NOT_FOUND],
     ),
     good=[replies.WARM, replies.FULL],
 )

@@ -12,8 +12,8 @@ from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Step
 from antiphon_verify.reading import at, is_integer, is_text, listed, shown
 from antiphon_verify.refusal import is_refused, message_of
+from antiphon_verify.replies import replaced
 from antiphon_verify.replies.responses import prompts as replies
-from antiphon_verify.replies.responses.files import instead
 from antiphon_verify.replies.responses.prompts import ADA, DOCTOR, UNKNOWN
 from antiphon_verify.requirement import capability, must, should
 from antiphon_verify.trial import Asking, Steps, Trial
@@ -53,31 +53,31 @@ def text_of(response: Any) -> str:
         "responses:prompts:created",
         SOURCE,
         "A template creates a prompt, and version 1 is its default version.",
-        fault=instead(replies.LIFE, 0, replies.MADE.patched("version", to=0)),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.patched("version", to=0)),
     ),
     should(
         "responses:prompts:object",
         SOURCE,
         "A prompt has an id that begins with `pmpt_`, `created_at` and `variables`.",
-        fault=instead(replies.LIFE, 0, replies.MADE.without("variables")),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.without("variables")),
     ),
     should(
         "responses:prompts:retrieved",
         SOURCE,
         "A prompt can be retrieved by its id.",
-        fault=instead(replies.LIFE, 1, replies.MADE.patched("id", to="pmpt_2")),
+        fault=replaced(replies.LIFE, 1, replies.CREATED.patched("id", to="pmpt_2")),
     ),
     should(
         "responses:prompts:listed",
         SOURCE,
         "Prompts are listed, newest first.",
-        fault=instead(replies.LIFE, 2, replies.LIST.patched("data", to=[])),
+        fault=replaced(replies.LIFE, 2, replies.LIST.patched("data", to=[])),
     ),
     should(
         "responses:prompts:deleted",
         SOURCE,
         "A deleted prompt returns 404.",
-        fault=instead(replies.LIFE, 4, replies.MADE),
+        fault=replaced(replies.LIFE, 4, replies.CREATED),
     ),
     good=replies.LIFE,
 )
@@ -106,32 +106,32 @@ def a_prompt_lives(trial: Trial) -> Steps:
         "responses:prompts:version-added",
         SOURCE,
         "A second template for a prompt creates version 2.",
-        fault=instead(replies.VERSIONED, 1, replies.MADE),
+        fault=replaced(replies.VERSIONED, 1, replies.CREATED),
     ),
     should(
         "responses:prompts:version-kept",
         SOURCE,
         "An older version can be retrieved unchanged after a newer one is added.",
-        fault=instead(replies.VERSIONED, 2, replies.SECOND),
+        fault=replaced(replies.VERSIONED, 2, replies.SECOND),
     ),
     should(
         "responses:prompts:versions",
         SOURCE,
         "The versions of a prompt are listed.",
-        fault=instead(replies.VERSIONED, 3, replies.LIST),
+        fault=replaced(replies.VERSIONED, 3, replies.LIST),
     ),
     should(
         "responses:prompts:default-version",
         SOURCE,
         "An older version can be made the default version.",
-        fault=instead(replies.VERSIONED, 6, replies.SECOND),
+        fault=replaced(replies.VERSIONED, 6, replies.SECOND),
     ),
     capability(
         should(
             "responses:prompts:pinned",
             "spec 2",
             "The `version` of the request chooses the template.",
-            fault=instead(replies.VERSIONED, 4, replies.said("Your name is Doctor Ada.")),
+            fault=replaced(replies.VERSIONED, 4, replies.with_text("Your name is Doctor Ada.")),
         )
     ),
     good=replies.VERSIONED,
@@ -163,21 +163,23 @@ def a_prompt_has_versions(trial: Trial) -> Steps:
         "responses:prompts:echoed",
         "spec 2",
         "A response echoes the `prompt` of its request.",
-        fault=instead(replies.USED, 1, replies.RECALLED.patched("prompt", to=None)),
+        fault=replaced(replies.USED, 1, replies.RECALLED.patched("prompt", to=None)),
     ),
     capability(
         should(
             "responses:prompts:used",
             "spec 2",
             "The model reads the template with its variables.",
-            fault=instead(replies.USED, 1, replies.said("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})),
+            fault=replaced(
+                replies.USED, 1, replies.with_text("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})
+            ),
         )
     ),
     should(
         "responses:prompts:literal",
         "spec 2",
         "Braces in the value of a variable are text, not another variable.",
-        fault=instead(replies.USED, 2, replies.MISSING),
+        fault=replaced(replies.USED, 2, replies.MISSING),
     ),
     good=replies.USED,
 )
@@ -202,25 +204,25 @@ def a_prompt_is_used(trial: Trial) -> Steps:
         "responses:prompts:missing-variable",
         "spec 13",
         "A request that omits a variable of the template is rejected with a 4xx.",
-        fault=instead(replies.REJECTED, 1, replies.RECALLED),
+        fault=replaced(replies.REJECTED, 1, replies.RECALLED),
     ),
     should(
         "responses:prompts:missing-variable-named",
         "spec 13",
         "The error for a missing variable names the variable.",
-        fault=instead(replies.REJECTED, 1, replies.INVALID),
+        fault=replaced(replies.REJECTED, 1, replies.INVALID),
     ),
     should(
         "responses:prompts:other-variable",
         "spec 13",
         "A variable that the template does not have is rejected with 400.",
-        fault=instead(replies.REJECTED, 2, replies.RECALLED),
+        fault=replaced(replies.REJECTED, 2, replies.RECALLED),
     ),
     should(
         "responses:prompts:unknown-version",
         "spec 13",
         "An unknown version is rejected with a 4xx.",
-        fault=instead(replies.REJECTED, 3, replies.RECALLED),
+        fault=replaced(replies.REJECTED, 3, replies.RECALLED),
     ),
     good=replies.REJECTED,
 )

@@ -22,7 +22,7 @@ def reasoning_of(response: Any) -> list[dict[str, Any]]:
 
 
 @case(
-    must("responses:reasoning:accepted", "spec 2", "`reasoning.effort` is accepted.", fault=[replies.REFUSED]),
+    must("responses:reasoning:accepted", "spec 2", "`reasoning.effort` is accepted.", fault=[replies.REJECTED]),
     must(
         "responses:reasoning:not-in-text",
         "issue vllm#43395",
@@ -107,7 +107,7 @@ def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
 
 @case(
     should(
-        "responses:reasoning:summary-accepted", "spec 2", "`reasoning.summary` is accepted.", fault=[replies.REFUSED]
+        "responses:reasoning:summary-accepted", "spec 2", "`reasoning.summary` is accepted.", fault=[replies.REJECTED]
     ),
     "responses:reasoning:summary-parts",
     "responses:reasoning:summary",
@@ -151,7 +151,7 @@ def a_stored_response_needs_nothing_encrypted(trial: Trial) -> Steps:
         "responses:reasoning:include-accepted",
         "spec 10",
         "`include` can request `reasoning.encrypted_content`.",
-        fault=[replies.REFUSED],
+        fault=[replies.REJECTED],
     ),
     good=[replies.GOOD],
 )

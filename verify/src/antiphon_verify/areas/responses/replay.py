@@ -66,7 +66,7 @@ def is_cut(response: dict[str, Any]) -> bool:
 
 def sent_back(requirement: Requirement, asked: str, parameters: dict[str, Any], shows: Shows, first: Reply) -> Case:
     """Return the case that sends the output items of a request back; `first` is a response that `shows` accepts."""
-    row = replace(requirement, fault=[first, replies.REFUSED])
+    row = replace(requirement, fault=[first, replies.REJECTED])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
@@ -78,7 +78,7 @@ def sent_back(requirement: Requirement, asked: str, parameters: dict[str, Any], 
         trial.expect(row.id, is_taken(exchange), exchange.came)
 
     script.__doc__ = f"Send back: {name}."
-    return Case(f"sent_back_{name}", (row,), script, good=[first, replies.TAKEN])
+    return Case(f"sent_back_{name}", (row,), script, good=[first, replies.ACCEPTED])
 
 
 REPLAYS = (
@@ -87,14 +87,14 @@ REPLAYS = (
         "Say hello.",
         {},
         has_item("message"),
-        replies.TAKEN,
+        replies.ACCEPTED,
     ),
     sent_back(
         must("responses:replay:unstored", "spec 10", "The items of an unstored response are accepted as input."),
         "Say hello.",
         {"store": False},
         has_item("message"),
-        replies.TAKEN,
+        replies.ACCEPTED,
     ),
     sent_back(
         must("responses:replay:call", "issue vllm#33089", "The items of a call are accepted with the call's output."),
@@ -143,9 +143,9 @@ REPLAYS = (
         "responses:replay:streamed",
         "issue ogx#2299",
         "The items of a streamed response are accepted as input.",
-        fault=[streams(STREAMS["answer"]), replies.REFUSED],
+        fault=[streams(STREAMS["answer"]), replies.REJECTED],
     ),
-    good=[streams(STREAMS["answer"]), replies.TAKEN],
+    good=[streams(STREAMS["answer"]), replies.ACCEPTED],
 )
 def streamed_items_are_sent_back(trial: Trial) -> Steps:
     """Stream a text, and send its completed items back."""
@@ -167,9 +167,9 @@ def is_done_item(event: dict[str, Any]) -> bool:
         "responses:replay:dumped",
         "issue openai-python#3008",
         "Items with the nulls that an SDK adds are accepted as input.",
-        fault=[replies.CALLED, replies.REFUSED],
+        fault=[replies.CALLED, replies.REJECTED],
     ),
-    good=[replies.CALLED, replies.TAKEN],
+    good=[replies.CALLED, replies.ACCEPTED],
 )
 def items_with_nulls_are_sent_back(trial: Trial) -> Steps:
     """Send back a forced call as an SDK dumps it."""
@@ -192,9 +192,9 @@ def nulls_of(item: dict[str, Any]) -> tuple[str, ...]:
         "responses:replay:three-turns",
         "issue vllm#43244",
         "A history of three turns, sent back in full, is accepted.",
-        fault=[replies.TAKEN, replies.TAKEN, replies.REFUSED],
+        fault=[replies.ACCEPTED, replies.ACCEPTED, replies.REJECTED],
     ),
-    good=[replies.TAKEN] * 3,
+    good=[replies.ACCEPTED] * 3,
 )
 def three_turns_are_sent_back(trial: Trial) -> Steps:
     """Hold a conversation of three unstored turns, with the whole history each time."""

@@ -39,7 +39,7 @@ from antiphon_verify.trial import Steps, Trial
         "responses:resume:after-last",
         "spec 9",
         "After the last event the stream is empty, without an error.",
-        fault=[replies.WHOLE, replies.WHOLE, replies.REST, replies.GONE, replies.REFUSED],
+        fault=[replies.WHOLE, replies.WHOLE, replies.REST, replies.NOT_FOUND, replies.REJECTED],
     ),
     should(
         "responses:resume:after-word",
@@ -78,7 +78,7 @@ def a_stream_is_taken_up(trial: Trial) -> Steps:
         "Streaming a foreground response again is rejected with a 4xx.",
         fault=[replies.PLAIN, replies.PLAIN, replies.NOTHING],
     ),
-    good=[replies.PLAIN, replies.PLAIN, replies.REFUSED],
+    good=[replies.PLAIN, replies.PLAIN, replies.REJECTED],
 )
 def a_foreground_stream_is_over(trial: Trial) -> Steps:
     """Request the stream of a foreground response."""
@@ -96,7 +96,7 @@ def a_foreground_stream_is_over(trial: Trial) -> Steps:
         "The stream of an unknown response returns 404.",
         fault=[replies.PLAIN, replies.NOTHING],
     ),
-    good=[replies.PLAIN, replies.GONE],
+    good=[replies.PLAIN, replies.NOT_FOUND],
 )
 def the_stream_of_nothing_is_not_found(trial: Trial) -> Steps:
     """Request the stream of an unknown response."""

@@ -20,7 +20,7 @@ LATER = {"output_text"}
         "responses:store:retrieved",
         "spec 1",
         "A response is stored by default, and can be retrieved.",
-        fault=[replies.CREATED, replies.GONE],
+        fault=[replies.CREATED, replies.NOT_FOUND],
     ),
     must(
         "responses:store:same",
@@ -32,7 +32,7 @@ LATER = {"output_text"}
         "responses:store:include",
         "spec 10",
         "`include[]` is accepted when a response is retrieved.",
-        fault=[replies.CREATED, replies.CREATED, replies.REFUSED],
+        fault=[replies.CREATED, replies.CREATED, replies.REJECTED],
     ),
     should(
         "responses:store:include-unknown",
@@ -40,7 +40,7 @@ LATER = {"output_text"}
         "An unknown `include[]` is rejected with 400.",
         fault=[replies.CREATED, replies.CREATED, replies.CREATED, replies.CREATED],
     ),
-    good=[replies.CREATED, replies.CREATED, replies.CREATED, replies.REFUSED],
+    good=[replies.CREATED, replies.CREATED, replies.CREATED, replies.REJECTED],
 )
 def a_response_is_retrieved(trial: Trial) -> Steps:
     """Create a response, and retrieve it."""
@@ -68,7 +68,7 @@ def sameness(answered: Any, stored: dict[str, Any]) -> tuple[bool, str]:
         "responses:store:stream-retrieved",
         "spec 1",
         "A streamed response can be retrieved after its last event.",
-        fault=[replies.STREAM, replies.GONE],
+        fault=[replies.STREAM, replies.NOT_FOUND],
     ),
     must(
         "responses:store:stream-same",
@@ -94,7 +94,7 @@ def a_streamed_response_is_retrieved(trial: Trial) -> Steps:
         "A response with `store: false` cannot be retrieved.",
         fault=[replies.CREATED, replies.CREATED],
     ),
-    good=[replies.CREATED, replies.GONE],
+    good=[replies.CREATED, replies.NOT_FOUND],
 )
 def an_unstored_response_is_not_found(trial: Trial) -> Steps:
     """Create a response that is not stored, and try to retrieve it."""
@@ -121,9 +121,9 @@ def an_unstored_response_is_not_found(trial: Trial) -> Steps:
         "responses:store:delete-unknown",
         "spec 13",
         "Deleting an unknown response returns 404, never a 5xx.",
-        fault=[replies.CREATED, replies.GONE, error("Internal Server Error", 500)],
+        fault=[replies.CREATED, replies.NOT_FOUND, error("Internal Server Error", 500)],
     ),
-    good=[replies.CREATED, replies.GONE, replies.GONE],
+    good=[replies.CREATED, replies.NOT_FOUND, replies.NOT_FOUND],
 )
 def an_unknown_response_is_not_found(trial: Trial) -> Steps:
     """Retrieve and delete an unknown response."""
@@ -154,9 +154,9 @@ def an_unknown_response_is_not_found(trial: Trial) -> Steps:
         "responses:store:deleted-twice",
         "spec 1",
         "Deleting a response again returns 404.",
-        fault=[replies.CREATED, replies.DELETED, replies.GONE, replies.DELETED],
+        fault=[replies.CREATED, replies.DELETED, replies.NOT_FOUND, replies.DELETED],
     ),
-    good=[replies.CREATED, replies.DELETED, replies.GONE, replies.GONE],
+    good=[replies.CREATED, replies.DELETED, replies.NOT_FOUND, replies.NOT_FOUND],
 )
 def a_response_is_deleted(trial: Trial) -> Steps:
     """Create a response, delete it, and retrieve it."""

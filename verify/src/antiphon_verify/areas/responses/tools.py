@@ -33,15 +33,15 @@ def items_of(response: Any, kind: str) -> list[dict[str, Any]]:
         "responses:tools:custom-chosen",
         "spec 6",
         "With a `tool_choice` that names a custom tool, the model calls the tool.",
-        fault=[replies.custom("write_note"), replies.TEXT],
+        fault=[replies.custom_call("write_note"), replies.TEXT],
     ),
     must(
         "responses:tools:custom-output",
         "spec 5",
         "The output of a custom tool, sent with `previous_response_id`, is accepted.",
-        fault=[replies.custom("write_poem"), replies.REFUSED],
+        fault=[replies.custom_call("write_poem"), replies.REJECTED],
     ),
-    good=[replies.custom("write_poem"), replies.TEXT],
+    good=[replies.custom_call("write_poem"), replies.TEXT],
 )
 def one_of_two_custom_tools_is_called(trial: Trial) -> Steps:
     """Name one of two custom tools, and send its output."""
@@ -72,10 +72,10 @@ def answering(definition: str) -> dict[str, Any]:
             "responses:tools:grammar",
             "spec 6",
             "The `input` of a custom tool call matches the tool's Lark grammar.",
-            fault=[replies.custom("answer", "Yes, I think so.")],
+            fault=[replies.custom_call("answer", "Yes, I think so.")],
         )
     ),
-    good=[replies.custom("answer", "yes")],
+    good=[replies.custom_call("answer", "yes")],
 )
 def a_grammar_is_fitted(trial: Trial) -> Steps:
     """Force a call with an input of one of two words."""
@@ -115,7 +115,7 @@ def a_grammar_is_none(trial: Trial) -> Steps:
         "responses:tools:namespace-output",
         "client codex",
         "The output of a namespaced tool, sent with `previous_response_id`, is accepted.",
-        fault=[replies.NAMESPACED, replies.REFUSED],
+        fault=[replies.NAMESPACED, replies.REJECTED],
     ),
     should(
         "responses:tools:namespace-again",
@@ -178,13 +178,13 @@ DEFERRED = WEATHER | {"defer_loading": True}
         "responses:tools:search-call",
         "client codex",
         "A tool search by the client is a `tool_search_call` with `execution`, a `call_id` and arguments.",
-        fault=[replies.calling(replies.SEARCH | {"arguments": '{"goal": "the weather"}'})],
+        fault=[replies.with_output(replies.SEARCH | {"arguments": '{"goal": "the weather"}'})],
     ),
     should(
         "responses:tools:search-output",
         "client codex",
         "A `tool_search_output` with the tools that the client found is accepted.",
-        fault=[replies.SEARCHING, replies.REFUSED],
+        fault=[replies.SEARCHING, replies.REJECTED],
     ),
     should(
         "responses:tools:search-found",

@@ -8,9 +8,8 @@ from antiphon_verify.areas.responses.files import FORM, form
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import at, is_text, unlike
-from antiphon_verify.replies import Reply, error
+from antiphon_verify.replies import Reply, error, replaced
 from antiphon_verify.replies.responses import uploads as replies
-from antiphon_verify.replies.responses.files import instead
 from antiphon_verify.replies.responses.uploads import PARTS, WHOLE
 from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Asking, Steps, Trial
@@ -41,37 +40,37 @@ def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> Asking:
         "responses:uploads:created",
         SOURCE,
         "A new upload is `pending` and has an id.",
-        fault=instead(replies.LIFE, 0, replies.MADE.without("status")),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.without("status")),
     ),
     must(
         "responses:uploads:part",
         SOURCE,
         "A part is accepted, and has an id and the id of its upload.",
-        fault=instead(replies.LIFE, 1, replies.ADDED[0].without("upload_id")),
+        fault=replaced(replies.LIFE, 1, replies.ADDED[0].without("upload_id")),
     ),
     should(
         "responses:uploads:short",
         SOURCE,
         "Completing with fewer bytes than announced is rejected with 400; the upload stays pending.",
-        fault=instead(replies.LIFE, 3, replies.DONE),
+        fault=replaced(replies.LIFE, 3, replies.DONE),
     ),
     should(
         "responses:uploads:md5",
         SOURCE,
         "Completing with another `md5` is rejected with 400; the upload stays pending.",
-        fault=instead(replies.LIFE, 4, replies.DONE),
+        fault=replaced(replies.LIFE, 4, replies.DONE),
     ),
     must(
         "responses:uploads:completed",
         SOURCE,
         "A completed upload has its file.",
-        fault=instead(replies.LIFE, 5, replies.DONE.patched("status", to="pending")),
+        fault=replaced(replies.LIFE, 5, replies.DONE.patched("status", to="pending")),
     ),
     must(
         "responses:uploads:joined",
         SOURCE,
         "The file has the parts in the order of `part_ids`.",
-        fault=instead(replies.LIFE, 6, Reply(200, b"secondfirst ")),
+        fault=replaced(replies.LIFE, 6, Reply(200, b"secondfirst ")),
     ),
     good=replies.LIFE,
 )
@@ -109,9 +108,9 @@ def an_upload_becomes_a_file(trial: Trial) -> Steps:
         "responses:uploads:cancelled",
         SOURCE,
         "An upload can be cancelled, and then accepts no parts.",
-        fault=[replies.MADE, replies.CANCELLED, replies.ADDED[0]],
+        fault=[replies.CREATED, replies.CANCELLED, replies.ADDED[0]],
     ),
-    good=[replies.MADE, replies.CANCELLED, error("It was cancelled.")],
+    good=[replies.CREATED, replies.CANCELLED, error("It was cancelled.")],
 )
 def an_upload_is_cancelled(trial: Trial) -> Steps:
     """Begin an upload, cancel it, and add a part."""
@@ -124,8 +123,10 @@ def an_upload_is_cancelled(trial: Trial) -> Steps:
 
 
 @case(
-    should("responses:uploads:unknown", SOURCE, "An unknown upload returns 404.", fault=[replies.MADE, replies.MADE]),
-    good=[replies.MADE, replies.GONE],
+    should(
+        "responses:uploads:unknown", SOURCE, "An unknown upload returns 404.", fault=[replies.CREATED, replies.CREATED]
+    ),
+    good=[replies.CREATED, replies.NOT_FOUND],
 )
 def an_unknown_upload_is_not_found(trial: Trial) -> Steps:
     """Cancel an unknown upload."""

@@ -9,7 +9,7 @@ from antiphon_verify.exchange import Step
 from antiphon_verify.forms import TYPE, form
 from antiphon_verify.reading import at, is_number, is_text, listed, shown, unlike
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.replies import says
+from antiphon_verify.replies import replaced, says
 from antiphon_verify.replies.responses import vector_stores as replies
 from antiphon_verify.replies.responses.vector_stores import PLANTED, TEXT
 from antiphon_verify.requirement import Stop, must, should
@@ -76,31 +76,31 @@ def is_store(value: Any) -> bool:
         "responses:vector-stores:made",
         SOURCE,
         "A vector store can be created; an empty one is `completed`.",
-        fault=replies.instead(replies.LIFE, 0, replies.MADE.patched("status", to="in_progress")),
+        fault=replaced(replies.LIFE, 0, replies.CREATED.patched("status", to="in_progress")),
     ),
     must(
         "responses:vector-stores:retrieved",
         SOURCE,
         "A vector store can be retrieved as it was created.",
-        fault=replies.instead(replies.LIFE, 1, replies.MADE.patched("id", to="vs_2")),
+        fault=replaced(replies.LIFE, 1, replies.CREATED.patched("id", to="vs_2")),
     ),
     should(
         "responses:vector-stores:changed",
         SOURCE,
         "The name and the metadata of a vector store can be changed.",
-        fault=replies.instead(replies.LIFE, 2, replies.MADE),
+        fault=replaced(replies.LIFE, 2, replies.CREATED),
     ),
     should(
         "responses:vector-stores:deleted-body",
         SOURCE,
         "A deletion returns `vector_store.deleted` and the id.",
-        fault=replies.instead(replies.LIFE, 3, says({})),
+        fault=replaced(replies.LIFE, 3, says({})),
     ),
     should(
         "responses:vector-stores:deleted",
         SOURCE,
         "A deleted vector store returns 404.",
-        fault=replies.instead(replies.LIFE, 4, replies.MADE),
+        fault=replaced(replies.LIFE, 4, replies.CREATED),
     ),
     good=replies.LIFE,
 )
@@ -128,13 +128,13 @@ def a_store_lives(trial: Trial) -> Steps:
         "responses:vector-stores:listed",
         SOURCE,
         "Vector stores are listed, newest first, with `first_id` and `last_id`.",
-        fault=replies.instead(replies.LISTS, 3, replies.page("vs_0", "vs_1", "vs_2")),
+        fault=replaced(replies.LISTS, 3, replies.page("vs_0", "vs_1", "vs_2")),
     ),
     should(
         "responses:vector-stores:paged",
         SOURCE,
         "`limit`, `after` and `before` page through the list.",
-        fault=replies.instead(replies.LISTS, 5, replies.page("vs_2")),
+        fault=replaced(replies.LISTS, 5, replies.page("vs_2")),
     ),
     good=replies.LISTS,
 )
@@ -163,43 +163,43 @@ def among(page: Any, *ids: str) -> list[str]:
         "responses:vector-stores:attached",
         SOURCE,
         "A file can be attached by its id, and becomes `completed`.",
-        fault=replies.instead(replies.ATTACHED, 4, replies.FAILED),
+        fault=replaced(replies.ATTACHED, 4, replies.FAILED),
     ),
     should(
         "responses:vector-stores:chunking",
         SOURCE,
         "The strategy `auto` is returned as `static` with its sizes.",
-        fault=replies.instead(replies.ATTACHED, 4, replies.DONE.patched("chunking_strategy", to={"type": "auto"})),
+        fault=replaced(replies.ATTACHED, 4, replies.DONE.patched("chunking_strategy", to={"type": "auto"})),
     ),
     should(
         "responses:vector-stores:counted",
         SOURCE,
         "A vector store counts its files by status, and their bytes.",
-        fault=replies.instead(replies.ATTACHED, 5, replies.MADE),
+        fault=replaced(replies.ATTACHED, 5, replies.CREATED),
     ),
     must(
         "responses:vector-stores:searched",
         SEARCH,
         "A search returns chunks with file, text, and a score of 0 to 1.",
-        fault=replies.instead(replies.ATTACHED, 6, replies.HITS.patched("data", 0, "score", to=3)),
+        fault=replaced(replies.ATTACHED, 6, replies.HITS.patched("data", 0, "score", to=3)),
     ),
     should(
         "responses:vector-stores:filtered",
         SEARCH,
         "A filter on attributes applies to a search.",
-        fault=replies.instead(replies.ATTACHED, 7, replies.HITS),
+        fault=replaced(replies.ATTACHED, 7, replies.HITS),
     ),
     should(
         "responses:vector-stores:content",
         SOURCE,
         "The text of an attached file can be read.",
-        fault=replies.instead(replies.ATTACHED, 8, replies.CONTENT.patched("data", to=[])),
+        fault=replaced(replies.ATTACHED, 8, replies.CONTENT.patched("data", to=[])),
     ),
     should(
         "responses:vector-stores:detached",
         SOURCE,
         "A detached file is not found by a search, and is not deleted.",
-        fault=replies.instead(replies.ATTACHED, 10, replies.HITS),
+        fault=replaced(replies.ATTACHED, 10, replies.HITS),
     ),
     good=replies.ATTACHED,
 )
@@ -298,13 +298,13 @@ def is_found(page: Any, file: str) -> bool:
         "responses:vector-stores:batch",
         SOURCE,
         "Files can be attached as a batch, which counts its files.",
-        fault=replies.instead(replies.BATCHED, 5, replies.page("file-1")),
+        fault=replaced(replies.BATCHED, 5, replies.page("file-1")),
     ),
     should(
         "responses:vector-stores:failed",
         SOURCE,
         "An unreadable file is `failed`, with an error.",
-        fault=replies.instead(replies.BATCHED, 6, replies.FAILED),
+        fault=replaced(replies.BATCHED, 6, replies.FAILED),
     ),
     good=replies.BATCHED,
 )
@@ -332,19 +332,19 @@ def a_batch_is_attached(trial: Trial) -> Steps:
         "responses:vector-stores:unknown",
         SOURCE,
         "An unknown vector store returns 404.",
-        fault=replies.instead(replies.WRONG, 1, replies.MADE),
+        fault=replaced(replies.WRONG, 1, replies.CREATED),
     ),
     should(
         "responses:vector-stores:unknown-file",
         SOURCE,
         "Attaching an unknown file returns 404.",
-        fault=replies.instead(replies.WRONG, 3, replies.ENTRY),
+        fault=replaced(replies.WRONG, 3, replies.ENTRY),
     ),
     should(
         "responses:vector-stores:bad-attributes",
         SOURCE,
         "An attribute that is a list is rejected with 400.",
-        fault=replies.instead(replies.WRONG, 4, replies.ENTRY),
+        fault=replaced(replies.WRONG, 4, replies.ENTRY),
     ),
     good=replies.WRONG,
 )

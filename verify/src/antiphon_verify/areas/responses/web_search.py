@@ -62,39 +62,39 @@ def is_citation(annotation: Any, text: str) -> bool:
         "responses:web-search:action",
         "spec 5",
         "A search has its query, in `query` or in `queries`.",
-        fault=[replies.gave(replies.SEARCH | {"action": {"type": "search"}}, replies.citing(6, 9))],
+        fault=[replies.with_output(replies.SEARCH | {"action": {"type": "search"}}, replies.citing(6, 9))],
     ),
     should(
         "responses:web-search:sources-unasked",
         "spec 10",
         "Without `web_search_call.action.sources` in `include`, no action has sources.",
-        fault=[replies.gave(replies.SOURCES, replies.citing(6, 9))],
+        fault=[replies.with_output(replies.SOURCES, replies.citing(6, 9))],
     ),
     should(
         "responses:web-search:results-unasked",
         "spec 10",
         "Without `web_search_call.results` in `include`, no search has results.",
-        fault=[replies.gave(replies.SEARCH | {"results": [{"url": replies.URL}]}, replies.citing(6, 9))],
+        fault=[replies.with_output(replies.SEARCH | {"results": [{"url": replies.URL}]}, replies.citing(6, 9))],
     ),
     must(
         "responses:web-search:citations",
         "spec 5",
         "A citation has a URL, a title, and two indexes in its text, the first before the second.",
-        fault=[replies.gave(replies.SEARCH, replies.citing(9, 16))],
+        fault=[replies.with_output(replies.SEARCH, replies.citing(9, 16))],
     ),
     capability(
         should(
             "responses:web-search:cited",
             "spec 16",
             "The model's answer cites what was found.",
-            fault=[replies.gave(replies.SEARCH, MESSAGE)],
+            fault=[replies.with_output(replies.SEARCH, MESSAGE)],
         )
     ),
     must(
         "responses:web-search:goes-on",
         "spec 16",
         "After its searches a response continues to its end, and is completed.",
-        fault=[replies.gave(replies.citing(6, 9), replies.SEARCH)],
+        fault=[replies.with_output(replies.citing(6, 9), replies.SEARCH)],
     ),
     good=[replies.FOUND],
 )
@@ -123,7 +123,7 @@ def the_web_is_searched(trial: Trial) -> Steps:
         "Requested sources are a list; each has the type `url` and a URL.",
         fault=[replies.FOUND],
     ),
-    good=[replies.gave(replies.SOURCES, MESSAGE)],
+    good=[replies.with_output(replies.SOURCES, MESSAGE)],
 )
 def sources_are_asked_for(trial: Trial) -> Steps:
     """Search the web, and request the sources."""
@@ -141,7 +141,7 @@ def sources_are_asked_for(trial: Trial) -> Steps:
         "responses:web-search:max-tool-calls",
         "spec 2",
         "A response makes no more searches than `max_tool_calls`.",
-        fault=[replies.gave(replies.SEARCH, replies.SEARCH, MESSAGE)],
+        fault=[replies.with_output(replies.SEARCH, replies.SEARCH, MESSAGE)],
     ),
     good=[replies.FOUND],
 )
@@ -159,7 +159,7 @@ def searches_are_bounded(trial: Trial) -> Steps:
         "responses:web-search:choice",
         "spec 6",
         "With a `tool_choice` of the preview name, the model searches the web.",
-        fault=[replies.gave(MESSAGE)],
+        fault=[replies.with_output(MESSAGE)],
     ),
     good=[replies.FOUND],
 )
@@ -185,7 +185,7 @@ FULL: Item = {
 
 def accepted_search(requirement: Requirement, tool: Item) -> Case:
     """Return the case that sends a search tool, which must be accepted and echoed."""
-    row = replace(requirement, fault=[replies.gave(MESSAGE, tools=[])])
+    row = replace(requirement, fault=[replies.with_output(MESSAGE, tools=[])])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
@@ -196,7 +196,7 @@ def accepted_search(requirement: Requirement, tool: Item) -> Case:
         trial.expect(row.id, is_echoed, exchange.came if not exchange.is_ok else shown(echoed))
 
     script.__doc__ = f"Send a search tool: {name}."
-    return Case(f"web_search_{name}", (row,), script, good=[replies.gave(MESSAGE, tools=[tool])])
+    return Case(f"web_search_{name}", (row,), script, good=[replies.with_output(MESSAGE, tools=[tool])])
 
 
 def _holds(told: Any, sent: Any) -> bool:

@@ -3,6 +3,7 @@
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, shown
+from antiphon_verify.replies import replaced
 from antiphon_verify.replies.responses import webhooks as replies
 from antiphon_verify.replies.responses.webhooks import BODY, ENDED, URL
 from antiphon_verify.requirement import must, should
@@ -16,55 +17,55 @@ PATH = "/webhook_endpoints"
         "responses:webhooks:created",
         "spec 12",
         "A new webhook endpoint is an object with id, name, URL and event types.",
-        fault=replies.instead(0, replies.MADE.patched("url", to="x")),
+        fault=replaced(replies.GOOD, 0, replies.CREATED.patched("url", to="x")),
     ),
     must(
         "responses:webhooks:secret-shown",
         "spec 12",
         "The signing secret is returned when the endpoint is created.",
-        fault=replies.instead(0, replies.FOUND),
+        fault=replaced(replies.GOOD, 0, replies.FOUND),
     ),
     must(
         "responses:webhooks:secret-hidden",
         "spec 12",
         "The signing secret is not returned again.",
-        fault=replies.instead(1, replies.MADE),
+        fault=replaced(replies.GOOD, 1, replies.CREATED),
     ),
     must(
         "responses:webhooks:retrieved",
         "spec 12",
         "A webhook endpoint can be retrieved.",
-        fault=replies.instead(1, replies.GONE),
+        fault=replaced(replies.GOOD, 1, replies.NOT_FOUND),
     ),
     must(
         "responses:webhooks:listed",
         "spec 12",
         "Webhook endpoints are listed, newest first.",
-        fault=replies.instead(2, replies.LISTED.patched("data", to=[])),
+        fault=replaced(replies.GOOD, 2, replies.LISTED.patched("data", to=[])),
     ),
     must(
         "responses:webhooks:updated",
         "spec 12",
         "Changing a webhook endpoint leaves omitted fields unchanged.",
-        fault=replies.instead(3, replies.CHANGED.patched("url", to="x")),
+        fault=replaced(replies.GOOD, 3, replies.CHANGED.patched("url", to="x")),
     ),
     must(
         "responses:webhooks:rotated",
         "spec 12",
         "Rotation returns a new signing secret.",
-        fault=replies.instead(4, replies.MADE),
+        fault=replaced(replies.GOOD, 4, replies.CREATED),
     ),
     must(
         "responses:webhooks:deleted",
         "spec 12",
         "A deleted webhook endpoint returns 404.",
-        fault=replies.instead(6, replies.FOUND),
+        fault=replaced(replies.GOOD, 6, replies.FOUND),
     ),
     should(
         "responses:webhooks:deleted-body",
         "spec 12",
         "A deletion returns `webhook_endpoint.deleted` and the id.",
-        fault=replies.instead(5, replies.FOUND),
+        fault=replaced(replies.GOOD, 5, replies.FOUND),
     ),
     good=replies.GOOD,
 )
@@ -117,15 +118,15 @@ def event_types_are_listed(trial: Trial) -> Steps:
         "responses:webhooks:https",
         "spec 12",
         "An invalid URL is rejected with 400.",
-        fault=[replies.MADE, replies.REFUSED],
+        fault=[replies.CREATED, replies.REJECTED],
     ),
     should(
         "responses:webhooks:unknown-type",
         "spec 12",
         "An unknown event type is rejected with 400.",
-        fault=[replies.REFUSED, replies.MADE],
+        fault=[replies.REJECTED, replies.CREATED],
     ),
-    good=[replies.REFUSED, replies.REFUSED],
+    good=[replies.REJECTED, replies.REJECTED],
 )
 def endpoints_that_are_none_are_refused(trial: Trial) -> Steps:
     """Create webhook endpoints with an invalid URL, and with an unknown event type."""

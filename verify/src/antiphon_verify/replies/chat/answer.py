@@ -1,4 +1,4 @@
-"""Plain answers."""
+"""Non-streamed completions."""
 
 from antiphon_verify.replies import Reply, chunks, error, says
 from antiphon_verify.replies.completions import CHUNKS, COMPLETION
@@ -8,13 +8,13 @@ GOOD = says(COMPLETION)
 CHOICE = ("choices", 0)
 
 
-def telling(text: str) -> Reply:
+def with_text(text: str) -> Reply:
     """Return a completion with this text."""
     return GOOD.patched(*CHOICE, "message", "content", to=text)
 
 
-PARIS = telling("Paris.")
+PARIS = with_text("Paris.")
 
-REFUSED = error("Invalid value.")
+REJECTED = error("Invalid value.")
 
 STREAM = chunks(*CHUNKS)

@@ -1,11 +1,11 @@
-"""Bad requests refused, and not."""
+"""Rejections of invalid requests."""
 
 from antiphon_verify.replies import error, says
 from antiphon_verify.replies.completions import COMPLETION
 
-TAKEN = says(COMPLETION)
+ACCEPTED = says(COMPLETION)
 
-REFUSED = error("It is wrong.")
+REJECTED = error("It is wrong.")
 
 LOST = error("The model does not exist.", 404, "model_not_found")
 

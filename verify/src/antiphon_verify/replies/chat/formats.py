@@ -8,7 +8,7 @@ DAY = {"place": {"city": "Paris"}, "weather": "sun", "stops": [{"name": "Louvre"
 PARIS = '{"city": "Paris"}'
 
 
-def telling(text: str) -> Reply:
+def with_text(text: str) -> Reply:
     """Return a completion with this text."""
     return says(COMPLETION).patched("choices", 0, "message", "content", to=text)
 
@@ -18,4 +18,4 @@ def streaming(text: str) -> Reply:
     return chunks(ROLE, chunk({"content": text[:4]}), chunk({"content": text[4:]}), END)
 
 
-REFUSED = error("Invalid value.")
+REJECTED = error("Invalid value.")

@@ -5,11 +5,11 @@ from antiphon_verify.replies.completions import COMPLETION
 
 GOOD = says(COMPLETION)
 
-REFUSED = error("Invalid content.")
+REJECTED = error("Invalid content.")
 
 BROKEN = error("Internal Server Error", 500)
 
 
-def telling(text: str) -> Reply:
+def with_text(text: str) -> Reply:
     """Return a completion with this text."""
     return GOOD.patched("choices", 0, "message", "content", to=text)

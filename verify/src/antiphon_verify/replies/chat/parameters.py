@@ -1,4 +1,4 @@
-"""Parameters, honoured and not."""
+"""Completions that follow a parameter, and some that ignore it."""
 
 from antiphon_verify.replies import Reply, chunks, error, says
 from antiphon_verify.replies.completions import COMPLETION, ROLE, chunk
@@ -9,10 +9,10 @@ WHOLE = "alpha beta gamma delta epsilon"
 
 STOPPED = "alpha beta "
 
-REFUSED = error("Invalid value.")
+REJECTED = error("Invalid value.")
 
 
-def telling(text: str) -> Reply:
+def with_text(text: str) -> Reply:
     """Return a completion with this text."""
     return GOOD.patched("choices", 0, "message", "content", to=text)
 
@@ -23,7 +23,7 @@ def streaming(text: str, finish_reason: str = "stop") -> Reply:
 
 
 CUT = (
-    telling("one two three four five six seven eight")
+    with_text("one two three four five six seven eight")
     .patched("choices", 0, "finish_reason", to="length")
     .patched("usage", "completion_tokens", to=8)
 )

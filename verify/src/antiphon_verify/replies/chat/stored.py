@@ -5,7 +5,7 @@ from typing import Any
 from antiphon_verify.replies import Reply, chunks, error, says
 from antiphon_verify.replies.completions import CHUNKS, COMPLETION
 
-MADE = says(COMPLETION)
+CREATED = says(COMPLETION)
 
 FOUND = says(COMPLETION | {"metadata": {"a": "1"}})
 
@@ -15,13 +15,13 @@ MESSAGES = says({"object": "list", "data": [{"id": "chatcmpl-1-0", "role": "user
 
 DELETED = says({"object": "chat.completion.deleted", "id": "chatcmpl-1", "deleted": True})
 
-GONE = error("Chat completion with id 'chatcmpl-1' not found.", 404)
+NOT_FOUND = error("Chat completion with id 'chatcmpl-1' not found.", 404)
 
-LIFE = [MADE, FOUND, CHANGED, MESSAGES, DELETED, GONE]
+LIFE = [CREATED, FOUND, CHANGED, MESSAGES, DELETED, NOT_FOUND]
 
 STREAM = chunks(*CHUNKS)
 
-SECOND = MADE.patched("id", to="chatcmpl-2")
+SECOND = CREATED.patched("id", to="chatcmpl-2")
 
 
 def page(*ids: str, has_more: bool = False) -> Reply:
@@ -33,11 +33,6 @@ def page(*ids: str, has_more: bool = False) -> Reply:
 BOTH = page("chatcmpl-1", "chatcmpl-2")
 
 LISTS = [
-    *(MADE, CHANGED, SECOND, CHANGED, page("chatcmpl-2", "chatcmpl-1", "chatcmpl-0"), BOTH),
+    *(CREATED, CHANGED, SECOND, CHANGED, page("chatcmpl-2", "chatcmpl-1", "chatcmpl-0"), BOTH),
     *(page("chatcmpl-1", has_more=True), page("chatcmpl-2")),
 ]
-
-
-def instead(script: list[Reply], place: int, answer: Reply) -> list[Reply]:
-    """The script with another answer at a place."""
-    return [*script[:place], answer, *script[place + 1 :]]

@@ -1,4 +1,4 @@
-"""Streamed answers."""
+"""Streamed completions."""
 
 from typing import Any
 
@@ -15,5 +15,5 @@ PLAIN = says(COMPLETION)
 
 
 def each(**fields: Any) -> Reply:
-    """All chunks, with other fields."""
+    """Return all chunks, with other fields."""
     return chunks(*(one | fields for one in WORDS))

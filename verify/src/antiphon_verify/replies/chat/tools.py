@@ -9,10 +9,10 @@ TEXT = says(COMPLETION)
 
 MESSAGE = ("choices", 0, "message")
 
-REFUSED = error("Invalid value.")
+REJECTED = error("Invalid value.")
 
 
-def calling(*calls: dict[str, Any], finish_reason: str = "tool_calls") -> Reply:
+def with_calls(*calls: dict[str, Any], finish_reason: str = "tool_calls") -> Reply:
     """Return a completion with these calls."""
     message = {"role": "assistant", "content": None, "tool_calls": list(calls)}
     return TEXT.patched(*MESSAGE, to=message).patched("choices", 0, "finish_reason", to=finish_reason)
@@ -29,7 +29,7 @@ def piece(finish_reason: str | None = None, **fields: Any) -> dict[str, Any]:
     return chunk({"tool_calls": [{"index": 0, **fields}]}, finish_reason)
 
 
-GOOD = calling(CALL)
+GOOD = with_calls(CALL)
 
 ARGUMENTS = (*MESSAGE, "tool_calls", 0, "function", "arguments")
 

@@ -20,4 +20,4 @@ STREAM = STREAMS["cut"]
 
 STORED = says(STREAM[-1]["response"])
 
-REFUSED = error("background=true requires store=true", 400, None, "background")
+REJECTED = error("background=true requires store=true", 400, None, "background")

@@ -12,20 +12,20 @@ CUSTOM = {"id": "ctc_1", "type": "custom_tool_call", "call_id": "call_1", "name"
 
 SUNNY = TEXT.patched("output", 0, "content", 0, "text", to="It is sunny in Paris.")
 
-REFUSED = error("No tool call found.")
+REJECTED = error("No tool call found.")
 
 
-def calling(*items: dict[str, Any]) -> Reply:
+def with_output(*items: dict[str, Any]) -> Reply:
     """Return a response with these items."""
     return says(RESPONSE | {"output": list(items)})
 
 
-def renamed(name: str) -> dict[str, Any]:
+def call_named(name: str) -> dict[str, Any]:
     """Return a call of this function."""
     return CALL | {"name": name, "arguments": "{}" if name == "get_news" else CALL["arguments"]}
 
 
-GOOD = calling(CALL)
+GOOD = with_output(CALL)
 
 ROME = CALL | {"id": "fc_2", "call_id": "call_2", "arguments": '{"city": "Rome"}'}
 
@@ -33,7 +33,7 @@ TIME = ROME | {"name": "get_time"}
 
 
 def streamed(*dropped: str) -> Reply:
-    """A streamed call of get_weather, without events of some types."""
+    """Return a streamed call of get_weather, without events of some types."""
     events = [
         one | {"item": {**one["item"], "name": "get_weather"}} if "item" in one else one for one in STREAMS["calls"]
     ]

@@ -1,4 +1,4 @@
-"""Responses cancelled."""
+"""Cancelled responses."""
 
 from antiphon_verify.replies import error, says
 from antiphon_verify.replies.bodies import RESPONSE
@@ -9,7 +9,7 @@ CANCELLED = QUEUED.patched("status", to="cancelled")
 
 DONE = says(RESPONSE)
 
-REFUSED = error("Cannot cancel a synchronous response.")
+REJECTED = error("Cannot cancel a synchronous response.")
 
 CALL = {"id": "mcp_1", "type": "mcp_call", "status": "incomplete", "name": "lookup", "arguments": "{}"}
 
@@ -17,4 +17,4 @@ CALLED = says([{"method": "tools/call", "params": {"name": "lookup", "arguments"
 
 CUT = CANCELLED.patched("output", to=[CALL])
 
-GONE = error("Response with id 'resp_0' not found.", 404)
+NOT_FOUND = error("Response with id 'resp_0' not found.", 404)

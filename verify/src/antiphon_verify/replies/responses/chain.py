@@ -13,7 +13,7 @@ SECOND = (
     .patched("output", 0, "content", 0, "text", to="Zanzibar.")
 )
 
-GONE = error("Previous response with id 'resp_1' not found.", 400, "previous_response_not_found")
+NOT_FOUND = error("Previous response with id 'resp_1' not found.", 400, "previous_response_not_found")
 
 CALLED = FIRST.patched("output", to=[CALL])
 

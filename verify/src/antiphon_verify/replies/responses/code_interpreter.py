@@ -25,7 +25,7 @@ def logs(*texts: str) -> list[Item]:
     return [{"type": "logs", "logs": text} for text in texts]
 
 
-def gave(*items: Item, **fields: Any) -> Reply:
+def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items and a message."""
     return says(RESPONSE | {"output": [*items, MESSAGE], **fields})
 
@@ -39,7 +39,7 @@ DELTAS = [event("_code.delta", delta=code.PRINTING[:5]), event("_code.delta", de
 
 
 def streamed(call: Item = CALL, *rest: Item, opened: Item = OPENED, deltas: list[Item] = DELTAS) -> list[Reply]:
-    """The stream of a response with a call and the rest of its output."""
+    """Return the stream of a response with a call and the rest of its output."""
     events = [
         {"type": "response.output_item.added", "output_index": 0, "item": opened},
         *(event(".in_progress"), *deltas, event("_code.done", code=code.PRINTING)),
@@ -51,8 +51,8 @@ def streamed(call: Item = CALL, *rest: Item, opened: Item = OPENED, deltas: list
 
 
 VALUED = CALL | {"code": code.VALUED, "outputs": logs("P1\nP2\n", "42")}
-HIDDEN = gave(CALL)
-LATER = gave(CALL | {"outputs": logs("verify 42\n")})
+HIDDEN = with_output(CALL)
+LATER = with_output(CALL | {"outputs": logs("verify 42\n")})
 
 RAISED = CALL | {"code": code.RAISING, "outputs": logs("before\nTraceback …\nZeroDivisionError: division by zero\n")}
 
@@ -82,7 +82,7 @@ BYTES = Reply(200, b"made by code")
 
 IMAGE = {"type": "image", "url": "data:image/png;base64,iVBORw0KGgo="}
 DRAWN = CALL | {"outputs": [IMAGE]}
-SHOWN = citing(filename="cfile_1.png", start_index=0, end_index=0).patched("output", 0, to=DRAWN)
+CITED = citing(filename="cfile_1.png", start_index=0, end_index=0).patched("output", 0, to=DRAWN)
 
 READ = CALL | {"code": code.READING, "outputs": logs(f"{code.FACT}\n")}
 UNREAD = READ | {"outputs": []}
@@ -95,6 +95,6 @@ PRINTED: Item = {
     "output": [{"stdout": "tide\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
 }
 
-ECHO = gave(tools=[code.AUTO])
-REFUSED = error("Container not found.", 404)
+ECHO = with_output(tools=[code.AUTO])
+REJECTED = error("Container not found.", 404)
 LIMITED = error("Invalid value: '3g'.", 400, "invalid_value", "tools[0].container.memory_limit")

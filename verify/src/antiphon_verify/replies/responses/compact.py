@@ -22,7 +22,7 @@ PLAIN = says(RESPONSE)
 
 TRIGGERED = says(RESPONSE | {"output": [ITEM]})
 
-REFUSED = error("Missing required parameter: 'model'.")
+REJECTED = error("Missing required parameter: 'model'.")
 
 LOST = error("Previous response not found.", 400, "previous_response_not_found", "previous_response_id")
 

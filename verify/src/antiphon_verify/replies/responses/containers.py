@@ -3,7 +3,7 @@
 from typing import Any
 
 from antiphon_verify.replies import Reply, error, says
-from antiphon_verify.replies.responses.files import CONTENT, DELETED, MADE
+from antiphon_verify.replies.responses.files import CONTENT, DELETED, UPLOADED
 
 NAME = "antiphon verify"
 
@@ -54,9 +54,9 @@ LISTS = [
     *(page(CONTAINER, "cntr_2", has_more=True), page(CONTAINER, "cntr_1"), REMOVED, REMOVED),
 ]
 FILE_LISTS = [
-    *(MADE, CREATED, ADDED, ADDED.patched("id", to="cfile_2"), page(FILE, "cfile_2", "cfile_1")),
+    *(UPLOADED, CREATED, ADDED, ADDED.patched("id", to="cfile_2"), page(FILE, "cfile_2", "cfile_1")),
     *(page(FILE, "cfile_1", has_more=True), page(FILE, "cfile_2"), REMOVED, DELETED),
 ]
-OPTIONS = [MADE, SHORT, page(FILE, "cfile_1"), REMOVED, DELETED]
+OPTIONS = [UPLOADED, SHORT, page(FILE, "cfile_1"), REMOVED, DELETED]
 UNKNOWNS = [CREATED, UNKNOWN, ADDED, error("Container file not found.", 404), INVALID, REMOVED]
 BAD = [INVALID, INVALID]

@@ -12,11 +12,11 @@ CHANGED = CREATED.patched("metadata", to={"b": "2"})
 
 DELETED = says({"id": "conv_1", "object": "conversation.deleted", "deleted": True})
 
-GONE = error("Conversation with id 'conv_1' not found.", 404)
+NOT_FOUND = error("Conversation with id 'conv_1' not found.", 404)
 
-REFUSED = error("Mutually exclusive parameters.", 400, "mutually_exclusive_parameters")
+REJECTED = error("Mutually exclusive parameters.", 400, "mutually_exclusive_parameters")
 
-LIFE = [CREATED, CREATED, CHANGED, DELETED, GONE, GONE]
+LIFE = [CREATED, CREATED, CHANGED, DELETED, NOT_FOUND, NOT_FOUND]
 
 
 def item(text: str, role: str = "user") -> dict[str, Any]:
@@ -46,17 +46,12 @@ ITEMS = [
 ]
 
 
-def instead(script: list[Reply], place: int, answer: Reply) -> list[Reply]:
-    """The script with another answer at a place."""
-    return [*script[:place], answer, *script[place + 1 :]]
-
-
 TALK = page(item("Say."), item("Hello.", "assistant"))
 
 FIRST = says(RESPONSE | {"conversation": {"id": "conv_1"}})
 
 SECOND = FIRST.patched("usage", "input_tokens", to=40).patched("output", 0, "content", 0, "text", to="Zanzibar.")
 
-HELD = [CREATED, FIRST, TALK, SECOND, FIRST]
+CONVERSATION_USED = [CREATED, FIRST, TALK, SECOND, FIRST]
 
 STREAM = streams(STREAMS["answer"])

@@ -8,7 +8,7 @@ from antiphon_verify.samples import CITY, WEATHER
 FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
 
 
-FORGOTTEN = says(RESPONSE | {"store": True, "parallel_tool_calls": True})
+NOT_ECHOED = says(RESPONSE | {"store": True, "parallel_tool_calls": True})
 
 TOOLS = says(RESPONSE | {"tools": [WEATHER]})
 

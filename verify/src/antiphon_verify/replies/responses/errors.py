@@ -3,7 +3,7 @@
 from antiphon_verify.replies import error, says
 from antiphon_verify.replies.bodies import RESPONSE
 
-TAKEN = says(RESPONSE)
+ACCEPTED = says(RESPONSE)
 
 GOOD = error("It is wrong.")
 

@@ -1,11 +1,11 @@
-"""Files that are read, and files that are not."""
+"""Responses to requests with files."""
 
 from antiphon_verify.replies import error, says
 from antiphon_verify.replies.bodies import RESPONSE
 
-TAKEN = says(RESPONSE)
+ACCEPTED = says(RESPONSE)
 
-REFUSED = error("240 validation errors for union", 422)
+REJECTED = error("240 validation errors for union", 422)
 
 DAMAGED = error("The file is not a valid PDF.", 400)
 

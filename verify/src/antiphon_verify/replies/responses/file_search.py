@@ -35,13 +35,13 @@ def citing(index: int = 9, text: str = "27 metres.") -> Item:
     return MESSAGE | {"content": [part]}
 
 
-def gave(*items: Item, **fields: Any) -> Reply:
+def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items."""
     return says(RESPONSE | {"output": list(items), **fields})
 
 
 def streamed(*items: Item, steps: tuple[str, ...] = STEPS, opened: Item = OPENED) -> list[Reply]:
-    """The files of a case, and the stream of a response of these items."""
+    """Return the files of a case, and the stream of a response with these items."""
     events = [{"type": "response.output_item.added", "output_index": 0, "item": opened}]
     events += [{"type": f"response.file_search_call.{step}", "output_index": 0, "item_id": "fs_1"} for step in steps]
     end = {"type": "response.completed", "response": RESPONSE | {"output": list(items)}}
@@ -50,4 +50,4 @@ def streamed(*items: Item, steps: tuple[str, ...] = STEPS, opened: Item = OPENED
 
 ECHO = {"type": "file_search", "vector_store_ids": ["vs_1"], "max_num_results": 20, "ranking_options": {}}
 RANKED = ECHO | {"ranking_options": {"ranker": "auto", "score_threshold": 0.25}}
-REFUSED = error("Invalid 'tools[0].max_num_results'.", 400, "integer_above_max_value", "tools[0].max_num_results")
+REJECTED = error("Invalid 'tools[0].max_num_results'.", 400, "integer_above_max_value", "tools[0].max_num_results")

@@ -22,19 +22,19 @@ FILE: dict[str, Any] = {
     "status_details": None,
 }
 
-MADE = says(FILE)
+UPLOADED = says(FILE)
 
 DOWNLOADED = Reply(200, CONTENT, {"content-type": "application/octet-stream"})
 
 DELETED = says({"id": "file-1", "object": "file", "deleted": True})
 
-GONE = error("No such File object: file-1", 404, param="id")
+NOT_FOUND = error("No such File object: file-1", 404, param="id")
 
-LIFE = [MADE, MADE, DOWNLOADED, DELETED, GONE]
+LIFE = [UPLOADED, UPLOADED, DOWNLOADED, DELETED, NOT_FOUND]
 
-EVALS = MADE.patched("purpose", to="evals")
+EVALS = UPLOADED.patched("purpose", to="evals")
 
-EXPIRING = MADE.patched("expires_at", to=1_790_003_600)
+EXPIRING = UPLOADED.patched("expires_at", to=1_790_003_600)
 
 
 def page(*ids: str, has_more: bool = False) -> Reply:
@@ -47,8 +47,3 @@ LISTS = [
     *(EVALS, EVALS.patched("id", to="file-2"), page("file-2", "file-1")),
     *(page("file-2", has_more=True), page("file-1"), DELETED, DELETED),
 ]
-
-
-def instead(script: list[Reply], place: int, answer: Reply) -> list[Reply]:
-    """The script with another answer at a place."""
-    return [*script[:place], answer, *script[place + 1 :]]

@@ -5,7 +5,7 @@ from antiphon_verify.replies import Reply, error, says, streams
 from antiphon_verify.replies.bodies import RESPONSE
 
 
-def telling(text: str) -> Reply:
+def with_text(text: str) -> Reply:
     """Return a response with this text."""
     return says(RESPONSE).patched("output", 0, "content", 0, "text", to=text)
 
@@ -16,4 +16,4 @@ def streaming(*texts: str) -> Reply:
     return streams([STREAMS["answer"][0], *deltas, STREAMS["answer"][-1]])
 
 
-REFUSED = error("Invalid value.")
+REJECTED = error("Invalid value.")

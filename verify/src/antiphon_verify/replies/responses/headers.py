@@ -23,6 +23,6 @@ def headed(**changes: str) -> Reply:
 
 GOOD = headed()
 
-REFUSED = replace(error("Invalid type."), headers=ALL | {"x-request-id": "req_2"})
+REJECTED = replace(error("Invalid type."), headers=ALL | {"x-request-id": "req_2"})
 
 WRONG = replace(error("Incorrect API key provided: sk-wr***.", 401), headers={"www-authenticate": "Bearer"})

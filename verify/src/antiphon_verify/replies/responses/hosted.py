@@ -21,7 +21,7 @@ NOT_ECHOED = streams(EVENTS)
 
 
 def echoing(events: list[dict[str, Any]], tool: dict[str, Any]) -> Reply:
-    """A stream whose last event tells the tool back."""
+    """Return a stream that echoes the tool in its last event."""
     return streams([*events[:-1], changed(events[-1], "response", "tools", to=[tool])])
 
 
@@ -31,7 +31,7 @@ def without(kind: str) -> list[dict[str, Any]]:
 
 
 def bare(kind: str) -> list[dict[str, Any]]:
-    """The stream with items of this type without what makes them whole."""
+    """Return the stream with items of this type that are incomplete."""
     keys = ("action", "container_id", "result")
     return [
         one | {"item": {key: value for key, value in one["item"].items() if key not in keys}}
@@ -41,10 +41,10 @@ def bare(kind: str) -> list[dict[str, Any]]:
     ]
 
 
-REFUSED = error("Invalid 'tools[0].server_url'.")
+REJECTED = error("Invalid 'tools[0].server_url'.")
 
-TAKEN = says(RESPONSE)
+ACCEPTED = says(RESPONSE)
 
 FAILED = {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "nowhere", "tools": [], "error": "unreachable"}
 
-TOLD = says(RESPONSE | {"tools": [mcp(NOWHERE)], "output": [FAILED]})
+ECHOED = says(RESPONSE | {"tools": [mcp(NOWHERE)], "output": [FAILED]})

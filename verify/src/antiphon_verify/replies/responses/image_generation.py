@@ -35,7 +35,7 @@ def body(*items: Item, **fields: Any) -> dict[str, Any]:
     return RESPONSE | {"output": [*items, MESSAGE], "tools": [DRAWING], "tool_usage": {"image_gen": COUNTS}, **fields}
 
 
-def gave(*items: Item, **fields: Any) -> Reply:
+def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items and a message."""
     return says(body(*items, **fields))
 
@@ -49,17 +49,17 @@ PARTIAL = step("partial_image", partial_image_index=0, partial_image_b64=PNG)
 
 
 def streamed(call: Item = CALL, opened: Item = OPENED, partial: Item = PARTIAL, **fields: Any) -> list[Reply]:
-    """The stream of a response with an image, and the stored response."""
+    """Return the stream of a response with an image, and the stored response."""
     events = [
         {"type": "response.output_item.added", "output_index": 0, "item": opened},
         *(step("in_progress"), step("generating"), partial, step("completed")),
         {"type": "response.output_item.done", "output_index": 0, "item": call},
         {"type": "response.completed", "response": body(call, **fields)},
     ]
-    return [streams(events), gave(CALL)]
+    return [streams(events), with_output(CALL)]
 
 
-DRAWN, TALKED = gave(CALL), gave()
-REFUSED = error("There is no image to edit.", 400, "invalid_value", "tools[0].action")
+DRAWN, TALKED = with_output(CALL), with_output()
+REJECTED = error("There is no image to edit.", 400, "invalid_value", "tools[0].action")
 GENERATED = says({"created": 1_790_000_000, "data": [{"b64_json": PNG}]})
-NO_IMAGE = gave(CALL | {"result": NEITHER})
+NO_IMAGE = with_output(CALL | {"result": NEITHER})

@@ -33,6 +33,6 @@ TEXT = page(item("Say hello."))
 
 NEWEST, OLDEST, HALF, REST = page(THREE, TWO, ONE), page(ONE, TWO, THREE), page(ONE, TWO, has_more=True), page(THREE)
 
-GONE = error("Response with id 'resp_0' not found.", 404)
+NOT_FOUND = error("Response with id 'resp_0' not found.", 404)
 
-REFUSED = error("Invalid 'limit'.")
+REJECTED = error("Invalid 'limit'.")

@@ -1,4 +1,4 @@
-"""Cut answers."""
+"""Truncated responses."""
 
 from antiphon_verify.replies import error, says
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE

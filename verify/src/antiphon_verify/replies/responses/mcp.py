@@ -57,13 +57,13 @@ REQUEST: Item = {
 APPROVED = CALL | {"approval_request_id": "mcpr_1"}
 
 
-def gave(*items: Item, **fields: Any) -> Reply:
+def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items."""
     return says(RESPONSE | {"output": list(items), **fields})
 
 
-def heard(*words: str, **headers: str) -> Reply:
-    """What the MCP server was asked: to call `lookup` for each word."""
+def received(*words: str, **headers: str) -> Reply:
+    """Return what the MCP server received: a call of `lookup` for each word."""
     return says(
         [
             {"method": "tools/call", "params": {"name": "lookup", "arguments": {"word": word}}, "headers": headers}
@@ -72,30 +72,30 @@ def heard(*words: str, **headers: str) -> Reply:
     )
 
 
-CALLED, ASKED, SPOKEN = gave(LIST, CALL, MESSAGE), gave(LIST, REQUEST), gave(MESSAGE)
+WITH_CALL, WITH_REQUEST, WITH_TEXT = with_output(LIST, CALL, MESSAGE), with_output(LIST, REQUEST), with_output(MESSAGE)
 
-ONCE = [CALLED, heard("antiphon")]
+ONCE = [WITH_CALL, received("antiphon")]
 
-REFUSED = error("Invalid value.", param="input[0].approval_request_id")
+REJECTED = error("Invalid value.", param="input[0].approval_request_id")
 
 
 def with_list(**fields: Any) -> Replies:
     """Return the replies with other fields in the list of tools."""
-    return [gave(LIST | fields, CALL, MESSAGE), ONCE[1]]
+    return [with_output(LIST | fields, CALL, MESSAGE), ONCE[1]]
 
 
 def with_call(**fields: Any) -> Replies:
     """Return the replies with other fields in the call."""
-    return [gave(LIST, CALL | fields, MESSAGE), ONCE[1]]
+    return [with_output(LIST, CALL | fields, MESSAGE), ONCE[1]]
 
 
-def listing(index: int) -> list[Item]:
+def list_events(index: int) -> list[Item]:
     """Return the events of the list of tools."""
     opened = LIST | {"tools": []}
     return item(index, opened, steps("mcp_list_tools", "in_progress", "completed"), tools=LIST["tools"])
 
 
-def calling(index: int) -> list[Item]:
+def call_events(index: int) -> list[Item]:
     """Return the events of the call."""
     said = grown("mcp_call_arguments", "arguments", ARGUMENTS)
     inside = [*steps("mcp_call", "in_progress"), *said, *steps("mcp_call", "completed")]
@@ -103,10 +103,10 @@ def calling(index: int) -> list[Item]:
     return item(index, opened, inside, **{name: CALL[name] for name in ("status", "arguments", "output")})
 
 
-EVENTS = stream(listing(0), calling(1), message(2), **WELL)
+EVENTS = stream(list_events(0), call_events(1), message(2), **WELL)
 
 
-def lacking(kind: str) -> Reply:
+def without_events(kind: str) -> Reply:
     """Return the stream without the events of a type."""
     return streams([one for one in EVENTS if one["type"] != f"response.{kind}"])
 
@@ -115,22 +115,17 @@ TOKEN, VALUE = "token-4f1c9a7e2b", "value-8d3e6c5a0f"
 
 SECRET = {"authorization": TOKEN, "headers": {"X-Shelf": VALUE}}
 
-TOLD = {"authorization": f"Bearer {TOKEN}", "x-shelf": VALUE}
+SECRET_HEADERS = {"authorization": f"Bearer {TOKEN}", "x-shelf": VALUE}
 
-SECRETS = [CALLED, heard("antiphon", **TOLD), CALLED, streams(EVENTS)]
+SECRETS = [WITH_CALL, received("antiphon", **SECRET_HEADERS), WITH_CALL, streams(EVENTS)]
 
-SHOWN = says(json.loads(CALLED.body) | {"tools": [{"type": "mcp", **SECRET}]})
+LEAKED = says(json.loads(WITH_CALL.body) | {"tools": [{"type": "mcp", **SECRET}]})
 
-SHOWN_IN_A_STREAM = streams([*EVENTS[:-1], changed(EVENTS[-1], "response", "tools", to=[SECRET])])
-
-
-def instead(good: Replies, index: int, answer: Reply) -> Replies:
-    """Return the replies with another one at an index."""
-    return [*good[:index], answer, *good[index + 1 :]]
+LEAKED_IN_A_STREAM = streams([*EVENTS[:-1], changed(EVENTS[-1], "response", "tools", to=[SECRET])])
 
 
-APPROVING = [ASKED, heard(), gave(APPROVED, MESSAGE), heard("antiphon")]
+APPROVING = [WITH_REQUEST, received(), with_output(APPROVED, MESSAGE), received("antiphon")]
 
-DENYING = [ASKED, SPOKEN, heard()]
+DENYING = [WITH_REQUEST, WITH_TEXT, received()]
 
-ONE_TOOL = gave(LIST | {"tools": LIST["tools"][:1]}, MESSAGE)
+ONE_TOOL = with_output(LIST | {"tools": LIST["tools"][:1]}, MESSAGE)

@@ -6,7 +6,7 @@ from antiphon_verify.replies import error
 
 LOST = error("Unknown request URL.", 404, "unknown_url")
 
-GONE = error("Response with id 'x' not found.", 404)
+NOT_FOUND = error("Response with id 'x' not found.", 404)
 
 BROKEN = error("Internal Server Error", 500)
 

@@ -10,7 +10,7 @@ EMPTY = FULL.patched("output", to=[])
 
 WARM = EMPTY.patched("usage", "output_tokens", to=0)
 
-GONE = error("Previous response with id 'resp_1' not found.", 400, "previous_response_not_found")
+NOT_FOUND = error("Previous response with id 'resp_1' not found.", 400, "previous_response_not_found")
 
 QUEUED = says(RESPONSE | {"status": "queued", "background": True, "output": [], "usage": None, "completed_at": None})
 

@@ -25,7 +25,7 @@ PROMPT: dict[str, Any] = ADA | {
     "variables": ["visitor"],
 }
 
-MADE = says(PROMPT)
+CREATED = says(PROMPT)
 SECOND = says(PROMPT | DOCTOR | {"version": 2})
 LIST = says({"object": "list", "data": [PROMPT]})
 VERSIONS = says({"object": "list", "data": [PROMPT | {"version": 2}, PROMPT]})
@@ -35,17 +35,17 @@ MISSING = error("Missing value for the variable 'visitor'.", 400, "missing_requi
 INVALID = error("Invalid 'prompt'.")
 
 
-def said(text: str, **prompt: Any) -> Reply:
+def with_text(text: str, **prompt: Any) -> Reply:
     """Return a response with this text, made with a prompt."""
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     return says(RESPONSE | {"output": [MESSAGE | {"content": [part]}], "prompt": prompt})
 
 
-RECALLED = said("Your name is Ada.", id="pmpt_1", version=None, variables={"visitor": "Ada"})
-UNUSED = said("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})
-BRACES = said("Your name is {{place}}.", id="pmpt_1", variables={"visitor": "{{place}}"})
+RECALLED = with_text("Your name is Ada.", id="pmpt_1", version=None, variables={"visitor": "Ada"})
+UNUSED = with_text("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})
+BRACES = with_text("Your name is {{place}}.", id="pmpt_1", variables={"visitor": "{{place}}"})
 
-LIFE = [MADE, MADE, LIST, DELETED, NOT_FOUND]
-VERSIONED = [MADE, SECOND, MADE, VERSIONS, RECALLED, MADE, MADE, DELETED]
-USED = [MADE, RECALLED, BRACES, DELETED]
-REJECTED = [MADE, MISSING, INVALID, error("Prompt with id 'pmpt_1' and version '99' not found.", 404), DELETED]
+LIFE = [CREATED, CREATED, LIST, DELETED, NOT_FOUND]
+VERSIONED = [CREATED, SECOND, CREATED, VERSIONS, RECALLED, CREATED, CREATED, DELETED]
+USED = [CREATED, RECALLED, BRACES, DELETED]
+REJECTED = [CREATED, MISSING, INVALID, error("Prompt with id 'pmpt_1' and version '99' not found.", 404), DELETED]

@@ -12,7 +12,7 @@ ITEM = {
 
 GOOD = says(RESPONSE | {"output": [ITEM, MESSAGE]}).patched("usage", "output_tokens_details", "reasoning_tokens", to=3)
 
-REFUSED = error("Invalid value: 'low'.", 400, "invalid_value", "reasoning.effort")
+REJECTED = error("Invalid value: 'low'.", 400, "invalid_value", "reasoning.effort")
 
 SEALED = GOOD.patched("output", 0, "encrypted_content", to="gAAABBBB")
 

@@ -1,4 +1,4 @@
-"""Answers sent back, taken and not."""
+"""Responses with the items that are sent back, and the replies to these."""
 
 from typing import Any
 
@@ -10,26 +10,26 @@ PART = MESSAGE["content"][0]
 LOGPROB = {"token": "Hello", "logprob": -0.1, "bytes": None, "top_logprobs": []}
 
 
-def answer(*items: dict[str, Any], status: str = "completed") -> Reply:
-    """A response of these items."""
+def with_output(*items: dict[str, Any], status: str = "completed") -> Reply:
+    """Return a response with these items."""
     return says(RESPONSE | {"output": list(items), "status": status})
 
 
 def message(part: dict[str, Any]) -> dict[str, Any]:
-    """A message of one part."""
+    """Return a message with one part."""
     return MESSAGE | {"content": [part]}
 
 
-TAKEN = answer(MESSAGE)
+ACCEPTED = with_output(MESSAGE)
 
-CALLED = answer(CALL)
+CALLED = with_output(CALL)
 
-REASONED = answer({"id": "rs_1", "type": "reasoning", "summary": []}, MESSAGE)
+REASONED = with_output({"id": "rs_1", "type": "reasoning", "summary": []}, MESSAGE)
 
-REFUSAL = answer(message({"type": "refusal", "refusal": "No."}))
+REFUSAL = with_output(message({"type": "refusal", "refusal": "No."}))
 
-WITH_LOGPROBS = answer(message(PART | {"logprobs": [LOGPROB]}))
+WITH_LOGPROBS = with_output(message(PART | {"logprobs": [LOGPROB]}))
 
-CUT = answer(MESSAGE | {"status": "incomplete"}, status="incomplete")
+CUT = with_output(MESSAGE | {"status": "incomplete"}, status="incomplete")
 
-REFUSED = error("Input should be a valid dictionary", 400)
+REJECTED = error("Input should be a valid dictionary", 400)

@@ -1,4 +1,4 @@
-"""Streams taken up again."""
+"""Resumed streams."""
 
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.replies import Reply, changed, error, says, streams
@@ -16,12 +16,12 @@ REST = streams(EVENTS[SEEN + 1 :])
 
 NOTHING = Reply(200, b"", {"content-type": "text/event-stream"})
 
-REFUSED = error("Invalid 'starting_after'.")
+REJECTED = error("Invalid 'starting_after'.")
 
-GOOD = [WHOLE, WHOLE, REST, NOTHING, REFUSED]
+GOOD = [WHOLE, WHOLE, REST, NOTHING, REJECTED]
 
 OTHER = streams([changed(EVENTS[SEEN + 1], "item_id", to="msg_9"), *EVENTS[SEEN + 2 :]])
 
-GONE = error("Response with id 'x' not found.", 404)
+NOT_FOUND = error("Response with id 'x' not found.", 404)
 
 PLAIN = says(RESPONSE)

@@ -1,4 +1,4 @@
-"""Plain and streamed."""
+"""The same response, plain and streamed."""
 
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.replies import Reply, changed, says, streams

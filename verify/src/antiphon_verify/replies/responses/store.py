@@ -6,11 +6,11 @@ from antiphon_verify.replies.bodies import RESPONSE
 
 CREATED = says(RESPONSE)
 
-GONE = error("Response with id 'resp_1' not found.", 404)
+NOT_FOUND = error("Response with id 'resp_1' not found.", 404)
 
 DELETED = says({"id": "resp_1", "object": "response", "deleted": True})
 
-REFUSED = error("Invalid value: 'everything'.", 400, "invalid_value", "include[0]")
+REJECTED = error("Invalid value: 'everything'.", 400, "invalid_value", "include[0]")
 
 STREAM = streams(STREAMS["answer"])
 

@@ -1,4 +1,4 @@
-"""Messages of text."""
+"""Text messages."""
 
 from antiphon_verify.replies import says
 from antiphon_verify.replies.bodies import RESPONSE

@@ -11,24 +11,24 @@ WORLD = {"type": "namespace", "name": "world", "description": "Facts of the worl
 
 TEXT = says(RESPONSE)
 
-REFUSED = error("Invalid value: 'custom_tool_call_output'.")
+REJECTED = error("Invalid value: 'custom_tool_call_output'.")
 
 BAD_GRAMMAR = error("Invalid grammar.", 400, "invalid_grammar", "tools[0].format.definition")
 
 
-def calling(*items: dict[str, Any], **fields: Any) -> Reply:
+def with_output(*items: dict[str, Any], **fields: Any) -> Reply:
     """Return a response with these items."""
     return says(RESPONSE | {"output": list(items), **fields})
 
 
-def custom(name: str, input: str = "Roses.") -> Reply:
-    """Return a call of a custom tool."""
-    return calling({"id": "ctc_1", "type": "custom_tool_call", "call_id": "call_1", "name": name, "input": input})
+def custom_call(name: str, input: str = "Roses.") -> Reply:
+    """Return a call of a custom_call tool."""
+    return with_output({"id": "ctc_1", "type": "custom_tool_call", "call_id": "call_1", "name": name, "input": input})
 
 
-NAMESPACED = calling(CALL | {"namespace": "world"}, tools=[WORLD])
+NAMESPACED = with_output(CALL | {"namespace": "world"}, tools=[WORLD])
 
-SPLIT = calling(CALL | {"name": "world__get_weather"}, tools=[WORLD])
+SPLIT = with_output(CALL | {"name": "world__get_weather"}, tools=[WORLD])
 
 SEARCH = {
     "id": "tsc_1",
@@ -39,9 +39,9 @@ SEARCH = {
     "arguments": {"goal": "the weather"},
 }
 
-SEARCHING, FOUND = calling(SEARCH), calling(CALL)
+SEARCHING, FOUND = with_output(SEARCH), with_output(CALL)
 
 
 def built_in(tool: dict[str, Any], kind: str, action: dict[str, Any]) -> Reply:
     """Return a call of a built-in tool, which is echoed."""
-    return calling({"id": "x_1", "type": kind, "status": "completed", "call_id": "call_1", **action}, tools=[tool])
+    return with_output({"id": "x_1", "type": kind, "status": "completed", "call_id": "call_1", **action}, tools=[tool])

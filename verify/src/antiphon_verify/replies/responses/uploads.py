@@ -22,18 +22,18 @@ UPLOAD: dict[str, Any] = {
     "file": None,
 }
 
-MADE = says(UPLOAD)
+CREATED = says(UPLOAD)
 
 ADDED = [says({"id": f"part_{n}", "object": "upload.part", "created_at": 1, "upload_id": "upload_1"}) for n in (2, 1)]
 
-REFUSED = error("The parts have 6 bytes together.", param="part_ids")
+REJECTED = error("The parts have 6 bytes together.", param="part_ids")
 
 DONE = says(UPLOAD | {"status": "completed", "file": FILE | {"bytes": len(WHOLE)}})
 
 CONTENT = Reply(200, WHOLE)
 
-LIFE = [MADE, *ADDED, REFUSED, REFUSED, DONE, CONTENT, DELETED]
+LIFE = [CREATED, *ADDED, REJECTED, REJECTED, DONE, CONTENT, DELETED]
 
-GONE = error("No such Upload object: upload_0", 404, param="upload_id")
+NOT_FOUND = error("No such Upload object: upload_0", 404, param="upload_id")
 
-CANCELLED = MADE.patched("status", to="cancelled")
+CANCELLED = CREATED.patched("status", to="cancelled")

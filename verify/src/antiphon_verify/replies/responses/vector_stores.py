@@ -22,15 +22,15 @@ STORE: dict[str, Any] = {
     "metadata": {},
 }
 
-MADE = says(STORE)
+CREATED = says(STORE)
 
-CHANGED = MADE.patched("name", to="other").patched("metadata", to={"b": "2"})
+CHANGED = CREATED.patched("name", to="other").patched("metadata", to={"b": "2"})
 
 DELETED = says({"id": "vs_1", "object": "vector_store.deleted", "deleted": True})
 
-GONE = error("No vector store found with id 'vs_1'.", 404)
+NOT_FOUND = error("No vector store found with id 'vs_1'.", 404)
 
-LIFE = [MADE, MADE, CHANGED, DELETED, GONE]
+LIFE = [CREATED, CREATED, CHANGED, DELETED, NOT_FOUND]
 
 
 def page(*ids: str) -> Reply:
@@ -41,7 +41,7 @@ def page(*ids: str) -> Reply:
 
 
 LISTS = [
-    *(MADE.patched("id", to=f"vs_{number}") for number in range(3)),
+    *(CREATED.patched("id", to=f"vs_{number}") for number in range(3)),
     *(page("vs_2", "vs_1", "vs_0"), page("vs_1", "vs_0"), page("vs_2", "vs_1")),
 ]
 
@@ -64,7 +64,7 @@ ENTRY = says(
 
 DONE = ENTRY.patched("status", to="completed")
 
-WHOLE = MADE.patched("file_counts", to=COUNTS | {"completed": 1, "total": 1}).patched("usage_bytes", to=43)
+WHOLE = CREATED.patched("file_counts", to=COUNTS | {"completed": 1, "total": 1}).patched("usage_bytes", to=43)
 
 PARTS = [{"type": "text", "text": TEXT.decode()}]
 
@@ -78,7 +78,7 @@ CONTENT = says({"object": "vector_store.file_content.page", "data": PARTS, "has_
 
 DETACHED = says({"id": "file-1", "object": "vector_store.file.deleted", "deleted": True})
 
-ATTACHED = [MADE, FILE, ENTRY, ENTRY, DONE, WHOLE, HITS, NONE, CONTENT, DETACHED, NONE, FILE]
+ATTACHED = [CREATED, FILE, ENTRY, ENTRY, DONE, WHOLE, HITS, NONE, CONTENT, DETACHED, NONE, FILE]
 
 BATCH = says(
     {
@@ -98,21 +98,16 @@ FAILED = ENTRY.patched("id", to="file-2").patched("status", to="failed")
 
 UNREADABLE = FAILED.patched("last_error", to={"code": "invalid_file", "message": "The PDF is damaged."})
 
-BATCHED = [MADE, FILE, BAD, BATCH, ENDED, page("file-1", "file-2"), UNREADABLE]
+BATCHED = [CREATED, FILE, BAD, BATCH, ENDED, page("file-1", "file-2"), UNREADABLE]
 
 LONG = [HITS.patched("data", 0, "content", 0, "text", to=f"7,{text}") for text in PLANTED.values()]
 
 REASON = DONE.patched("status", to="failed").patched("last_error", to={"code": "invalid_file", "message": "Too long."})
 
-FOUND = [MADE, FILE, ENTRY, ENTRY, DONE, *LONG]
+FOUND = [CREATED, FILE, ENTRY, ENTRY, DONE, *LONG]
 
 WHOLLY = [*FOUND, *FOUND[:4], REASON]
 
 CUT = [*FOUND[:4], REASON, *FOUND[:-1], NONE]
 
-WRONG = [MADE, GONE, FILE, error("No such File object.", 404), error("Invalid type for 'attributes.tags'.")]
-
-
-def instead(script: list[Reply], place: int, answer: Reply) -> list[Reply]:
-    """The script with another answer at a place."""
-    return [*script[:place], answer, *script[place + 1 :]]
+WRONG = [CREATED, NOT_FOUND, FILE, error("No such File object.", 404), error("Invalid type for 'attributes.tags'.")]

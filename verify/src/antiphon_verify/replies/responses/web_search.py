@@ -26,9 +26,9 @@ def citing(first: int, last: int) -> Item:
     return MESSAGE | {"content": [part]}
 
 
-def gave(*items: Item, **fields: Any) -> Reply:
+def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items."""
     return says(RESPONSE | {"output": list(items), **fields})
 
 
-FOUND = gave(SEARCH, citing(6, 9))
+FOUND = with_output(SEARCH, citing(6, 9))

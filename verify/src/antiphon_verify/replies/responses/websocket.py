@@ -12,7 +12,7 @@ EVENTS = STREAMS["answer"]
 
 
 def response(name: str = "resp_1", *, reused: bool = True, **fields: Any) -> Reply:
-    """A whole answer on a socket."""
+    """Return the events of a response on a socket."""
     end = EVENTS[-1]
     for key, value in {"id": name, **fields}.items():
         end = changed(end, "response", key, to=value)
@@ -20,7 +20,7 @@ def response(name: str = "resp_1", *, reused: bool = True, **fields: Any) -> Rep
 
 
 def fails(code: str | None = None, param: str | None = None, **fields: Any) -> Reply:
-    """An error on a socket."""
+    """Return an error on a socket."""
     error = {"type": "invalid_request_error", "code": code, "message": "It is wrong.", "param": param}
     return replace(frames({"type": "error", "status": 400, "error": error, **fields}), is_reused=True)
 
@@ -49,7 +49,7 @@ COMPACTED = says({"object": "response.compaction", "output": [{"type": "compacti
 
 
 def steered(outcome: str, **fields: Any) -> Reply:
-    """What became of a steer."""
+    """Return the outcome of a steer."""
     steer = fields.pop("steer", {"previous_response_id": "resp_1"})
     return replace(frames({"type": f"response.steer.{outcome}", "steer": steer, **fields}), is_reused=True)
 

@@ -1,1 +1,1 @@
-"""Replies whose bytes, frames and headers matter, a file for each area."""
+"""Replies of HTTP and server-sent events, a file for each area."""

@@ -19,6 +19,7 @@ from antiphon_verify.areas.responses.mcp.items import (
 from antiphon_verify.case import case
 from antiphon_verify.mcp import LOOKUP
 from antiphon_verify.reading import MISSING, at, shown
+from antiphon_verify.replies import replaced
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import mcp as replies
 from antiphon_verify.requirement import must, should
@@ -39,31 +40,31 @@ def answering(requests: list[Item], *, approve: bool) -> list[Item]:
         "responses:mcp:approval-default",
         "spec 6",
         "Without `require_approval`, no tool is called without approval.",
-        fault=replies.instead(replies.APPROVING, 0, replies.CALLED),
+        fault=replaced(replies.APPROVING, 0, replies.WITH_CALL),
     ),
     must(
         "responses:mcp:approval-item",
         "spec 5",
         "An approval request is an item with an id, the server's label, the tool's name and its arguments.",
-        fault=replies.instead(replies.APPROVING, 0, replies.gave(replies.LIST, replies.REQUEST | {"arguments": ""})),
+        fault=replaced(replies.APPROVING, 0, replies.with_output(replies.LIST, replies.REQUEST | {"arguments": ""})),
     ),
     must(
         "responses:mcp:approval-ends",
         "spec 16",
         "An approval request ends the response, which is completed.",
-        fault=replies.instead(replies.APPROVING, 0, replies.gave(replies.LIST, replies.REQUEST, MESSAGE)),
+        fault=replaced(replies.APPROVING, 0, replies.with_output(replies.LIST, replies.REQUEST, MESSAGE)),
     ),
     must(
         "responses:mcp:approved",
         "spec 16",
         "An approved call runs as it was requested.",
-        fault=replies.instead(replies.APPROVING, 2, replies.SPOKEN),
+        fault=replaced(replies.APPROVING, 2, replies.WITH_TEXT),
     ),
     must(
         "responses:mcp:approved-id",
         "spec 5",
         "The call has the id of its request in `approval_request_id`.",
-        fault=replies.instead(replies.APPROVING, 2, replies.gave(replies.CALL, MESSAGE)),
+        fault=replaced(replies.APPROVING, 2, replies.with_output(replies.CALL, MESSAGE)),
     ),
     good=replies.APPROVING,
 )
@@ -96,13 +97,13 @@ def a_call_is_approved(trial: Trial) -> Steps:
         "responses:mcp:denied",
         "spec 16",
         "A denied call does not run.",
-        fault=replies.instead(replies.DENYING, 2, replies.heard("antiphon")),
+        fault=replaced(replies.DENYING, 2, replies.received("antiphon")),
     ),
     must(
         "responses:mcp:denied-goes-on",
         "spec 16",
         "After a denial the response continues, and is completed.",
-        fault=replies.instead(replies.DENYING, 1, replies.gave(status="incomplete")),
+        fault=replaced(replies.DENYING, 1, replies.with_output(status="incomplete")),
     ),
     good=replies.DENYING,
 )
@@ -127,9 +128,9 @@ def a_call_is_denied(trial: Trial) -> Steps:
         "responses:mcp:approval-unknown",
         "spec 13",
         "An approval of an unknown request is rejected.",
-        fault=[replies.CALLED, replies.SPOKEN],
+        fault=[replies.WITH_CALL, replies.WITH_TEXT],
     ),
-    good=[replies.CALLED, replies.REFUSED],
+    good=[replies.WITH_CALL, replies.REJECTED],
 )
 def what_was_not_asked_for_is_approved(trial: Trial) -> Steps:
     """Approve an unknown request."""
@@ -163,15 +164,15 @@ def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Ite
         "responses:mcp:approval-changed",
         "spec 16",
         "With `previous_response_id`, a call does not run if the client changed its approval request.",
-        fault=[replies.ASKED, replies.gave(replies.APPROVED, MESSAGE), replies.heard("/changed")],
+        fault=[replies.WITH_REQUEST, replies.with_output(replies.APPROVED, MESSAGE), replies.received("/changed")],
     ),
     should(
         "responses:mcp:approval-changed-refused",
         "spec 13",
         "A changed approval request is rejected with 400.",
-        fault=[replies.ASKED, replies.gave(replies.APPROVED, MESSAGE), replies.heard("antiphon")],
+        fault=[replies.WITH_REQUEST, replies.with_output(replies.APPROVED, MESSAGE), replies.received("antiphon")],
     ),
-    good=[replies.ASKED, replies.REFUSED, replies.heard()],
+    good=[replies.WITH_REQUEST, replies.REJECTED, replies.received()],
 )
 def a_changed_call_is_approved(trial: Trial) -> Steps:
     """Change an approval request, and approve it."""
@@ -186,18 +187,18 @@ def a_changed_call_is_approved(trial: Trial) -> Steps:
         "spec 16",
         "With `previous_response_id`, a call does not run if the client invented its approval request.",
         fault=[
-            replies.gave(replies.LIST, MESSAGE),
-            replies.gave(replies.APPROVED, MESSAGE),
-            replies.heard("/invented"),
+            replies.with_output(replies.LIST, MESSAGE),
+            replies.with_output(replies.APPROVED, MESSAGE),
+            replies.received("/invented"),
         ],
     ),
     should(
         "responses:mcp:approval-invented-refused",
         "spec 13",
         "An invented approval request is rejected with 400.",
-        fault=[replies.gave(replies.LIST, MESSAGE), replies.SPOKEN, replies.heard()],
+        fault=[replies.with_output(replies.LIST, MESSAGE), replies.WITH_TEXT, replies.received()],
     ),
-    good=[replies.gave(replies.LIST, MESSAGE), replies.REFUSED, replies.heard()],
+    good=[replies.with_output(replies.LIST, MESSAGE), replies.REJECTED, replies.received()],
 )
 def an_invented_call_is_approved(trial: Trial) -> Steps:
     """Invent an approval request, and approve it."""
@@ -212,9 +213,9 @@ def an_invented_call_is_approved(trial: Trial) -> Steps:
         "responses:mcp:approval-always",
         "spec 6",
         "Tools under `always` in `require_approval` need an approval.",
-        fault=[replies.CALLED],
+        fault=[replies.WITH_CALL],
     ),
-    good=[replies.ASKED],
+    good=[replies.WITH_REQUEST],
 )
 def some_tools_are_asked_for(trial: Trial) -> Steps:
     """Request a call of a tool that needs an approval, unlike others."""
@@ -230,9 +231,9 @@ def some_tools_are_asked_for(trial: Trial) -> Steps:
         "responses:mcp:approval-never",
         "spec 6",
         "Tools under `never` in `require_approval` are called without approval.",
-        fault=[replies.ASKED],
+        fault=[replies.WITH_REQUEST],
     ),
-    good=[replies.CALLED],
+    good=[replies.WITH_CALL],
 )
 def some_tools_are_not_asked_for(trial: Trial) -> Steps:
     """Request a call of a tool that needs no approval, unlike others."""

@@ -49,7 +49,7 @@ def is_told(item: Item, tool: dict[str, Any]) -> bool:
         "responses:mcp:list-before",
         "spec 16",
         "The tool list comes before the model's output.",
-        fault=[replies.gave(MESSAGE, replies.LIST, replies.CALL, MESSAGE), replies.ONCE[1]],
+        fault=[replies.with_output(MESSAGE, replies.LIST, replies.CALL, MESSAGE), replies.ONCE[1]],
     ),
     should(
         "responses:mcp:list-whole",
@@ -62,7 +62,7 @@ def is_told(item: Item, tool: dict[str, Any]) -> bool:
             "responses:mcp:used",
             "spec 16",
             "The model calls the tool of an MCP server when prompted to.",
-            fault=[replies.gave(replies.LIST, MESSAGE)],
+            fault=[replies.with_output(replies.LIST, MESSAGE)],
         )
     ),
     must(
@@ -93,13 +93,13 @@ def is_told(item: Item, tool: dict[str, Any]) -> bool:
         "responses:mcp:call-once",
         "spec 16",
         "The MCP server receives as many calls as there are call items.",
-        fault=[replies.CALLED, replies.heard("antiphon", "antiphon")],
+        fault=[replies.WITH_CALL, replies.received("antiphon", "antiphon")],
     ),
     must(
         "responses:mcp:goes-on",
         "spec 16",
         "After its calls a response continues to its end, and is completed.",
-        fault=[replies.gave(replies.LIST, replies.CALL), replies.ONCE[1]],
+        fault=[replies.with_output(replies.LIST, replies.CALL), replies.ONCE[1]],
     ),
     good=replies.ONCE,
 )
@@ -140,22 +140,25 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
         "responses:mcp:list-order",
         "spec 16",
         "The steps of a tool list are in progress, completed.",
-        fault=[replies.CALLED, replies.lacking("mcp_list_tools.in_progress")],
+        fault=[replies.WITH_CALL, replies.without_events("mcp_list_tools.in_progress")],
     ),
     must(
         "responses:mcp:call-order",
         "spec 16",
         "The steps of a call are in progress, arguments, completed.",
-        fault=[replies.CALLED, replies.lacking("mcp_call.in_progress")],
+        fault=[replies.WITH_CALL, replies.without_events("mcp_call.in_progress")],
     ),
     must(
         "responses:mcp:streamed-same",
         "spec 7",
         "Streamed MCP items have the same keys as those not streamed.",
-        fault=[replies.gave(replies.LIST, replies.CALL | {"call_id": "call_1"}, MESSAGE), streams(replies.EVENTS)],
+        fault=[
+            replies.with_output(replies.LIST, replies.CALL | {"call_id": "call_1"}, MESSAGE),
+            streams(replies.EVENTS),
+        ],
     ),
     asides=STREAM_IDS,
-    good=[replies.CALLED, streams(replies.EVENTS)],
+    good=[replies.WITH_CALL, streams(replies.EVENTS)],
 )
 def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
     """Request a call of an MCP server's tool, streamed and not streamed."""
@@ -182,9 +185,9 @@ def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
         "responses:mcp:list-once",
         "issue ogx#4452",
         "The next turn of a chain does not list the tools again.",
-        fault=[replies.CALLED, replies.gave(replies.LIST, MESSAGE)],
+        fault=[replies.WITH_CALL, replies.with_output(replies.LIST, MESSAGE)],
     ),
-    good=[replies.CALLED, replies.SPOKEN],
+    good=[replies.WITH_CALL, replies.WITH_TEXT],
 )
 def the_next_turn_knows_the_tools(trial: Trial) -> Steps:
     """Continue a response that listed tools."""
@@ -200,9 +203,9 @@ def the_next_turn_knows_the_tools(trial: Trial) -> Steps:
         "responses:mcp:list-given",
         "issue ogx#4452",
         "MCP items sent back as input are accepted, and their tools are not listed again.",
-        fault=[replies.CALLED, replies.REFUSED],
+        fault=[replies.WITH_CALL, replies.REJECTED],
     ),
-    good=[replies.CALLED, replies.SPOKEN],
+    good=[replies.WITH_CALL, replies.WITH_TEXT],
 )
 def items_of_tools_are_sent_back(trial: Trial) -> Steps:
     """Send the items of a response that used tools as input of the next, with nothing stored."""
@@ -218,15 +221,15 @@ def items_of_tools_are_sent_back(trial: Trial) -> Steps:
         "responses:mcp:error-item",
         "spec 5",
         "A failed tool call has the status `failed`, an error with the tool's message, and no output.",
-        fault=[replies.gave(replies.LIST, replies.FAILED | {"error": LOST}, MESSAGE)],
+        fault=[replies.with_output(replies.LIST, replies.FAILED | {"error": LOST}, MESSAGE)],
     ),
     must(
         "responses:mcp:error-goes-on",
         "spec 16",
         "A failed tool call does not fail the response.",
-        fault=[replies.gave(replies.LIST, replies.FAILED, status="failed")],
+        fault=[replies.with_output(replies.LIST, replies.FAILED, status="failed")],
     ),
-    good=[replies.gave(replies.LIST, replies.FAILED, MESSAGE)],
+    good=[replies.with_output(replies.LIST, replies.FAILED, MESSAGE)],
 )
 def an_mcp_tool_fails(trial: Trial) -> Steps:
     """Request a call of a tool that fails."""

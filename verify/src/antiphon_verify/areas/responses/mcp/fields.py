@@ -19,6 +19,7 @@ from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.mcp import LOOKUP
 from antiphon_verify.reading import at, listed, shown
+from antiphon_verify.replies import replaced
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import mcp as replies
 from antiphon_verify.replies.responses.mcp import SECRET, TOKEN, VALUE
@@ -29,7 +30,7 @@ from antiphon_verify.trial import Steps, Trial
 
 def allowing(requirement: Requirement, allowed: Any) -> Case:
     """Return the case in which only some tools are allowed, one of which is `lookup`."""
-    row = replace(requirement, fault=[replies.gave(replies.LIST, MESSAGE)])
+    row = replace(requirement, fault=[replies.with_output(replies.LIST, MESSAGE)])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
@@ -67,31 +68,31 @@ def shows_secrets(exchange: Exchange) -> bool:
         "responses:mcp:authorization-sent",
         "spec 6",
         "The MCP server receives `authorization` as a bearer token.",
-        fault=replies.instead(replies.SECRETS, 1, replies.heard("antiphon", **{"x-shelf": VALUE})),
+        fault=replaced(replies.SECRETS, 1, replies.received("antiphon", **{"x-shelf": VALUE})),
     ),
     must(
         "responses:mcp:headers-sent",
         "spec 6",
         "The MCP server receives the tool's `headers`.",
-        fault=replies.instead(replies.SECRETS, 1, replies.heard("antiphon", authorization=f"Bearer {TOKEN}")),
+        fault=replaced(replies.SECRETS, 1, replies.received("antiphon", authorization=f"Bearer {TOKEN}")),
     ),
     must(
         "responses:mcp:secrets-hidden",
         "spec 6",
         "`authorization` and header values are not echoed.",
-        fault=replies.instead(replies.SECRETS, 0, replies.SHOWN),
+        fault=replaced(replies.SECRETS, 0, replies.LEAKED),
     ),
     must(
         "responses:mcp:secrets-hidden-stored",
         "spec 6",
         "The stored response contains neither `authorization` nor header values.",
-        fault=replies.instead(replies.SECRETS, 2, replies.SHOWN),
+        fault=replaced(replies.SECRETS, 2, replies.LEAKED),
     ),
     must(
         "responses:mcp:secrets-hidden-streamed",
         "spec 6",
         "No event contains `authorization` or header values.",
-        fault=replies.instead(replies.SECRETS, 3, replies.SHOWN_IN_A_STREAM),
+        fault=replaced(replies.SECRETS, 3, replies.LEAKED_IN_A_STREAM),
     ),
     good=replies.SECRETS,
 )
@@ -120,9 +121,9 @@ def a_tool_has_secrets(trial: Trial) -> Steps:
         "responses:mcp:choice",
         "spec 6",
         "With a `tool_choice` that names an MCP tool, the model calls the tool.",
-        fault=[replies.gave(replies.LIST, MESSAGE)],
+        fault=[replies.with_output(replies.LIST, MESSAGE)],
     ),
-    good=[replies.CALLED],
+    good=[replies.WITH_CALL],
 )
 def an_mcp_tool_is_demanded(trial: Trial) -> Steps:
     """Force a call of an MCP tool."""
@@ -137,9 +138,9 @@ def an_mcp_tool_is_demanded(trial: Trial) -> Steps:
         "responses:mcp:choice-unknown",
         "spec 13",
         "A `tool_choice` with an unknown label is rejected.",
-        fault=[replies.CALLED, replies.SPOKEN],
+        fault=[replies.WITH_CALL, replies.WITH_TEXT],
     ),
-    good=[replies.CALLED, replies.REFUSED],
+    good=[replies.WITH_CALL, replies.REJECTED],
 )
 def an_unknown_mcp_tool_is_demanded(trial: Trial) -> Steps:
     """Force a call of an MCP server that is not in `tools`."""
@@ -155,7 +156,10 @@ def an_unknown_mcp_tool_is_demanded(trial: Trial) -> Steps:
         "responses:mcp:max-tool-calls",
         "spec 2",
         "A response makes no more calls than `max_tool_calls`.",
-        fault=[replies.gave(replies.LIST, replies.CALL, replies.CALL, MESSAGE), replies.heard("alpha", "beta")],
+        fault=[
+            replies.with_output(replies.LIST, replies.CALL, replies.CALL, MESSAGE),
+            replies.received("alpha", "beta"),
+        ],
     ),
     good=replies.ONCE,
 )
@@ -173,7 +177,7 @@ def calls_are_bounded(trial: Trial) -> Steps:
 
 def rejected(requirement: Requirement, *tools: dict[str, Any]) -> Case:
     """Return the case that sends tools which must be rejected."""
-    row = replace(requirement, fault=[replies.CALLED])
+    row = replace(requirement, fault=[replies.WITH_CALL])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
@@ -184,7 +188,7 @@ def rejected(requirement: Requirement, *tools: dict[str, Any]) -> Case:
         trial.expect(row.id, 400 <= exchange.status < 500, exchange.came)
 
     script.__doc__ = f"Send an MCP tool: {name.replace('-', ' ')}."
-    return Case(f"mcp_{name.replace('-', '_')}", (row,), script, good=[replies.REFUSED])
+    return Case(f"mcp_{name.replace('-', '_')}", (row,), script, good=[replies.REJECTED])
 
 
 REFUSING = (
