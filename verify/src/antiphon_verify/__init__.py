@@ -16,12 +16,13 @@
     exchange.py, reading.py what a server sent, read in a way that never raises
     judging.py, run.py      one server judged; `http.py` performs the steps of the cases
     choice.py, manners.py   which areas a run covers, and how many requests a server can serve at once
-    report.py, html.py      the report as data and as a page; `matrix.py` compares servers
-    markdown.py, graphic.py servers side by side as Markdown, a badge and a chart; `difference.py` compares two runs
-    page.py                 what both pages share
+    report.py               the report as data, and as JSON
+    html/, markdown.py      the report and the comparison of servers as pages with pictures, and as Markdown
+    comparison.py           reports compared, as data
+    wording.py              the words that all renderers use
     profile.py, profiles/   known deviations of well-known servers
     address.py              the address and the key of the tested server
-    cli/                    the command
+    cli/                    the command, and what it prints
 
 The package shares no code with Antiphon, and works without it: it judges Antiphon like any other server.
 """

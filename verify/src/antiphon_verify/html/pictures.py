@@ -1,9 +1,10 @@
-"""A run as a picture: a badge with the number of passing `must` requirements, and a chart of the areas. Plain SVG."""
+"""A report as SVG: a badge with the number of passing `must` requirements, and a chart of the areas."""
 
 from collections.abc import Sequence
 
-from antiphon_verify.page import MEANINGS, Markup, musts, server, state, tag
+from antiphon_verify.html.elements import Markup, tag
 from antiphon_verify.report import Report, Result
+from antiphon_verify.wording import MEANINGS, musts, server, state
 
 COLOURS = {
     "passed": "#3f9a66",

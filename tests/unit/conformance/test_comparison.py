@@ -5,11 +5,12 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from antiphon_verify.difference import changes, told
-from antiphon_verify.graphic import badge, chart
+from antiphon_verify.cli.findings import lines_of
+from antiphon_verify.comparison import changes
+from antiphon_verify.html import badge, chart
 from antiphon_verify.markdown import matrix_markdown
 from antiphon_verify.report import Report
-from tests.unit.conformance.test_html import HOSTILE
+from tests.unit.conformance.html.test_report import HOSTILE
 from tests.unit.conformance.test_report import report, result
 
 NAMED = msgspec.structs.replace(
@@ -60,7 +61,7 @@ def test_a_page_of_markdown_says_how_each_server_was_run_and_what_it_breaks_by_w
     page = matrix_markdown([NAMED])
 
     assert "| One | 1970-01-01 00:00 UTC | 1, `m` | 1.2 | demo&#124;x |" in page
-    assert "- `a:b:root` (must, blocks 1, 1 more with the same response): It is so." in page
+    assert "- `a:b:root` (must, blocks 1 requirement, 1 more with the same response): It is so." in page
     assert "Received: `status 500, Boom.`" in page
     assert "at `output.0 = null`" in page
     assert "  curl -sS /x" in page
@@ -75,7 +76,7 @@ def test_what_got_worse_comes_first_with_what_came() -> None:
     old = outcomes(same="passed", better="failed", worse="passed", lost="passed", gone="passed", hidden="skipped")
     new = outcomes(same="passed", better="passed", worse="failed", lost="blocked", fresh="failed", hidden="not offered")
 
-    assert told(changes(old, new)) == [
+    assert lines_of(changes(old, new)) == [
         "worse  a:b:worse  passed -> failed: why",
         "worse  a:b:lost  passed -> blocked: why",
         "worse  a:b:fresh  not in report -> failed: why",

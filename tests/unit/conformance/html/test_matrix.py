@@ -3,10 +3,11 @@
 import msgspec
 import pytest
 
-from antiphon_verify.matrix import groups, matrix_html, rows
+from antiphon_verify.comparison import groups, rows
+from antiphon_verify.html import matrix_page
 from antiphon_verify.report import Report, Result, Shown
+from tests.unit.conformance.html.test_report import HOSTILE, full, hostile
 from tests.unit.conformance.pages import assert_sound, levels
-from tests.unit.conformance.test_html import HOSTILE, full, hostile
 from tests.unit.conformance.test_report import report, result
 
 SHOWN = (Shown(request="GET /models", answer="200"),)
@@ -53,13 +54,13 @@ def test_no_reports_have_no_rows() -> None:
 
 def test_a_server_with_a_profile_is_judged_like_one_without() -> None:
     known = result("a:b:c", outcome="skipped", known="It does not.", exchanges=SHOWN)
-    page = assert_sound(matrix_html([at("one:1", known), at("two:2", result("a:b:c", outcome="failed"))]))
+    page = assert_sound(matrix_page([at("one:1", known), at("two:2", result("a:b:c", outcome="failed"))]))
 
     assert [each.text for each in page.classed("state")][:2] == ["✕ 1 must failed", "✕ 1 must failed"]
 
 
 def test_every_server_is_a_column_and_every_requirement_a_row() -> None:
-    page = assert_sound(matrix_html(TWO))
+    page = assert_sound(matrix_page(TWO))
     heads = [each.text for each in page.named("th") if each.attributes["scope"] == "col"]
     every = [" ".join(each.text.split()) for each in page.named("tr")]
 
@@ -75,7 +76,7 @@ def test_rows_in_which_the_servers_do_the_same_can_be_left_out() -> None:
         at("one:1", result("a:b:c"), result("a:b:d")),
         at("two:2", result("a:b:c"), result("a:b:d", outcome="failed")),
     ]
-    page = assert_sound(matrix_html(both))
+    page = assert_sound(matrix_page(both))
 
     assert [each.attributes["id"] for each in page.classed("same")] == ["a:b:c"]
     assert page.named("input")[0].attributes["type"] == "checkbox"
@@ -84,7 +85,7 @@ def test_rows_in_which_the_servers_do_the_same_can_be_left_out() -> None:
 @pytest.mark.wide
 @pytest.mark.parametrize("reports", [[], [report()], [report(), report()], [full()], [full(), full("failed")] * 4])
 def test_any_number_of_servers_and_requirements_makes_a_page(reports: list[Report]) -> None:
-    page = assert_sound(matrix_html(reports))
+    page = assert_sound(matrix_page(reports))
 
     assert {one.id for each in reports for one in each.results} <= set(page.ids)
 
@@ -92,7 +93,7 @@ def test_any_number_of_servers_and_requirements_makes_a_page(reports: list[Repor
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_a_server_says_becomes_markup(text: str) -> None:
     names = {"code", "small", "wbr"}
-    page, harmless = (assert_sound(matrix_html([hostile(each), hostile(each)])) for each in (text, "x"))
+    page, harmless = (assert_sound(matrix_page([hostile(each), hostile(each)])) for each in (text, "x"))
 
     assert [each.name for each in page.elements if each.name not in names] == [
         each.name for each in harmless.elements if each.name not in names
@@ -100,7 +101,7 @@ def test_nothing_a_server_says_becomes_markup(text: str) -> None:
 
 
 def test_headings_are_in_order_and_table_heads_have_their_scope() -> None:
-    page = assert_sound(matrix_html(TWO))
+    page = assert_sound(matrix_page(TWO))
 
     assert levels(page) == [1, 2, 2, 2]
     assert all(each.attributes.get("scope") for each in page.named("th"))

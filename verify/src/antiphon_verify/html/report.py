@@ -4,37 +4,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from antiphon_verify.page import (
-    APIS,
-    LEVELS,
-    MEANINGS,
-    Markup,
-    counted,
-    cut,
-    day,
-    headline,
-    joined,
-    kebab,
-    legend,
-    page,
-    prose,
-    score,
-    scrolled,
-    server,
-    sign,
-    signed,
-    state,
-    tag,
-    took,
-)
+from antiphon_verify.html.elements import Markup, joined, kebab, legend, page, prose, score, scrolled, sign, signed, tag
 from antiphon_verify.report import Cause, Report, Result, Shown
 from antiphon_verify.requirement import Kind, explained
+from antiphon_verify.wording import APIS, LEVELS, MEANINGS, consequences, cut, day, headline, server, state, took
 
 LONGEST = 600
 """Characters of the response that are shown; the exchange has the rest."""
 
 
-def to_html(report: Report) -> str:
+def report_page(report: Report) -> str:
     """Return the report as a page in one file."""
     _, verdict = headline(report)
     sections = _sections(report)
@@ -191,14 +170,12 @@ def _causes(causes: Sequence[Cause]) -> Section:
 
 
 def _cause(cause: Cause) -> Markup:
-    one, same, blocked = cause
-    parts = [f"blocks {counted(len(blocked), 'requirement')}"] if blocked else []
-    parts += [f"{len(same)} more with the same response"] if same else []
+    one = cause.failed
     return tag(
         "li",
         tag("p", tag("span", sign("failed"), class_="failed"), " ", prose(one.sentence), class_="expected"),
         tag("p", tag("span", "came", class_="label"), " ", cut(one.came, LONGEST), class_="came"),
-        tag("p", _permalink(one), " ", ", ".join(parts), class_="where"),
+        tag("p", _permalink(one), " ", ", ".join(consequences(cause)), class_="where"),
         tag("pre", one.curl) if one.curl else "",
     )
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from antiphon_verify.areas import REQUIREMENTS
-from antiphon_verify.html import to_html
-from antiphon_verify.page import FOLDER, escaped
+from antiphon_verify.html import report_page
+from antiphon_verify.html.elements import FOLDER, escaped
 from antiphon_verify.report import Report, Shown
 from tests.unit.conformance.pages import Page, assert_sound, levels
 from tests.unit.conformance.test_report import report, result
@@ -104,20 +104,20 @@ def heading(parsed: Page) -> str:
     ],
 )
 def test_the_headline_says_whether_the_server_conforms(one: Report, says: str) -> None:
-    assert heading(assert_sound(to_html(one))).startswith(says)
+    assert heading(assert_sound(report_page(one))).startswith(says)
 
 
 def test_the_head_tells_of_the_run() -> None:
     told = report(result())
     one = msgspec.structs.replace(told, started_at=1_793_620_000, seconds=41.3, requests=312, profile="Ollama")
-    facts = assert_sound(to_html(one)).classed("facts")[0].text
+    facts = assert_sound(report_page(one)).classed("facts")[0].text
 
     for said in ("http://x/v1", "Ollama", "2026-11-02 11:46 UTC", "41 s, 312 requests", "Antiphon 1"):
         assert said in facts
 
 
 def test_a_failure_says_what_was_expected_by_whom_and_what_came() -> None:
-    parsed = assert_sound(to_html(SEVERAL))
+    parsed = assert_sound(report_page(SEVERAL))
     failure = next(each for each in parsed.named("li") if each.attributes.get("id") == "chat:answer:model")
 
     for said in ("It is so.", "spec 13 (errors)", "null came", "must", "POST /responses"):
@@ -126,7 +126,7 @@ def test_a_failure_says_what_was_expected_by_whom_and_what_came() -> None:
 
 def test_a_cause_says_what_it_blocks_and_how_to_see_it_and_what_it_blocks_is_listed_apart() -> None:
     failed = result("a:b:root", outcome="failed", came="status 500, Boom.", place="output = nothing", curl="curl -sS x")
-    page = to_html(report(failed, result("a:b:c", outcome="blocked", blocked_by="a:b:root", came="It waits.")))
+    page = report_page(report(failed, result("a:b:c", outcome="blocked", blocked_by="a:b:root", came="It waits.")))
 
     for said in ("a:b:root", "blocks 1 requirement", "curl -sS x"):
         assert said in section(page, "root-causes")
@@ -136,13 +136,13 @@ def test_a_cause_says_what_it_blocks_and_how_to_see_it_and_what_it_blocks_is_lis
 
 
 def test_failures_stand_by_level() -> None:
-    page = section(to_html(SEVERAL), "broken")
+    page = section(report_page(SEVERAL), "broken")
 
     assert page.index("chat:answer:model") < page.index("responses:stream:done") < page.index("responses:stream:order")
 
 
 def test_capabilities_known_deviations_and_what_was_not_judged_stand_apart() -> None:
-    page = to_html(SEVERAL)
+    page = report_page(SEVERAL)
 
     assert "chat:tools:chosen" not in section(page, "broken")
     assert "never make a server non-conformant" in section(page, "capabilities")
@@ -153,13 +153,13 @@ def test_capabilities_known_deviations_and_what_was_not_judged_stand_apart() -> 
 
 
 def test_what_is_not_offered_is_grouped_by_reason() -> None:
-    parsed = assert_sound(to_html(SEVERAL))
+    parsed = assert_sound(report_page(SEVERAL))
     reasons = [each.text for each in parsed.classed("why")]
     assert reasons.count("status 404") == reasons.count("status 501") == 1
 
 
 def test_the_table_by_area_counts_what_passed_of_what_was_judged() -> None:
-    rows = [" ".join(each.text.split()) for each in assert_sound(to_html(SEVERAL)).named("tr")]
+    rows = [" ".join(each.text.split()) for each in assert_sound(report_page(SEVERAL)).named("tr")]
 
     assert rows[0] == "areamustshouldmayknownnot offeredskipped"
     assert "answer✕ 1/2-----" in rows
@@ -171,16 +171,16 @@ def test_the_table_by_area_counts_what_passed_of_what_was_judged() -> None:
 @pytest.mark.wide
 @pytest.mark.parametrize("outcome", ["passed", "failed", "blocked", "not offered", "skipped"])
 def test_every_requirement_is_on_the_page_once(outcome: str) -> None:
-    parsed = assert_sound(to_html(full(outcome)))
+    parsed = assert_sound(report_page(full(outcome)))
 
     assert set(REQUIREMENTS) <= set(parsed.ids)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_nothing_a_server_says_becomes_markup(text: str) -> None:
-    page = to_html(hostile(text))
+    page = report_page(hostile(text))
     parsed = assert_sound(page)
-    harmless = assert_sound(to_html(hostile("x")))
+    harmless = assert_sound(report_page(hostile("x")))
 
     assert [each.name for each in parsed.elements if each.name not in {"code", "small"}] == [
         each.name for each in harmless.elements if each.name not in {"code", "small"}
@@ -193,7 +193,7 @@ def test_characters_that_are_not_seen_are_shown_by_their_numbers() -> None:
 
 
 def test_an_empty_report_is_a_page() -> None:
-    parsed = assert_sound(to_html(report()))
+    parsed = assert_sound(report_page(report()))
 
     assert not parsed.named("table")
     assert not parsed.named("nav")
@@ -206,7 +206,7 @@ def test_thousands_of_results_and_very_long_words_are_no_matter() -> None:
         result(f"a:b{n % 50}:{n}", outcome="failed", came="z" * 100_000, exchanges=(shown,) if n < 100 else ())
         for n in range(3000)
     ]
-    page = to_html(report(*many))
+    page = report_page(report(*many))
 
     assert len(assert_sound(page).classed("failures")) == 1
     assert "z" * 600 in page
@@ -216,17 +216,19 @@ def test_thousands_of_results_and_very_long_words_are_no_matter() -> None:
 
 @pytest.mark.parametrize("number", [-(10**30), 10**30, 0])
 def test_a_date_that_is_none_is_no_matter(number: int) -> None:
-    assert_sound(to_html(msgspec.structs.replace(report(), started_at=number, seconds=float("nan"), requests=number)))
+    assert_sound(
+        report_page(msgspec.structs.replace(report(), started_at=number, seconds=float("nan"), requests=number))
+    )
 
 
 @pytest.mark.parametrize("source", ["spec 99", "spec", "", "spec " + "9" * 5000, "spec ²"])
 def test_a_source_that_is_none_is_shown_as_it_is(source: str) -> None:
-    assert_sound(to_html(report(result(outcome="failed", source=source))))
+    assert_sound(report_page(report(result(outcome="failed", source=source))))
 
 
 def test_code_in_a_sentence_is_shown_as_code() -> None:
     parsed = assert_sound(
-        to_html(report(result(sentence="A `model` has an `id`."), result("a:b:d", sentence="A ` b.")))
+        report_page(report(result(sentence="A `model` has an `id`."), result("a:b:d", sentence="A ` b.")))
     )
     codes = [each.text for each in parsed.named("code")]
 
@@ -235,7 +237,7 @@ def test_code_in_a_sentence_is_shown_as_code() -> None:
 
 
 def test_headings_are_in_order_and_table_heads_have_their_scope() -> None:
-    parsed = assert_sound(to_html(SEVERAL))
+    parsed = assert_sound(report_page(SEVERAL))
     found = levels(parsed)
 
     assert found[0] == 1
