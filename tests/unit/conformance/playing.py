@@ -1,18 +1,18 @@
 """Plays a case against replies that are written down."""
 
-from antiphon_verify.case import Case, Playing
+from antiphon_verify.case import Case, CaseRun
 from antiphon_verify.exchange import Exchange, Pause, Request, Together
 from antiphon_verify.replies import MODEL, Replies, Reply, error
 from antiphon_verify.requirement import Verdict
-from antiphon_verify.trial import ORDINARY, Manners
+from antiphon_verify.trial import ORDINARY, Traits
 
 TOOLS_URL = "http://127.0.0.1:9"
 """Where nobody is: what the MCP server heard is written down like all answers."""
 
 
-def play(case: Case, script: Replies, manners: Manners = ORDINARY) -> dict[str, Verdict]:
+def play(case: Case, script: Replies, traits: Traits = ORDINARY) -> dict[str, Verdict]:
     """Play a case against a script; return its verdicts. Whoever asks for more than was written down gets a 500."""
-    playing, replies = Playing(case, MODEL, manners, tools_url=TOOLS_URL), iter(script)
+    playing, replies = CaseRun(case, MODEL, traits, tools_url=TOOLS_URL), iter(script)
 
     def answer(request: Request) -> Exchange:
         reply = next(replies, error("The script ends here.", 500))

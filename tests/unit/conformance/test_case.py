@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from antiphon_verify.areas.responses import models
-from antiphon_verify.case import Case, Playing, case, cases_of
+from antiphon_verify.case import Case, CaseRun, case, cases_of
 from antiphon_verify.exchange import Request
 from antiphon_verify.replies import Reply, error, says
 from antiphon_verify.requirement import Stop, Verdict, weightiest
@@ -99,7 +99,7 @@ def test_what_must_be_there_ends_the_case_where_it_is_not() -> None:
 
 
 def test_a_case_is_asked_for_no_more_once_it_ended() -> None:
-    playing = Playing(judging(lambda trial: None), "m")
+    playing = CaseRun(judging(lambda trial: None), "m")
     playing.begin()
     playing.end(Verdict("failed", "why"))
 
@@ -108,7 +108,7 @@ def test_a_case_is_asked_for_no_more_once_it_ended() -> None:
 
 
 def test_requests_name_the_model_and_bound_the_answer() -> None:
-    playing = Playing(case("a")(lambda trial: trial.respond("Hi", store=False)), "m")
+    playing = CaseRun(case("a")(lambda trial: trial.respond("Hi", store=False)), "m")
     playing.begin()
 
     assert isinstance(playing.step, Request)

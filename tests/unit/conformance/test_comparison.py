@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from antiphon_verify.cli.findings import lines_of
+from antiphon_verify.cli.findings import change_lines
 from antiphon_verify.comparison import changes
 from antiphon_verify.html import badge, chart
 from antiphon_verify.markdown import matrix_markdown
@@ -76,7 +76,7 @@ def test_what_got_worse_comes_first_with_what_came() -> None:
     old = outcomes(same="passed", better="failed", worse="passed", lost="passed", gone="passed", hidden="skipped")
     new = outcomes(same="passed", better="passed", worse="failed", lost="blocked", fresh="failed", hidden="not offered")
 
-    assert lines_of(changes(old, new)) == [
+    assert change_lines(changes(old, new)) == [
         "worse  a:b:worse  passed -> failed: why",
         "worse  a:b:lost  passed -> blocked: why",
         "worse  a:b:fresh  not in report -> failed: why",

@@ -15,7 +15,7 @@ from antiphon_verify.replies import Replies, Reply, error, says
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.report import Result
 from antiphon_verify.requirement import Verdict
-from antiphon_verify.run import Tried, results
+from antiphon_verify.run import FinishedCase, results
 from antiphon_verify.trial import Steps, Trial
 from tests.support.cases import each
 from tests.unit.conformance.playing import play
@@ -33,7 +33,7 @@ class Forever(list[Reply]):
 
 
 def judged(script: Replies) -> dict[str, Result]:
-    tried = [Tried(case, play(case, script), ()) for case in CASES]
+    tried = [FinishedCase(case, play(case, script), ()) for case in CASES]
     return {one.id: one for one in results(REQUIREMENTS.values(), tried, {})}
 
 
@@ -125,7 +125,9 @@ def script(trial: Trial) -> Steps:
 def stood(*verdicts: tuple[str, Verdict], asides: tuple[str, ...] = ()) -> dict[str, Result]:
     """Return what becomes of requirements with these verdicts, each of a case of its own unless among `asides`."""
     tried = [
-        Tried(Case(name, () if name in asides else (name,), script, (name,) if name in asides else ()), {name: its}, ())
+        FinishedCase(
+            Case(name, () if name in asides else (name,), script, (name,) if name in asides else ()), {name: its}, ()
+        )
         for name, its in verdicts
     ]
     return {one.id: one for one in results([REQUIREMENTS[name] for name, _ in verdicts], tried, {})}
@@ -234,8 +236,8 @@ def test_what_another_case_finds_by_the_way_blocks_nothing() -> None:
 
 def test_a_run_of_one_area_asks_for_what_it_needs_and_shows_it_only_as_a_cause() -> None:
     plan = Plan(base_url="http://x/v1", requirements=[REQUIREMENTS["responses:chain:fork"]])
-    broken = [Tried(case, dict.fromkeys(case.ids, BROKEN), ()) for case in plan.all_cases]
-    well = [Tried(case, dict.fromkeys(case.ids, OK), ()) for case in plan.all_cases]
+    broken = [FinishedCase(case, dict.fromkeys(case.ids, BROKEN), ()) for case in plan.all_cases]
+    well = [FinishedCase(case, dict.fromkeys(case.ids, OK), ()) for case in plan.all_cases]
 
     assert [case.name for case in plan.cases] == ["a_chain_is_forked"]
     assert [one.id for one in results(plan.requirements, broken, {})] == [MADE, "responses:chain:fork"]

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from antiphon_verify.case import Case, Playing
+from antiphon_verify.case import Case, CaseRun
 from antiphon_verify.exchange import Exchange, Request
 from antiphon_verify.refusal import path_absence
 from antiphon_verify.replies import Reply, error, says
 from antiphon_verify.replies.bodies import CALL, RESPONSE
-from antiphon_verify.trial import Manners, Steps, Trial
+from antiphon_verify.trial import Steps, Traits, Trial
 from tests.unit.conformance.playing import play
 
 PATH = "/responses/resp_0123456789abcdef01234567"
@@ -141,17 +141,17 @@ LOST = says({"error": "Unexpected endpoint or method. (POST /conversations)"})
 
 
 @pytest.mark.parametrize(
-    ("manners", "outcome"),
-    [(Manners(lost="Unexpected endpoint or method. (POST )"), "not offered"), (Manners(), "failed")],
+    ("traits", "outcome"),
+    [(Traits(unknown_path_error="Unexpected endpoint or method. (POST )"), "not offered"), (Traits(), "failed")],
 )
 def test_an_error_behind_a_200_is_a_missing_path_only_where_an_invented_path_gets_it_too(
-    manners: Manners, outcome: str
+    traits: Traits, outcome: str
 ) -> None:
     def create(trial: Trial) -> Steps:
         created = trial.whole((yield from trial.post("/conversations", {})))
         trial.expect("a", "id" in created, created)
 
-    playing = Playing(Case("create", ("a",), create), "m", manners)
+    playing = CaseRun(Case("create", ("a",), create), "m", traits)
     playing.begin()
     assert isinstance(playing.step, Request)
     playing.answer(LOST.to(playing.step))

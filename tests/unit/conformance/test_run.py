@@ -9,13 +9,13 @@ import pytest
 
 from antiphon_verify.case import Case
 from antiphon_verify.exchange import Exchange, Request, Step
-from antiphon_verify.manners import NOWHERE
 from antiphon_verify.reading import MISSING
 from antiphon_verify.replies import Reply, error, says, streams
 from antiphon_verify.replies.completions import COMPLETION
 from antiphon_verify.report import Shown
 from antiphon_verify.requirement import Verdict, must
-from antiphon_verify.run import PATIENCE, Run, Tried, results
+from antiphon_verify.run import PATIENCE, FinishedCase, Run, results
+from antiphon_verify.traits import UNKNOWN_PATH
 from antiphon_verify.trial import MOST_AT_ONCE, Steps, Trial
 from tests.support.waiting import let_others_run
 
@@ -143,9 +143,9 @@ async def test_no_cases_are_no_results() -> None:
     assert await Run(Scripted(says({})), "m").try_all([]) == []  # type: ignore[arg-type]
 
 
-def tried(*verdicts: Verdict) -> list[Tried]:
+def tried(*verdicts: Verdict) -> list[FinishedCase]:
     exchanges = [says({"number": number}).to(Request(method="GET", path="/x")) for number in range(3)]
-    return [Tried(CASES[0], {"a:b:c": verdict}, exchanges) for verdict in verdicts]
+    return [FinishedCase(CASES[0], {"a:b:c": verdict}, exchanges) for verdict in verdicts]
 
 
 def test_the_worst_of_several_cases_stands_with_the_exchange_that_showed_it() -> None:
@@ -206,7 +206,7 @@ async def test_what_an_invented_path_gets_behind_a_200_is_how_the_server_says_th
     def lost(path: str) -> Reply:
         return says({"error": f"Unexpected endpoint or method. (POST {path}). Returning 200 anyway"})
 
-    subject = Mannered({path: lost(path) for path in ("/conversations", NOWHERE)})
+    subject = Mannered({path: lost(path) for path in ("/conversations", UNKNOWN_PATH)})
     [one] = await Run(subject, "m").try_all([Case("create", ("a:b:c",), create)])  # type: ignore[arg-type]
 
     assert one.verdicts["a:b:c"].outcome == "not offered"

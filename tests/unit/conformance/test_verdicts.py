@@ -11,6 +11,6 @@ from tests.unit.conformance.verdicts import VERDICTS, Verdicts
 @pytest.mark.parametrize("pair", VERDICTS.values(), ids=VERDICTS)
 def test_a_verdict_that_was_false_is_right_and_so_is_its_neighbour(pair: Verdicts) -> None:
     def outcome(script: Replies) -> CaseOutcome:
-        return play(pair.case, script, pair.manners)[pair.name].outcome
+        return play(pair.case, script, pair.traits)[pair.name].outcome
 
     assert (outcome(pair.once[0]), outcome(pair.neighbour[0])) == (pair.once[1], pair.neighbour[1])

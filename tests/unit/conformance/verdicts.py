@@ -41,7 +41,7 @@ from antiphon_verify.replies.responses import prompts as prompted
 from antiphon_verify.replies.responses import vector_stores as stocked
 from antiphon_verify.replies.responses.conversations import CREATED, LIFE
 from antiphon_verify.requirement import CaseOutcome
-from antiphon_verify.trial import ORDINARY, Manners
+from antiphon_verify.trial import ORDINARY, Traits
 from tests.unit.testing.events.mutations import ADDED, DONE, Mutation, put
 
 GOOD = says(RESPONSE)
@@ -57,7 +57,7 @@ class Verdicts:
     name: str
     once: tuple[Replies, CaseOutcome]
     neighbour: tuple[Replies, CaseOutcome]
-    manners: Manners = ORDINARY
+    traits: Traits = ORDINARY
 
 
 CODE = next(case for case in hosted.RUNNING if "responses:hosted:code-told" in case.own)
@@ -107,7 +107,7 @@ def searching(argument: str) -> Callable[[Request], Reply]:
 
 VERDICTS: dict[str, Verdicts] = {
     "an HTTP error that a gateway owes to another server was none (OGX: 502)": Verdicts(
-        hosted.an_mcp_server_is_not_there,
+        hosted.an_mcp_server_is_unreachable,
         "responses:hosted:mcp-unreachable",
         ([bare("Failed to connect to MCP server at http://127.0.0.1:9/mcp", 502)], "passed"),
         ([error("Internal Server Error", 500)], "failed"),
@@ -155,7 +155,7 @@ VERDICTS: dict[str, Verdicts] = {
         ([*searched.STOCKED, searching("question")], "failed"),
     ),
     "no alternatives were more than at most two (agentic-api)": Verdicts(
-        logprobs.log_probabilities_come_where_asked_for,
+        logprobs.log_probabilities_are_included,
         "responses:logprobs:top",
         ([logged.GOOD.patched(*logged.PLACE, 0, "top_logprobs", to=[]), logged.STREAM], "passed"),
         ([logged.GOOD.patched(*logged.PLACE, 0, "top_logprobs", to=[logged.ALTERNATIVE] * 3)], "failed"),
@@ -173,7 +173,7 @@ VERDICTS: dict[str, Verdicts] = {
         ([replace(error("No models.", 503), headers={"content-length": "7"})] * 2, "failed"),
     ),
     "HEAD failed because GET did (SMG: 503 without a key)": Verdicts(
-        http.a_head_is_asked,
+        http.a_head_is_requested,
         "transport:http:head",
         ([error("No models.", 503)] * 2, "skipped"),
         ([says({"object": "list", "data": []}), error("Boom.", 500)], "failed"),
@@ -185,7 +185,7 @@ VERDICTS: dict[str, Verdicts] = {
         ([prompted.CREATED.patched("version", to=0)], "failed"),
     ),
     "a gateway that adds a parameter of its own (SGLang) was excused of everything": Verdicts(
-        objects.a_response_is_made,
+        objects.a_response_is_created,
         "responses:objects:made",
         ([error("Unknown parameter: 'priority'.", 400, "unknown_parameter", "priority")], "failed"),
         ([Reply(404)], "not offered"),
@@ -215,24 +215,24 @@ VERDICTS: dict[str, Verdicts] = {
         ([says(RESPONSE)], "failed"),
     ),
     "a model that the gateway did not find was a missing path (SGLang)": Verdicts(
-        objects.a_response_is_made,
+        objects.a_response_is_created,
         "responses:objects:made",
         ([says({"error": {"message": "No worker for 'demo'", "type": "model_not_found"}}, 404)], "failed"),
         ([says({"detail": "Not Found"}, 404)], "not offered"),
     ),
     "a stream by default failed nearly everything (transformers)": Verdicts(
-        objects.a_response_is_no_stream_unless_asked,
+        objects.a_response_is_no_stream_by_default,
         "responses:objects:plain-by-default",
         ([streams(STREAMS["answer"])], "failed"),
         ([GOOD], "passed"),
-        Manners(plainly=frozenset({"/responses"})),
+        Traits(streaming_by_default=frozenset({"/responses"})),
     ),
     "a missing API behind a 200 failed its requirements (LM Studio)": Verdicts(
         conversations.a_conversation_lives,
         "responses:conversations:created",
         ([lost("/conversations")], "not offered"),
         ([says({"error": "metadata is too long"})], "failed"),
-        Manners(lost=LOST),
+        Traits(unknown_path_error=LOST),
     ),
     "a change of metadata that merges failed, without a source": Verdicts(
         conversations.a_conversation_lives,
@@ -259,7 +259,7 @@ VERDICTS: dict[str, Verdicts] = {
         ([Reply(404), says({"choices": [{"message": {}}]}), error("no query")], "failed"),
     ),
     "a call despite `tool_choice: none` failed the offer that is unused (transformers)": Verdicts(
-        chat_tools.no_chat_call_is_made,
+        chat_tools.no_chat_call_is_returned,
         "chat:tools:empty-list",
         ([NO_CALL.patched("choices", 0, "message", "tool_calls", to=[{}])], "skipped"),
         ([NO_CALL.patched("choices", 0, "finish_reason", to="tool_calls")], "failed"),
@@ -271,7 +271,7 @@ VERDICTS: dict[str, Verdicts] = {
         ([streams(STREAMS["answer"], content_encoding="gzip")], "failed"),
     ),
     "an effort that the server says it does not send to its model (llama-cpp-python)": Verdicts(
-        echo.an_effort_is_told_back,
+        echo.an_effort_is_echoed,
         "responses:echo:reasoning-effort",
         ([replace(GOOD, headers=dict(GOOD.headers) | {"antiphon-adjusted": "reasoning.effort"})], "not offered"),
         ([GOOD], "failed"),

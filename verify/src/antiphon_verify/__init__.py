@@ -15,7 +15,7 @@
     case.py, trial.py       cases: generators that send and judge, and never wait
     exchange.py, reading.py what a server sent, read in a way that never raises
     judging.py, run.py      one server judged; `http.py` performs the steps of the cases
-    choice.py, manners.py   which areas a run covers, and how many requests a server can serve at once
+    choice.py, traits.py   which areas a run covers, and how many requests a server can serve at once
     report.py               the report as data, and as JSON
     html/, markdown.py      the report and the comparison of servers as pages with pictures, and as Markdown
     comparison.py           reports compared, as data

@@ -8,7 +8,7 @@ from antiphon_verify.exchange import Exchange, Step
 from antiphon_verify.reading import reads
 from antiphon_verify.replies import Replies
 from antiphon_verify.requirement import Doubt, Requirement, Stop, Verdict
-from antiphon_verify.trial import ORDINARY, UNSHOWN, Manners, Steps, Trial
+from antiphon_verify.trial import ORDINARY, UNSHOWN, Steps, Traits, Trial
 
 Script = Callable[[Trial], Steps]
 
@@ -73,12 +73,12 @@ def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
     return tuple(dict.fromkeys(one for one in found if isinstance(one, Case)))
 
 
-class Playing:
+class CaseRun:
     """A running case: `step` is the next step that it wants done, None at its end; `answer` passes it the result."""
 
-    def __init__(self, case: Case, model: str, manners: Manners = ORDINARY, tools_url: str = "") -> None:
+    def __init__(self, case: Case, model: str, traits: Traits = ORDINARY, tools_url: str = "") -> None:
         self.case = case
-        self.trial = Trial(case.ids, model, manners, tools_url)
+        self.trial = Trial(case.ids, model, traits, tools_url)
         self._steps = case.script(self.trial)
         self._doubt: Doubt | None = None
         self.step: Step | None = None

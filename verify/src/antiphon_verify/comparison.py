@@ -15,14 +15,14 @@ Column = Result | None
 class Row:
     """One requirement, as the first report that has it describes it."""
 
-    asked: Result
+    requirement: Result
     results: tuple[Column, ...]
     """One outcome for each report, in their order."""
 
     @property
     def name(self) -> str:
         """`item-done-once` for `responses:stream:item-done-once`."""
-        return self.asked.id.rpartition(":")[2]
+        return self.requirement.id.rpartition(":")[2]
 
     @property
     def states(self) -> list[str]:
@@ -53,7 +53,7 @@ def groups(reports: Sequence[Report]) -> list[Group]:
     """Return every requirement of any report, by area; capabilities come last."""
     found: dict[tuple[str, str], Group] = {}
     for row in _rows(reports):
-        group = Group(row.asked.area, row.asked.kind)
+        group = Group(row.requirement.area, row.requirement.kind)
         found.setdefault((group.kind, group.area), group).rows.append(row)
     return sorted(found.values(), key=lambda group: group.kind == "capability")
 
@@ -68,7 +68,7 @@ def rows(reports: Sequence[Report]) -> list[tuple[str, ...]]:
 
 def _lines(group: Group, width: int) -> list[tuple[str, ...]]:
     area = (group.title, "", *scores(group.rows, width))
-    return [area, *((f"  {row.name}", row.asked.level, *row.states) for row in group.rows)]
+    return [area, *((f"  {row.name}", row.requirement.level, *row.states) for row in group.rows)]
 
 
 def levels(found: Iterable[Group]) -> list[tuple[str, list[Row]]]:
@@ -76,7 +76,7 @@ def levels(found: Iterable[Group]) -> list[tuple[str, list[Row]]]:
     listed = list(found)
     protocol = [row for group in listed if group.kind == "protocol" for row in group.rows]
     capable = [row for group in listed if group.kind == "capability" for row in group.rows]
-    by_level = [(level, [row for row in protocol if row.asked.level == level]) for level in LEVELS]
+    by_level = [(level, [row for row in protocol if row.requirement.level == level]) for level in LEVELS]
     return [(title, rows) for title, rows in (*by_level, ("capability", capable)) if rows]
 
 
@@ -88,9 +88,9 @@ def scores(found: Sequence[Row], width: int) -> list[str]:
 
 def _rows(reports: Sequence[Report]) -> list[Row]:
     by_id = [{one.id: one for one in report.results} for report in reports]
-    asked = {one.id: one for report in reversed(reports) for one in report.results}
+    described = {one.id: one for report in reversed(reports) for one in report.results}
     order = dict.fromkeys(one.id for report in reports for one in report.results)
-    return [Row(asked[each], tuple(results.get(each) for results in by_id)) for each in order]
+    return [Row(described[each], tuple(results.get(each) for results in by_id)) for each in order]
 
 
 @dataclass(frozen=True, slots=True)

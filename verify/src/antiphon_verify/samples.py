@@ -15,7 +15,7 @@ from antiphon_verify.replies import error, says
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.completions import COMPLETION
 from antiphon_verify.requirement import Requirement
-from antiphon_verify.trial import Asking, Steps, Trial, is_completion, is_response
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial, is_completion, is_response
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 160, 0), "blue": (0, 0, 255)}
 
@@ -49,7 +49,7 @@ def accepted(requirement: Requirement, **parameters: Any) -> Case:
     )
 
 
-def is_taken(exchange: Exchange) -> bool:
+def is_accepted(exchange: Exchange) -> bool:
     """Whether a completion was returned, or a response that ended without an error."""
     if is_completion(exchange.json):
         return exchange.is_ok
@@ -60,13 +60,13 @@ def _accepting(id: str, parameters: Mapping[str, Any]) -> Script:
     def script(trial: Trial) -> Steps:
         exchange = yield from _send(trial, id, parameters)
         trial.offered(exchange)
-        trial.expect(id, is_taken(exchange), exchange.came)
+        trial.expect(id, is_accepted(exchange), exchange.came)
 
     script.__doc__ = f"Send {', '.join(parameters)}: {id.rpartition(':')[2].replace('-', ' ')}."
     return script
 
 
-def _send(trial: Trial, id: str, parameters: Mapping[str, Any]) -> Asking:
+def _send(trial: Trial, id: str, parameters: Mapping[str, Any]) -> ExchangeSteps:
     if id.startswith("chat:"):
         return trial.chat(**{"messages": "Say hello.", **parameters})
     return trial.respond(**{"input": "Say hello.", **parameters})
@@ -149,7 +149,7 @@ NESTED: dict[str, Any] = {
 }
 """A strict schema with an object, an enum and a list in it."""
 
-NOWHERE = "http://127.0.0.1:9/mcp"
+UNREACHABLE_URL = "http://127.0.0.1:9/mcp"
 
 
 def mcp(url: str) -> dict[str, Any]:

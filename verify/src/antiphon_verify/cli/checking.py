@@ -103,10 +103,10 @@ def _replay(plan: Plan) -> None:
     tried, _, _ = asyncio.run(try_all(plan, plan.cases))
     for one in tried:
         for exchange in one.exchanges:
-            shown = raw(exchange)
+            content = raw(exchange)
             if len(plan.key) >= SHORTEST_KEY:
-                shown = shown.replace(plan.key.encode(), MASK.encode())
-            sys.stdout.buffer.write(shown)
+                content = content.replace(plan.key.encode(), MASK.encode())
+            sys.stdout.buffer.write(content)
 
 
 def _pairs(values: Sequence[str] | None) -> dict[str, str]:

@@ -148,7 +148,7 @@ def _cell(text: str) -> Text:
     return Text(legible(text))
 
 
-def lines_of(found: Sequence[Change]) -> list[str]:
+def change_lines(found: Sequence[Change]) -> list[str]:
     """Return a line for each change, with the server's response if it got worse."""
     lines = []
     for one in found:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from antiphon_verify.choice import chosen
 from antiphon_verify.cli.files import read_file
-from antiphon_verify.cli.findings import lines_of, print_matrix, print_requirements
+from antiphon_verify.cli.findings import change_lines, print_matrix, print_requirements
 from antiphon_verify.comparison import changes
 from antiphon_verify.errors import VerifyError
 from antiphon_verify.html import badge, chart, matrix_page
@@ -97,7 +97,7 @@ def diff(
       antiphon-verify diff before.json after.json
     """
     found = changes(*_decoded([old, new]))
-    for line in lines_of(found):
+    for line in change_lines(found):
         sys.stdout.write(f"{legible(line)}\n")
     raise typer.Exit(1 if any(one.is_worse for one in found) else 0)
 

@@ -69,16 +69,16 @@ def item(index: int, added: dict[str, Any], inside: list[Event], **done: Any) ->
 
 def message(index: int, id: str = "msg_1", status: str = "completed") -> list[Event]:
     """Return a text with log probabilities and a citation, then a refusal."""
-    told = [{"token": "Hello", "logprob": -0.1}, {"token": " you", "logprob": -0.2}]
+    logprobs = [{"token": "Hello", "logprob": -0.1}, {"token": " you", "logprob": -0.2}]
     citation = {"type": "url_citation", "url": "https://e.example/", "title": "E", "start_index": 0, "end_index": 5}
-    text = {"type": "output_text", "text": "Hello you", "annotations": [citation], "logprobs": told}
+    text = {"type": "output_text", "text": "Hello you", "annotations": [citation], "logprobs": logprobs}
     refusal = {"type": "refusal", "refusal": "No."}
     inside = [
         event("content_part.added", content_index=0, part={**text, "text": "", "annotations": [], "logprobs": []}),
-        event("output_text.delta", content_index=0, delta="Hello", logprobs=told[:1]),
+        event("output_text.delta", content_index=0, delta="Hello", logprobs=logprobs[:1]),
         event("output_text.annotation.added", content_index=0, annotation_index=0, annotation=citation),
-        event("output_text.delta", content_index=0, delta=" you", logprobs=told[1:]),
-        event("output_text.done", content_index=0, text="Hello you", logprobs=told),
+        event("output_text.delta", content_index=0, delta=" you", logprobs=logprobs[1:]),
+        event("output_text.done", content_index=0, text="Hello you", logprobs=logprobs),
         event("content_part.done", content_index=0, part=text),
         event("content_part.added", content_index=1, part={"type": "refusal", "refusal": ""}),
         event("refusal.delta", content_index=1, delta="No."),
@@ -193,7 +193,7 @@ def mcp_tools_failed(index: int) -> list[Event]:
     return item(index, added, steps("mcp_list_tools", "in_progress", "failed"), error="unreachable")
 
 
-def mcp_call(index: int, id: str, said: list[Event], end: str = "completed", **fields: Any) -> list[Event]:
+def mcp_call(index: int, id: str, argument_events: list[Event], end: str = "completed", **fields: Any) -> list[Event]:
     """Return an MCP call; `fields` are those of the added item, and `output` and `error` of the completed one."""
     at_first: dict[str, Any] = {"arguments": "", "approval_request_id": None, "output": None, "error": None}
     at_last: dict[str, Any] = {key: fields.pop(key) for key in ("output", "error") if key in fields}
@@ -204,8 +204,8 @@ def mcp_call(index: int, id: str, said: list[Event], end: str = "completed", **f
         "name": "roll",
         "server_label": "dice",
     }
-    inside = [*steps("mcp_call", "in_progress"), *said, *steps("mcp_call", end)]
-    done: dict[str, Any] = {"arguments": said[-1]["arguments"], "status": end, **at_last}
+    inside = [*steps("mcp_call", "in_progress"), *argument_events, *steps("mcp_call", end)]
+    done: dict[str, Any] = {"arguments": argument_events[-1]["arguments"], "status": end, **at_last}
     return item(index, added | at_first | fields, inside, **done)
 
 
@@ -222,8 +222,8 @@ def roll_failed(index: int) -> list[Event]:
 
 def roll_approved(index: int) -> list[Event]:
     """Return an approved call: it has its arguments from the start."""
-    said = [event("mcp_call_arguments.done", arguments="{}")]
-    return mcp_call(index, "mcp_3", said, output="5", approval_request_id="mcpr_0", arguments="{}")
+    argument_events = [event("mcp_call_arguments.done", arguments="{}")]
+    return mcp_call(index, "mcp_3", argument_events, output="5", approval_request_id="mcpr_0", arguments="{}")
 
 
 def roll_requested(index: int) -> list[Event]:

@@ -35,13 +35,13 @@ def matrix_page(reports: Sequence[Report]) -> str:
 
 
 def _head(reports: Sequence[Report]) -> Markup:
-    told = f"{counted(len(reports), 'server')} with the same requirements. "
-    told += "A total is the number that passed of those judged, including known deviations."
+    lead = f"{counted(len(reports), 'server')} with the same requirements. "
+    lead += "A total is the number that passed of those judged, including known deviations."
     return tag(
         "header",
         tag("p", "Antiphon verify", class_="kicker"),
         tag("h1", "Servers side by side"),
-        tag("p", told, class_="lead"),
+        tag("p", lead, class_="lead"),
     )
 
 
@@ -116,11 +116,11 @@ def _row(row: Row) -> Markup:
         "th",
         tag("code", row.name),
         " ",
-        tag("span", row.asked.level, class_=f"level {row.asked.level}"),
-        tag("small", prose(row.asked.sentence)),
+        tag("span", row.requirement.level, class_=f"level {row.requirement.level}"),
+        tag("small", prose(row.requirement.sentence)),
         scope="row",
     )
-    return tag("tr", title, *map(_cell, row.results), id=row.asked.id, class_="same" if row.is_same else None)
+    return tag("tr", title, *map(_cell, row.results), id=row.requirement.id, class_="same" if row.is_same else None)
 
 
 def _cell(one: Column) -> Markup:
@@ -136,10 +136,10 @@ def _filter(reports: Sequence[Report]) -> Markup:
 
 
 def _servers(reports: Sequence[Report]) -> Markup:
-    return tag("ul", *map(_told, reports), class_="servers")
+    return tag("ul", *map(_server, reports), class_="servers")
 
 
-def _told(report: Report) -> Markup:
+def _server(report: Report) -> Markup:
     profile = f", profile {report.profile}" if report.profile else ""
     words = f"{profile}; {day(report.started_at)}, {took(report)}, Antiphon {report.version}"
     return tag("li", tag("code", report.base_url), " with ", tag("code", report.model or "-"), words)

@@ -171,7 +171,7 @@ def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
     ),
     good=[replies.GOOD],
 )
-def a_completion_is_made(trial: Trial) -> Steps:
+def a_completion_is_created(trial: Trial) -> Steps:
     """Send a model and a message, and only the required parameters."""
     exchange = yield from trial.chat("Say hello.", max_tokens=MISSING, max_completion_tokens=MISSING)
     trial.served(exchange)
@@ -187,7 +187,7 @@ def a_completion_is_made(trial: Trial) -> Steps:
     ),
     good=[replies.GOOD],
 )
-def a_completion_is_no_stream_unless_asked(trial: Trial) -> Steps:
+def a_completion_is_no_stream_by_default(trial: Trial) -> Steps:
     """Send a request without `stream`."""
     exchange = yield from trial.chat("Say hello.", stream=MISSING)
     trial.served(exchange)
@@ -214,7 +214,7 @@ def two_questions_have_two_ids(trial: Trial) -> Steps:
 HELLO = {"role": "user", "content": "Say hello."}
 
 
-TAKING = (
+ACCEPTED = (
     accepted(
         should("chat:answer:developer", "chat-api messages", "A message with the role `developer` is accepted."),
         messages=[{"role": "developer", "content": "Answer in one word."}, HELLO],
@@ -297,7 +297,7 @@ def turns_are_remembered(trial: Trial) -> Steps:
     ),
     good=[replies.with_text("Banana.")],
 )
-def a_system_message_is_taken(trial: Trial) -> Steps:
+def a_system_message_is_accepted(trial: Trial) -> Steps:
     """Request a word by a system message."""
     system = {"role": "system", "content": "Always include the word BANANA in your answer."}
     completion = trial.completion((yield from trial.chat([system, HELLO])))

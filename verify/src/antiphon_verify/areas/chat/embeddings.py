@@ -10,7 +10,7 @@ from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import at, listed
 from antiphon_verify.replies.chat import embeddings as replies
 from antiphon_verify.requirement import Stop, must, should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 API = "chat-api embeddings"
 
@@ -20,7 +20,7 @@ TEXTS = ["The cat sleeps on the mat.", "Rain is expected on Tuesday."]
 NO_EMBEDDINGS = "The model does not support embeddings."
 
 
-def embed(trial: Trial, text: Any, **fields: Any) -> Asking:
+def embed(trial: Trial, text: Any, **fields: Any) -> ExchangeSteps:
     """Request embeddings."""
     return trial.post("/embeddings", {"model": trial.model, "input": text, **fields})
 
@@ -105,14 +105,14 @@ def several_texts_are_embedded(trial: Trial) -> Steps:
     """Embed two texts together, and the second of them alone."""
     both = yield from embed(trial, TEXTS)
     embeds(trial, both)
-    alone = yield from embed(trial, TEXTS[1])
-    vectors, again = vectors_of(both), vectors_of(alone)
+    single = yield from embed(trial, TEXTS[1])
+    vectors, again = vectors_of(both), vectors_of(single)
     numbers = [at(one, "index") for one in listed(at(both.json, "data"))]
     trial.expect("chat:embeddings:several", all(map(is_vector, vectors)) and numbers == [0, 1], both.came)
     sizes = {len(one) for one in (*vectors, *again) if is_vector(one)}
     trial.expect("chat:embeddings:same-size", len(sizes) == 1, f"{sorted(sizes)} numbers")
     is_same = bool(vectors and again) and is_near(vectors[-1], again[0])
-    trial.expect("chat:embeddings:repeated", is_same, alone.came)
+    trial.expect("chat:embeddings:repeated", is_same, single.came)
 
 
 @case(

@@ -315,14 +315,14 @@ STREAMING = (
     ),
     good=[replies.REJECTED, replies.NO_METHOD, replies.NO_PATH],
 )
-def what_chat_does_not_serve_is_refused(trial: Trial) -> Steps:
+def unknown_chat_paths_and_methods_are_rejected(trial: Trial) -> Steps:
     """DELETE a path that supports POST, and POST to a path that does not exist."""
-    served = yield from trial.post("/chat/completions", content=b"", headers=JSON)
-    trial.served(served)
+    rejected = yield from trial.post("/chat/completions", content=b"", headers=JSON)
+    trial.served(rejected)
     refused = yield from trial.delete("/chat/completions")
     trial.expect("chat:errors:method", refused.status in (404, 405), refused.came)
-    lost = yield from trial.post("/chat/no-such-path", content=b"{}", headers=JSON)
-    trial.expect("chat:errors:path", lost.status == 404, lost.came)
+    unknown = yield from trial.post("/chat/no-such-path", content=b"{}", headers=JSON)
+    trial.expect("chat:errors:path", unknown.status == 404, unknown.came)
 
 
 @case(

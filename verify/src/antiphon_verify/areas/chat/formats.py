@@ -30,40 +30,40 @@ ANY = {"type": "object"}
 UNFINISHED = "The model did not finish its text."
 
 
-def judge_text(trial: Trial, id: str, text: str, reason: Any, wanted: dict[str, Any]) -> None:
+def judge_text(trial: Trial, id: str, text: str, reason: Any, expected: dict[str, Any]) -> None:
     """Judge whether a complete text is JSON that matches."""
     if reason != "stop" or not text:
         raise Stop("skipped", UNFINISHED)
-    trial.expect(id, fits(parsed(text.encode("utf-8", "replace")), wanted), text)
+    trial.expect(id, fits(parsed(text.encode("utf-8", "replace")), expected), text)
 
 
 def fitting(
-    requirement: Requirement, asked: str, form: dict[str, Any], wanted: dict[str, Any], *, good: str, bad: str
+    requirement: Requirement, prompt: str, form: dict[str, Any], expected: dict[str, Any], *, good: str, bad: str
 ) -> Case:
     """Return the case that requests a format: the text must match the schema `wanted`, as `good` does, unlike `bad`."""
     row = replace(requirement, fault=[replies.with_text(bad)])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
-        completion = trial.completion((yield from trial.chat(asked, response_format=form)))
+        completion = trial.completion((yield from trial.chat(prompt, response_format=form)))
         reason = at(completion, "choices", 0, "finish_reason")
-        judge_text(trial, row.id, text_of(completion), reason, wanted)
+        judge_text(trial, row.id, text_of(completion), reason, expected)
 
     script.__doc__ = f"Request JSON: {name}."
     return Case(f"chat_json_{name}", (row,), script, good=[replies.with_text(good)])
 
 
 def fitting_stream(
-    requirement: Requirement, asked: str, form: dict[str, Any], wanted: dict[str, Any], *, good: str, bad: str
+    requirement: Requirement, prompt: str, form: dict[str, Any], expected: dict[str, Any], *, good: str, bad: str
 ) -> Case:
     """Return the case that streams a format, as `fitting` requests one."""
     row = replace(requirement, fault=[replies.streaming(bad)])
     name = row.id.rpartition(":")[2].replace("-", "_")
 
     def script(trial: Trial) -> Steps:
-        chunks = trial.streamed((yield from trial.chat(asked, response_format=form, stream=True)))
+        chunks = trial.streamed((yield from trial.chat(prompt, response_format=form, stream=True)))
         reasons = [reason for one in choices_of(chunks) if (reason := at(one, "finish_reason"))]
-        judge_text(trial, row.id, streamed_text(chunks), (reasons or [None])[-1], wanted)
+        judge_text(trial, row.id, streamed_text(chunks), (reasons or [None])[-1], expected)
 
     script.__doc__ = f"Stream JSON: {name.removesuffix('_streamed')}."
     return Case(f"chat_json_{name}", (row,), script, good=[replies.streaming(good)])

@@ -9,7 +9,7 @@ from antiphon_verify.replies import chunks
 from antiphon_verify.replies.chat import images as replies
 from antiphon_verify.replies.completions import CHUNKS
 from antiphon_verify.requirement import capability, must, should
-from antiphon_verify.samples import accepted, is_taken, png
+from antiphon_verify.samples import accepted, is_accepted, png
 from antiphon_verify.trial import Steps, Trial
 
 API = "chat-api images"
@@ -35,7 +35,7 @@ RED, BLUE = png("red"), png("blue")
 WHICH = "Which colour is this picture? Answer in one word."
 
 
-TAKING = (
+ACCEPTED = (
     accepted(
         must("chat:images:several", API, "Several images in one message are accepted."),
         messages=[user(text("Look at these."), image(RED), image(BLUE))],
@@ -79,12 +79,12 @@ def a_picture_is_looked_at(trial: Trial) -> Steps:
     ),
     good=[replies.with_text("Blue.")],
 )
-def two_pictures_are_told_apart(trial: Trial) -> Steps:
+def two_pictures_are_distinguished(trial: Trial) -> Steps:
     """Send a red picture and a blue one."""
-    asked = text("Which colour is the second picture? Answer in one word.")
-    completion = trial.completion((yield from trial.chat([user(image(RED), image(BLUE), asked)])))
-    said = text_of(completion).lower()
-    trial.expect("chat:images:told-apart", "blue" in said and "red" not in said, said or "no text")
+    question = text("Which colour is the second picture? Answer in one word.")
+    completion = trial.completion((yield from trial.chat([user(image(RED), image(BLUE), question)])))
+    answer = text_of(completion).lower()
+    trial.expect("chat:images:told-apart", "blue" in answer and "red" not in answer, answer or "no text")
 
 
 @case(
@@ -112,7 +112,7 @@ def a_broken_picture_is_no_fault_of_the_server(trial: Trial) -> Steps:
     """Send invalid image data."""
     exchange = yield from trial.chat([user(text("Look."), image("data:image/png;base64,!!!"))])
     trial.served(exchange)
-    is_right = is_taken(exchange) or 400 <= exchange.status < 500
+    is_right = is_accepted(exchange) or 400 <= exchange.status < 500
     trial.expect("chat:images:bad-data", is_right, exchange.came)
 
 

@@ -141,9 +141,9 @@ def judge_cut(trial: Trial, completion: dict[str, Any], id: str) -> None:
 
 def tokens_of(chunks: list[dict[str, Any]]) -> int:
     """Return how many tokens a stream used; if it does not report them, how many deltas or words it has at least."""
-    told = [used for chunk in chunks if is_integer(used := at(chunk, "usage", "completion_tokens"))]
+    reported = [used for chunk in chunks if is_integer(used := at(chunk, "usage", "completion_tokens"))]
     pieces = [one for one in choices_of(chunks) if at(one, "delta", "content")]
-    return told[-1] if told else max(len(pieces), len(streamed_text(chunks).split()))
+    return reported[-1] if reported else max(len(pieces), len(streamed_text(chunks).split()))
 
 
 @case(
@@ -167,7 +167,7 @@ def a_long_chat_stream_is_cut(trial: Trial) -> Steps:
 NULLS = ("temperature", "top_p", "stop", "tools", "tool_choice", "response_format", "user", "stream", "n", "seed")
 
 
-TAKING = (
+ACCEPTED = (
     accepted(
         must("chat:parameters:temperature", "chat-api create", "A `temperature` of 2 is accepted."), temperature=2
     ),
@@ -203,9 +203,9 @@ TAKING = (
 )
 def a_seed_repeats_itself(trial: Trial) -> Steps:
     """Send the same request twice with a seed."""
-    asked = {"seed": 7, "temperature": 0}
-    first = text_of(trial.completion((yield from trial.chat("Write a short joke.", **asked))))
-    second = text_of(trial.completion((yield from trial.chat("Write a short joke.", **asked))))
+    options = {"seed": 7, "temperature": 0}
+    first = text_of(trial.completion((yield from trial.chat("Write a short joke.", **options))))
+    second = text_of(trial.completion((yield from trial.chat("Write a short joke.", **options))))
     trial.expect("chat:parameters:seed-repeats", first == second, [first, second])
 
 
@@ -218,7 +218,7 @@ def a_seed_repeats_itself(trial: Trial) -> Steps:
     ),
     good=[replies.TWO],
 )
-def two_choices_are_given(trial: Trial) -> Steps:
+def two_choices_are_returned(trial: Trial) -> Steps:
     """Request two choices."""
     completion = trial.completion((yield from trial.chat("Say hello.", n=2, temperature=1)))
     indexes = [at(choice, "index") for choice in listed(completion, "choices")]
@@ -256,7 +256,7 @@ def has_bytes(token: Any) -> bool:
     ),
     good=[replies.LOGPROBS],
 )
-def log_probabilities_are_given(trial: Trial) -> Steps:
+def log_probabilities_are_returned(trial: Trial) -> Steps:
     """Request log probabilities."""
     completion = trial.completion((yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2)))
     tokens = listed(completion, "choices", 0, "logprobs", "content")

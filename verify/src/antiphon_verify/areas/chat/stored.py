@@ -8,12 +8,12 @@ from antiphon_verify.reading import at, is_text, listed, shown, unlike
 from antiphon_verify.replies import replaced, says
 from antiphon_verify.replies.chat import stored as replies
 from antiphon_verify.requirement import should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 SOURCE = "chat-api stored completions"
 
 
-def create(trial: Trial, **parameters: Any) -> Asking:
+def create(trial: Trial, **parameters: Any) -> ExchangeSteps:
     """Create a completion with `store: true`."""
     return trial.chat("Say hello.", store=True, **parameters)
 
@@ -64,12 +64,12 @@ def text_of(completion: Any) -> Any:
 )
 def a_completion_is_stored(trial: Trial) -> Steps:
     """Make a completion with `store: true`, retrieve it, change it, list its messages, delete it."""
-    made = trial.completion((yield from create(trial, metadata={"a": "1"})))
-    name = id_of(made)
+    created = trial.completion((yield from create(trial, metadata={"a": "1"})))
+    name = id_of(created)
     path = f"/chat/completions/{name}"
     found = yield from trial.get(path)
     trial.served(found)
-    is_found = found.is_ok and at(found.json, "id") == name and text_of(found.json) == text_of(made)
+    is_found = found.is_ok and at(found.json, "id") == name and text_of(found.json) == text_of(created)
     trial.expect("chat:stored:retrieved", is_found, found.came)
     trial.expect("chat:stored:metadata", at(found.json, "metadata") == {"a": "1"}, found.came)
     changed = yield from trial.post(path, {"metadata": {"b": "2"}})
@@ -80,10 +80,10 @@ def a_completion_is_stored(trial: Trial) -> Steps:
     is_listed = [(at(one, "role"), at(one, "content")) for one in data] == [("user", "Say hello.")]
     trial.expect("chat:stored:messages", is_listed and is_text(at(data, 0, "id")), messages.came)
     deleted = yield from trial.delete(path)
-    is_told = at(deleted.json, "object") == "chat.completion.deleted" and at(deleted.json, "deleted") is True
-    trial.expect("chat:stored:deleted-body", is_told and at(deleted.json, "id") == name, deleted.came)
-    gone = yield from trial.get(path)
-    trial.expect("chat:stored:deleted", deleted.is_ok and gone.status == 404, gone.came)
+    is_reported = at(deleted.json, "object") == "chat.completion.deleted" and at(deleted.json, "deleted") is True
+    trial.expect("chat:stored:deleted-body", is_reported and at(deleted.json, "id") == name, deleted.came)
+    missing = yield from trial.get(path)
+    trial.expect("chat:stored:deleted", deleted.is_ok and missing.status == 404, missing.came)
 
 
 @case(
@@ -99,10 +99,10 @@ def a_stream_is_stored(trial: Trial) -> Steps:
     """Stream a completion with `store: true`, and retrieve it at once."""
     chunks = trial.streamed((yield from create(trial, stream=True)))
     pieces = [at(chunk, "choices", 0, "delta", "content") for chunk in chunks]
-    said = "".join(piece for piece in pieces if is_text(piece))
+    text = "".join(piece for piece in pieces if is_text(piece))
     found = yield from trial.get(f"/chat/completions/{id_of(chunks[0])}")
     trial.served(found)
-    trial.expect("chat:stored:streamed", found.is_ok and text_of(found.json) == said, found.came)
+    trial.expect("chat:stored:streamed", found.is_ok and text_of(found.json) == text, found.came)
 
 
 @case(
@@ -160,8 +160,8 @@ def stored_completions_are_listed(trial: Trial) -> Steps:
 )
 def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown completion."""
-    made = trial.completion((yield from create(trial)))
-    exchange = yield from trial.get(f"/chat/completions/{unlike(id_of(made))}")
+    created = trial.completion((yield from create(trial)))
+    exchange = yield from trial.get(f"/chat/completions/{unlike(id_of(created))}")
     trial.served(exchange)
     trial.expect("chat:stored:unknown", exchange.status == 404, exchange.came)
 
@@ -177,7 +177,7 @@ def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
 )
 def an_unstored_completion_is_not_found(trial: Trial) -> Steps:
     """Create a completion without `store`, and try to retrieve it."""
-    made = trial.completion((yield from trial.chat("Say hello.")))
-    exchange = yield from trial.get(f"/chat/completions/{id_of(made)}")
+    created = trial.completion((yield from trial.chat("Say hello.")))
+    exchange = yield from trial.get(f"/chat/completions/{id_of(created)}")
     trial.served(exchange)
     trial.expect("chat:stored:unstored", exchange.status == 404, exchange.came)

@@ -38,7 +38,7 @@ def chunks_of(trial: Trial, exchange: Exchange) -> Chunks:
     return chunks
 
 
-def has_said(choice: Any) -> bool:
+def has_text(choice: Any) -> bool:
     """Whether the delta of a choice has content."""
     delta = at(choice, "delta")
     return bool(at(delta, "content") or at(delta, "tool_calls") or at(delta, "refusal"))
@@ -199,7 +199,7 @@ def judge_choices(trial: Trial, chunks: Chunks) -> None:
     others = [reason for one in choices if not (reason := at(one, "finish_reason"))]
     trial.expect("chat:stream:finish-null", all(one is None or one is MISSING for one in others), others)
     if trial.expect("chat:stream:finish-reason", is_one, [reason for _, reason in reasons]):
-        after = [one for one in choices[reasons[0][0] + 1 :] if has_said(one)]
+        after = [one for one in choices[reasons[0][0] + 1 :] if has_text(one)]
         trial.expect("chat:stream:finish-last", not after, after)
 
 
@@ -239,15 +239,15 @@ def judge_text(trial: Trial, chunks: Chunks) -> None:
 )
 def usage_is_streamed(trial: Trial) -> Steps:
     """Stream a text with its usage, and send the same request without a stream."""
-    asked = {"stream": True, "stream_options": {"include_usage": True}}
-    chunks = chunks_of(trial, (yield from trial.chat("Say hello.", **asked)))
-    told = [chunk for chunk in chunks if chunk.get("usage")]
-    if trial.expect("chat:stream:usage", bool(told) and is_usage(told[-1]["usage"]), shown(chunks[-1])):
-        is_last = told[-1] is chunks[-1] and len(told) == 1 and chunks[-1].get("choices") == []
+    options = {"stream": True, "stream_options": {"include_usage": True}}
+    chunks = chunks_of(trial, (yield from trial.chat("Say hello.", **options)))
+    with_usage = [chunk for chunk in chunks if chunk.get("usage")]
+    if trial.expect("chat:stream:usage", bool(with_usage) and is_usage(with_usage[-1]["usage"]), shown(chunks[-1])):
+        is_last = with_usage[-1] is chunks[-1] and len(with_usage) == 1 and chunks[-1].get("choices") == []
         trial.expect("chat:stream:usage-last", is_last, shown(chunks[-1]))
         plain = at((yield from trial.chat("Say hello.")).json, "usage", "prompt_tokens")
         if is_integer(plain):
-            streamed = told[-1]["usage"]["prompt_tokens"]
+            streamed = with_usage[-1]["usage"]["prompt_tokens"]
             trial.expect("chat:stream:usage-same", streamed == plain, f"{streamed} streamed, {plain} plain")
 
 

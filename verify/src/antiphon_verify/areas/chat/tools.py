@@ -128,8 +128,8 @@ def a_chat_call_is_required(trial: Trial) -> Steps:
 )
 def a_named_chat_function_is_called(trial: Trial) -> Steps:
     """Name the function to call."""
-    asked = {"tools": CHAT_TOOLS, "tool_choice": named("get_time")}
-    completion = trial.completion((yield from trial.chat("Say hello to Paris.", **asked)))
+    options = {"tools": CHAT_TOOLS, "tool_choice": named("get_time")}
+    completion = trial.completion((yield from trial.chat("Say hello to Paris.", **options)))
     names = {name_of(one) for one in calls_of(completion)}
     trial.expect("chat:tools:named", names == {"get_time"}, came(completion))
     reason = at(completion, "choices", 0, "finish_reason")
@@ -146,7 +146,7 @@ def a_named_chat_function_is_called(trial: Trial) -> Steps:
     ),
     good=[replies.TEXT],
 )
-def no_chat_call_is_made(trial: Trial) -> Steps:
+def no_chat_call_is_returned(trial: Trial) -> Steps:
     """Forbid tool calls."""
     completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="none")))
     if trial.expect("chat:tools:none", not calls_of(completion), came(completion)):
@@ -162,8 +162,8 @@ def no_chat_call_is_made(trial: Trial) -> Steps:
 )
 def no_call_is_streamed(trial: Trial) -> Steps:
     """Forbid tool calls in a stream."""
-    asked = {"tools": CHAT_TOOLS, "tool_choice": "none", "stream": True}
-    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **asked))))
+    options = {"tools": CHAT_TOOLS, "tool_choice": "none", "stream": True}
+    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **options))))
     calling = [one for one in choices if at(one, "delta", "tool_calls")]
     trial.expect("chat:tools:streamed-none", not calling, calling)
 
@@ -198,8 +198,8 @@ def no_call_is_streamed(trial: Trial) -> Steps:
 )
 def a_chat_call_is_streamed(trial: Trial) -> Steps:
     """Stream a required tool call."""
-    asked = {"tools": CHAT_TOOLS, "tool_choice": "required", "stream": True}
-    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **asked))))
+    options = {"tools": CHAT_TOOLS, "tool_choice": "required", "stream": True}
+    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **options))))
     deltas = [delta for one in choices for delta in listed(one, "delta", "tool_calls")]
     if not deltas:
         raise Stop("skipped", "There was no call.")
@@ -244,7 +244,7 @@ def is_whole(deltas: list[Any]) -> bool:
     ),
     good=[replies.with_calls(CALL, replies.TIME)],
 )
-def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
+def two_chat_calls_are_requested(trial: Trial) -> Steps:
     """Request two tool calls."""
     completion = trial.completion((yield from trial.chat(BOTH, tools=CHAT_TOOLS, tool_choice="required")))
     calls = calls_of(completion)
@@ -265,8 +265,8 @@ def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
 )
 def chat_calls_come_one_at_a_time(trial: Trial) -> Steps:
     """Request two tool calls, and allow one."""
-    asked = {"tools": CHAT_TOOLS, "tool_choice": "required", "parallel_tool_calls": False}
-    calls = calls_of(trial.completion((yield from trial.chat(BOTH, **asked))))
+    options = {"tools": CHAT_TOOLS, "tool_choice": "required", "parallel_tool_calls": False}
+    calls = calls_of(trial.completion((yield from trial.chat(BOTH, **options))))
     if calls:
         trial.expect("chat:tools:one-at-a-time", len(calls) == 1, calls)
 
@@ -286,7 +286,7 @@ def result(id: str, content: Any = "It is 21 degrees.") -> dict[str, Any]:
 ONE = calling("call_1")
 
 
-TAKING = (
+ACCEPTED = (
     accepted(
         must("chat:tools:null-content", "issue agents#2238", "The `content` of a message with tool calls can be null."),
         tools=CHAT_TOOLS,

@@ -15,7 +15,7 @@ from antiphon_verify.requirement import may, must, should
 from antiphon_verify.soundness import STREAM_IDS, judge_stream
 from antiphon_verify.trial import Steps, Trial, is_response
 
-LOOKS = 60
+POLLS = 60
 
 BETWEEN = 0.25
 """Seconds between two polls."""
@@ -26,7 +26,7 @@ OPEN = ("queued", "in_progress")
 def ended(trial: Trial, response_id: str) -> Generator[Step, Any, dict[str, Any]]:
     """Poll a response until it has ended, or for this many seconds; return it."""
     response: dict[str, Any] = {}
-    for _ in range(LOOKS):
+    for _ in range(POLLS):
         response = trial.whole((yield from trial.get(f"/responses/{response_id}")))
         if at(response, "status") not in OPEN:
             break
@@ -57,7 +57,7 @@ def ended(trial: Trial, response_id: str) -> Generator[Step, Any, dict[str, Any]
         "responses:background:completed",
         "spec 9",
         "A background response that a client polls eventually becomes `completed`.",
-        fault=[replies.QUEUED, *[replies.UNDER_WAY] * LOOKS],
+        fault=[replies.QUEUED, *[replies.UNDER_WAY] * POLLS],
     ),
     must(
         "responses:background:whole",
@@ -156,7 +156,7 @@ def work_can_wait(trial: Trial) -> Steps:
     exchange = yield from trial.respond("Say hello.", background=True, background_options=options)
     queued = trial.response(exchange)
     trial.expect("responses:background:window", True)
-    kept = at(queued, "background_options")
-    is_whole = all(at(kept, name) == value for name, value in options.items())
-    trial.expect("responses:background:window-shown", is_whole, shown(kept))
+    shown_options = at(queued, "background_options")
+    is_whole = all(at(shown_options, name) == value for name, value in options.items())
+    trial.expect("responses:background:window-shown", is_whole, shown(shown_options))
     yield from trial.post(f"/responses/{id_of(queued)}/cancel", {})

@@ -155,7 +155,7 @@ def a_named_function_is_called(trial: Trial) -> Steps:
     ),
     good=[replies.TEXT],
 )
-def no_call_is_made(trial: Trial) -> Steps:
+def no_call_is_returned(trial: Trial) -> Steps:
     """Forbid calls."""
     response = trial.response((yield from trial.respond(ASK_WEATHER, tools=TOOLS, tool_choice="none")))
     trial.expect("responses:calls:none", not calls_of(response), came(response))
@@ -178,7 +178,7 @@ def no_call_is_made(trial: Trial) -> Steps:
     ),
     good=[replies.with_output(CALL, replies.TIME)],
 )
-def two_calls_are_asked_for(trial: Trial) -> Steps:
+def two_calls_are_requested(trial: Trial) -> Steps:
     """Request two calls."""
     response = trial.response((yield from trial.respond(BOTH, tools=TOOLS, tool_choice="required")))
     calls = calls_of(response)
@@ -200,8 +200,8 @@ def two_calls_are_asked_for(trial: Trial) -> Steps:
 )
 def calls_come_one_at_a_time(trial: Trial) -> Steps:
     """Request two calls, and allow one."""
-    asked = {"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False}
-    calls = calls_of(trial.response((yield from trial.respond(BOTH, **asked))))
+    options = {"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False}
+    calls = calls_of(trial.response((yield from trial.respond(BOTH, **options))))
     if calls:
         trial.expect("responses:calls:one-at-a-time", len(calls) == 1, calls)
 
@@ -446,7 +446,7 @@ def the_model_chooses(trial: Trial) -> Steps:
     ),
     good=[replies.with_output(CALL, replies.ROME)],
 )
-def two_cities_are_asked_for(trial: Trial) -> Steps:
+def two_cities_are_requested(trial: Trial) -> Steps:
     """Request the weather in two cities."""
     calls = calls_of(trial.response((yield from trial.respond(f"{TWO_CITIES} Use get_weather.", tools=[WEATHER]))))
     cities = sorted(cities_of(calls))

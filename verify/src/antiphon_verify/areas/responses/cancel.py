@@ -2,7 +2,7 @@
 
 from antiphon_verify.areas.responses.background import BETWEEN
 from antiphon_verify.areas.responses.chain import id_of
-from antiphon_verify.areas.responses.mcp.items import ASKED, CALL, UNUSED, items_of, received_calls
+from antiphon_verify.areas.responses.mcp.items import CALL, PROMPT, UNUSED, items_of, received_calls
 from antiphon_verify.case import case
 from antiphon_verify.mcp import SILENT
 from antiphon_verify.reading import at, shown, unlike
@@ -14,7 +14,7 @@ from antiphon_verify.trial import Steps, Trial
 
 ENDED = ("completed", "incomplete", "failed")
 
-LOOKS = 40
+POLLS = 40
 """How often a case checks whether the MCP server was called."""
 
 
@@ -47,8 +47,8 @@ LOOKS = 40
 )
 def background_work_is_cancelled(trial: Trial) -> Steps:
     """Cancel a background response twice, and retrieve it."""
-    asked = "Count from 1 to 1000 in words."
-    queued = trial.response((yield from trial.respond(asked, background=True)))
+    prompt = "Count from 1 to 1000 in words."
+    queued = trial.response((yield from trial.respond(prompt, background=True)))
     path = f"/responses/{id_of(queued)}"
     first = trial.whole((yield from trial.post(f"{path}/cancel")))
     status = at(first, "status")
@@ -78,8 +78,8 @@ def background_work_is_cancelled(trial: Trial) -> Steps:
 )
 def a_call_in_progress_is_cancelled(trial: Trial) -> Steps:
     """Cancel a background response during the call of an MCP server's tool."""
-    queued = trial.response((yield from trial.respond(ASKED, tools=[trial.mcp_tool(SILENT)], background=True)))
-    for _ in range(LOOKS):
+    queued = trial.response((yield from trial.respond(PROMPT, tools=[trial.mcp_tool(SILENT)], background=True)))
+    for _ in range(POLLS):
         if (yield from received_calls(trial, SILENT)):
             break
         yield from trial.pause(BETWEEN)

@@ -77,11 +77,11 @@ def a_chain_is_followed(trial: Trial) -> Steps:
     exchange = yield from trial.respond(question, previous_response_id=id_of(first))
     second = trial.whole(exchange)
     trial.expect("responses:chain:taken", True)
-    told = at(second, "previous_response_id")
-    trial.expect("responses:chain:echoed", told == id_of(first), shown(told))
+    echoed = at(second, "previous_response_id")
+    trial.expect("responses:chain:echoed", echoed == id_of(first), shown(echoed))
     trial.expect("responses:chain:recalled", WORD in text_of(second).lower(), text_of(second) or "no text")
-    alone = trial.response((yield from trial.respond(question)))
-    counts = [at(one, "usage", "input_tokens") for one in (alone, second)]
+    single = trial.response((yield from trial.respond(question)))
+    counts = [at(one, "usage", "input_tokens") for one in (single, second)]
     if all(map(is_integer, counts)):
         trial.expect("responses:chain:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} chained")
     third = yield from trial.respond("Say it again.", previous_response_id=id_of(second))
@@ -103,7 +103,7 @@ def a_chain_is_followed(trial: Trial) -> Steps:
     ),
     good=[replies.STREAM, replies.SECOND, replies.STREAM],
 )
-def a_stream_is_gone_on_from_at_once(trial: Trial) -> Steps:
+def a_stream_is_continued_at_once(trial: Trial) -> Steps:
     """Continue a streamed response as soon as it has ended, in a stream as well."""
     last = trial.streamed((yield from trial.respond("Say hello.", stream=True, store=True)))[-1]
     previous = id_of(at(last, "response"))
@@ -235,6 +235,6 @@ def instructions_hold_once(trial: Trial) -> Steps:
     """Continue a response that had instructions, without instructions."""
     first = trial.response((yield from trial.respond("Say hello.", instructions="Answer in one word.", store=True)))
     second = trial.response((yield from trial.respond("Say it again.", previous_response_id=id_of(first))))
-    told = at(second, "instructions")
-    if told is not MISSING:
-        trial.expect("responses:chain:instructions", told is None, shown(told))
+    echoed = at(second, "instructions")
+    if echoed is not MISSING:
+        trial.expect("responses:chain:instructions", echoed is None, shown(echoed))

@@ -164,8 +164,8 @@ def outputs_are_included(trial: Trial) -> Steps:
     place = f"/responses/{id_of(hidden.json)}"
     without = yield from trial.get(place)
     later = yield from trial.get(f"{place}?include[]=code_interpreter_call.outputs")
-    is_shown = bool(outputs_of(calls(trial, later))) and not outputs_of(calls(trial, without))
-    trial.expect("responses:code-interpreter:outputs-later", is_shown, later.came)
+    is_included = bool(outputs_of(calls(trial, later))) and not outputs_of(calls(trial, without))
+    trial.expect("responses:code-interpreter:outputs-later", is_included, later.came)
 
 
 @case(
@@ -184,8 +184,8 @@ def code_raises_an_exception(trial: Trial) -> Steps:
     if RAISING not in [str(at(item, "code")).strip() for item in found]:
         raise Stop("skipped", "Different code was run.")
     logs = logs_of(found)
-    is_shown = "before" in logs and "ZeroDivisionError" in logs and at(found, 0, "status") == "completed"
-    trial.expect("responses:code-interpreter:exception", is_shown, found)
+    is_included = "before" in logs and "ZeroDivisionError" in logs and at(found, 0, "status") == "completed"
+    trial.expect("responses:code-interpreter:exception", is_included, found)
 
 
 @case(
@@ -258,21 +258,21 @@ def code_writes_a_file(trial: Trial) -> Steps:
     path = f"/containers/{at(calls(trial, exchange), 0, 'container_id')}/files"
     page = yield from trial.get(path)
     trial.served(page)
-    made = [one for one in listed(page.json, "data") if str(at(one, "path")).endswith("verify.txt")]
-    content = yield from trial.get(f"{path}/{at(made, 0, 'id')}/content")
-    is_made = at(made, 0, "source") == "assistant" and content.is_ok and content.body == b"made by code"
+    created = [one for one in listed(page.json, "data") if str(at(one, "path")).endswith("verify.txt")]
+    content = yield from trial.get(f"{path}/{at(created, 0, 'id')}/content")
+    is_made = at(created, 0, "source") == "assistant" and content.is_ok and content.body == b"made by code"
     trial.expect("responses:code-interpreter:made-file", is_made, f"{page.came}; then {content.came}")
     cited = citations_of(exchange.json)
     trial.expect("responses:code-interpreter:cited", bool(cited), shown(listed(exchange.json, "output")[-1:]))
     if cited:
-        wrong = [one for one, text in cited if not _is_citation(one, text, made)]
+        wrong = [one for one, text in cited if not _is_citation(one, text, created)]
         trial.expect("responses:code-interpreter:citation", not wrong, wrong)
 
 
-def _is_citation(annotation: Any, text: str, made: list[Any]) -> bool:
+def _is_citation(annotation: Any, text: str, created: list[Any]) -> bool:
     """Whether a citation names the file that was created, and spans the link to it."""
     first, last = at(annotation, "start_index"), at(annotation, "end_index")
-    is_named = at(annotation, "filename") == "verify.txt" and at(annotation, "file_id") == at(made, 0, "id")
+    is_named = at(annotation, "filename") == "verify.txt" and at(annotation, "file_id") == at(created, 0, "id")
     is_placed = is_integer(first) and is_integer(last) and text[first:last] == LINK
     return is_named and is_placed and is_text(at(annotation, "container_id"))
 
@@ -325,12 +325,12 @@ def code_shows_a_figure(trial: Trial) -> Steps:
 )
 def code_runs_in_a_named_container(trial: Trial) -> Steps:
     """Run code that reads a file in a container by its id, delete the container, and continue the conversation."""
-    made, path = yield from create(trial)
+    created, path = yield from create(trial)
     trial.succeed((yield from add_file(trial, path, FACT.encode())))
-    tool = AUTO | {"container": id_of(made.json)}
+    tool = AUTO | {"container": id_of(created.json)}
     exchange = yield from run(trial, READING, tool=tool, include=OUTPUTS)
     found = calls(trial, exchange)
-    is_there = all(at(item, "container_id") == id_of(made.json) for item in found) and FACT in logs_of(found)
+    is_there = all(at(item, "container_id") == id_of(created.json) for item in found) and FACT in logs_of(found)
     trial.expect("responses:code-interpreter:by-id", is_there, found)
     yield from trial.delete(path)
     history = [{"role": "user", "content": READING}, *exchange.json["output"], {"role": "user", "content": "Thanks."}]
@@ -422,15 +422,15 @@ def a_call_is_demanded(trial: Trial) -> Steps:
 )
 def commands_run_in_a_container(trial: Trial) -> Steps:
     """Run a command in a container of the server."""
-    asked = spelled("Run the command `echo tide` in your shell.", 'shell {"commands": ["echo tide"]}')
-    exchange = yield from trial.respond(asked, tools=[SHELL])
+    prompt = spelled("Run the command `echo tide` in your shell.", 'shell {"commands": ["echo tide"]}')
+    exchange = yield from trial.respond(prompt, tools=[SHELL])
     trial.offered(exchange)
     items = listed(trial.response(exchange), "output")
-    made = [item for item in items if at(item, "type") == "shell_call"]
-    if not made:
+    created = [item for item in items if at(item, "type") == "shell_call"]
+    if not created:
         raise Stop("skipped", "No command was run.")
     outputs = [item for item in items if at(item, "type") == "shell_call_output"]
     is_run = "tide" in str(at(outputs, 0, "output", 0, "stdout"))
     is_well = at(outputs, 0, "output", 0, "outcome") == {"type": "exit", "exit_code": 0}
-    is_whole = at(outputs, 0, "call_id") == at(made, 0, "call_id") and is_run and is_well
+    is_whole = at(outputs, 0, "call_id") == at(created, 0, "call_id") and is_run and is_well
     trial.expect("responses:code-interpreter:shell", is_whole, shown(items))

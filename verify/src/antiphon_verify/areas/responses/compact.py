@@ -60,9 +60,9 @@ def a_context_is_compacted(trial: Trial) -> Steps:
     trial.expect("responses:compact:object", is_one, exchange.came)
     trial.expect("responses:compact:item", len(compactions_of(compacted)) == 1, exchange.came)
     users = [item for item in output_of(compacted) if item.get("role") == "user"]
-    kept = [content if isinstance(content := at(item, "content"), str) else words_of(item) for item in users]
-    wanted = [turn["content"] for turn in TURNS if turn["role"] == "user"]
-    trial.expect("responses:compact:users-kept", kept == wanted, exchange.came)
+    texts = [content if isinstance(content := at(item, "content"), str) else words_of(item) for item in users]
+    expected = [turn["content"] for turn in TURNS if turn["role"] == "user"]
+    trial.expect("responses:compact:users-kept", texts == expected, exchange.came)
     total = at(compacted, "usage", "total_tokens")
     trial.expect("responses:compact:usage", is_integer(total), shown(at(compacted, "usage")))
     more = [*listed(compacted, "output"), {"role": "user", "content": "What is my name?"}]
@@ -177,10 +177,10 @@ def a_forged_compaction_is_seen(trial: Trial) -> Steps:
 def items_before_a_compaction_are_read(trial: Trial) -> Steps:
     """Compact a conversation, and send a long text before the compaction item: the token count shows if it is read."""
     exchange = yield from trial.post("/responses/compact", {"model": trial.model, "input": TURNS})
-    made = compactions_of(trial.whole(exchange))
+    compactions = compactions_of(trial.whole(exchange))
     counts: list[Any] = []
     for before in ([], [{"role": "assistant", "content": "The fox walked on. " * 50}]):
-        answer = yield from trial.respond([*before, *made[:1], TURNS[0]])
+        answer = yield from trial.respond([*before, *compactions[:1], TURNS[0]])
         counts.append(at(trial.response(answer), "usage", "input_tokens"))
     is_read = all(map(is_integer, counts)) and counts[1] > counts[0] + 50
     trial.expect("responses:compact:items-before", is_read, f"input tokens without and with them: {counts}")

@@ -14,7 +14,7 @@ from antiphon_verify.replies.responses import containers as replies
 from antiphon_verify.replies.responses.containers import NAME
 from antiphon_verify.replies.responses.files import CONTENT
 from antiphon_verify.requirement import must, should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 SOURCE = "spec containers"
 
@@ -34,7 +34,7 @@ def create(trial: Trial, name: str = NAME, **fields: Any) -> Made:
     return exchange, f"{PATH}/{id_of(exchange.json)}"
 
 
-def add_file(trial: Trial, path: str, content: bytes = CONTENT, *, field: str = "file") -> Asking:
+def add_file(trial: Trial, path: str, content: bytes = CONTENT, *, field: str = "file") -> ExchangeSteps:
     """Upload a file into the container at a path."""
     return trial.ask(Request(method="POST", path=f"{path}/files", content=form(field, content), headers=FORM))
 
@@ -87,21 +87,21 @@ def a_container_lives(trial: Trial) -> Steps:
     """Create a container, retrieve it, delete it."""
     exchange = yield from trial.post(PATH, {"name": NAME})
     trial.served(exchange)
-    made = exchange.json
-    is_made = exchange.is_ok and at(made, "object") == "container" and at(made, "status") == "running"
-    trial.expect("responses:containers:created", is_made and is_text(at(made, "id")), exchange.came)
+    created = exchange.json
+    is_made = exchange.is_ok and at(created, "object") == "container" and at(created, "status") == "running"
+    trial.expect("responses:containers:created", is_made and is_text(at(created, "id")), exchange.came)
     trial.succeed(exchange)
-    is_named = id_of(made).startswith("cntr_") and at(made, "name") == NAME
-    is_whole = is_named and all(is_integer(at(made, key)) for key in ("created_at", "last_active_at"))
+    is_named = id_of(created).startswith("cntr_") and at(created, "name") == NAME
+    is_whole = is_named and all(is_integer(at(created, key)) for key in ("created_at", "last_active_at"))
     trial.expect("responses:containers:object", is_whole, exchange.came)
     expiry = {"anchor": "last_active_at", "minutes": 20}
-    is_usual = at(made, "expires_after") == expiry and at(made, "memory_limit") == "1g"
+    is_usual = at(created, "expires_after") == expiry and at(created, "memory_limit") == "1g"
     trial.expect("responses:containers:defaults", is_usual, exchange.came)
-    path = f"{PATH}/{id_of(made)}"
+    path = f"{PATH}/{id_of(created)}"
     found = yield from trial.get(path)
-    trial.expect("responses:containers:retrieved", found.is_ok and id_of(found.json) == id_of(made), found.came)
+    trial.expect("responses:containers:retrieved", found.is_ok and id_of(found.json) == id_of(created), found.came)
     deleted = yield from trial.delete(path)
-    is_reported = at(deleted.json, "deleted") is True and at(deleted.json, "id") == id_of(made)
+    is_reported = at(deleted.json, "deleted") is True and at(deleted.json, "id") == id_of(created)
     trial.expect("responses:containers:deleted-body", is_reported, deleted.came)
     after = yield from trial.get(path)
     trial.expect("responses:containers:deleted", deleted.is_ok and after.status == 404, after.came)
@@ -220,14 +220,14 @@ def containers_are_listed(trial: Trial) -> Steps:
 )
 def a_file_of_a_container_lives(trial: Trial) -> Steps:
     """Upload a file into a container, retrieve it and its content, delete it."""
-    made, path = yield from create(trial)
+    created, path = yield from create(trial)
     exchange = yield from add_file(trial, path)
     file = exchange.json
     is_made = exchange.is_ok and at(file, "object") == "container.file" and is_text(at(file, "id"))
     trial.expect("responses:containers:file-uploaded", is_made, exchange.came)
     trial.succeed(exchange)
-    kept = [at(file, key) for key in ("bytes", "container_id", "source")]
-    is_whole = kept == [len(CONTENT), id_of(made.json), "user"] and is_integer(at(file, "created_at"))
+    values = [at(file, key) for key in ("bytes", "container_id", "source")]
+    is_whole = values == [len(CONTENT), id_of(created.json), "user"] and is_integer(at(file, "created_at"))
     trial.expect("responses:containers:file-object", is_whole, exchange.came)
     place = str(at(file, "path"))
     is_placed = place.startswith("/mnt/data/") and place.endswith("notes \u00e9.txt")
@@ -311,8 +311,8 @@ def files_of_a_container_are_listed(trial: Trial) -> Steps:
 )
 def unknown_containers_and_files_are_rejected(trial: Trial) -> Steps:
     """Retrieve an unknown container and an unknown file, and send a form without a file."""
-    made, path = yield from create(trial)
-    unknown = yield from trial.get(f"{PATH}/{unlike(id_of(made.json))}")
+    created, path = yield from create(trial)
+    unknown = yield from trial.get(f"{PATH}/{unlike(id_of(created.json))}")
     trial.expect("responses:containers:unknown", unknown.status == 404, unknown.came)
     added = trial.whole((yield from add_file(trial, path)))
     file = yield from trial.get(f"{path}/files/{unlike(id_of(added))}")

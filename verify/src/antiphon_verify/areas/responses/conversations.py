@@ -12,7 +12,7 @@ from antiphon_verify.replies import error, replaced, says
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.responses import conversations as replies
 from antiphon_verify.requirement import capability, may, must, should
-from antiphon_verify.trial import Asking, Steps, Trial, is_response
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial, is_response
 
 
 def message(text: str) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def message(text: str) -> dict[str, Any]:
     return {"type": "message", "role": "user", "content": text}
 
 
-def create(trial: Trial, **body: Any) -> Asking:
+def create(trial: Trial, **body: Any) -> ExchangeSteps:
     """Create a conversation."""
     return trial.post("/conversations", body)
 
@@ -106,8 +106,8 @@ def a_conversation_lives(trial: Trial) -> Steps:
     trial.succeed(deleted)
     is_told = at(deleted.json, "object") == "conversation.deleted" and at(deleted.json, "id") == name
     trial.expect("responses:conversations:deleted-body", is_told, deleted.came)
-    gone = yield from trial.get(path)
-    trial.expect("responses:conversations:deleted", gone.status == 404, gone.came)
+    missing = yield from trial.get(path)
+    trial.expect("responses:conversations:deleted", missing.status == 404, missing.came)
     again = yield from trial.delete(path)
     trial.expect("responses:conversations:deleted-twice", again.status == 404, again.came)
 
@@ -123,8 +123,8 @@ def a_conversation_lives(trial: Trial) -> Steps:
 )
 def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown conversation."""
-    made = trial.whole((yield from create(trial)))
-    exchange = yield from trial.get(f"/conversations/{unlike(id_of(made))}")
+    created = trial.whole((yield from create(trial)))
+    exchange = yield from trial.get(f"/conversations/{unlike(id_of(created))}")
     trial.served(exchange)
     trial.expect("responses:conversations:unknown", exchange.status == 404, exchange.came)
 
@@ -195,8 +195,8 @@ def items_come_and_go(trial: Trial) -> Steps:
     item = yield from trial.get(f"{path}/{one}")
     trial.expect("responses:conversations:item-retrieved", item.is_ok and at(item.json, "id") == one, item.came)
     deleted = yield from trial.delete(f"{path}/{one}")
-    is_gone = deleted.is_ok and at(deleted.json, "object") == "conversation" and at(deleted.json, "id") == name
-    trial.expect("responses:conversations:item-deleted", is_gone, deleted.came)
+    is_deleted = deleted.is_ok and at(deleted.json, "object") == "conversation" and at(deleted.json, "id") == name
+    trial.expect("responses:conversations:item-deleted", is_deleted, deleted.came)
 
 
 @case(
@@ -256,20 +256,20 @@ def many_items_are_refused(trial: Trial) -> Steps:
     ),
     good=replies.CONVERSATION_USED,
 )
-def a_conversation_is_held(trial: Trial) -> Steps:
+def a_conversation_is_continued(trial: Trial) -> Steps:
     """Create two responses in a conversation."""
     name = id_of(trial.whole((yield from create(trial))))
     first = trial.response((yield from trial.respond(f"Remember this word: {WORD}.", conversation=name)))
     trial.expect("responses:conversations:used", True)
-    told = at(first, "conversation", "id")
-    trial.expect("responses:conversations:echoed", told == name, shown(at(first, "conversation")))
+    echoed = at(first, "conversation", "id")
+    trial.expect("responses:conversations:echoed", echoed == name, shown(at(first, "conversation")))
     yield from judge_turn(trial, name, "responses:conversations:appended")
     question = "Which word did I ask you to remember? Answer with the word alone."
     exchange = yield from trial.respond(question, conversation={"id": name})
     trial.expect("responses:conversations:used-object", exchange.is_ok and is_response(exchange.json), exchange.came)
     trial.expect("responses:conversations:recalled", WORD in text_of(exchange.json).lower(), exchange.came)
-    alone = trial.response((yield from trial.respond(question)))
-    counts = [at(one, "usage", "input_tokens") for one in (alone, exchange.json)]
+    single = trial.response((yield from trial.respond(question)))
+    counts = [at(one, "usage", "input_tokens") for one in (single, exchange.json)]
     if all(map(is_integer, counts)):
         trial.expect("responses:conversations:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} in it")
 
@@ -359,7 +359,7 @@ def an_item_of_the_conversation_is_sent_again(trial: Trial) -> Steps:
 )
 def an_unknown_conversation_is_refused(trial: Trial) -> Steps:
     """Create a response in an unknown conversation."""
-    made = trial.whole((yield from create(trial)))
-    exchange = yield from trial.respond("Say hello.", conversation=unlike(id_of(made)))
+    created = trial.whole((yield from create(trial)))
+    exchange = yield from trial.respond("Say hello.", conversation=unlike(id_of(created)))
     trial.understood(exchange)
     trial.expect("responses:conversations:use-unknown", is_refused(exchange), exchange.came)

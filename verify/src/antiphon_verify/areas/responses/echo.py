@@ -26,7 +26,7 @@ def echoing(name: str, *rows: Requirement, **parameters: Any) -> Case:
         response = applied(trial, (yield from trial.respond("Say hello.", **parameters)))
         for row in rows:
             key = row.id.rpartition(":")[2].replace("-", "_")
-            trial.expect(row.id, is_same(at(response, key), parameters[key]), shown_at(response, key))
+            trial.expect(row.id, is_same(at(response, key), parameters[key]), value_at(response, key))
 
     script.__doc__ = f"Set {', '.join(parameters)}."
     return Case(name, declared, script, good=[says(RESPONSE | parameters)])
@@ -44,7 +44,7 @@ def is_same(value: Any, sent: Any) -> bool:
     return type(value) is type(sent) and value == sent
 
 
-def shown_at(response: dict[str, Any], *path: str | int) -> str:
+def value_at(response: dict[str, Any], *path: str | int) -> str:
     """Return in words the value at a path."""
     name, value = ".".join(map(str, path)), at(response, *path)
     return f"There is no `{name}`." if value is MISSING else f"`{name}` is {shown(value)}."
@@ -52,21 +52,21 @@ def shown_at(response: dict[str, Any], *path: str | int) -> str:
 
 SIMPLE = (
     echoing(
-        "told_back_sampling",
+        "echoed_sampling",
         should("responses:echo:temperature", "spec 3", "`temperature` is echoed."),
         should("responses:echo:top-p", "spec 3", "`top_p` is echoed."),
         temperature=0.5,
         top_p=0.5,
     ),
     echoing(
-        "told_back_texts",
+        "echoed_texts",
         must("responses:echo:metadata", "spec 3", "`metadata` is echoed as sent."),
         should("responses:echo:instructions", "spec 3", "`instructions` are echoed as sent."),
         metadata={"a": "1", "b": "2"},
         instructions="Answer in one word.",
     ),
     echoing(
-        "told_back_limits",
+        "echoed_limits",
         should("responses:echo:max-output-tokens", "spec 3", "`max_output_tokens` is echoed."),
         should("responses:echo:truncation", "spec 3", "`truncation` is echoed."),
         should("responses:echo:store", "spec 3", "`store` is echoed."),
@@ -75,7 +75,7 @@ SIMPLE = (
         store=False,
     ),
     echoing(
-        "told_back_labels",
+        "echoed_labels",
         should("responses:echo:user", "spec 3", "`user` is echoed."),
         should("responses:echo:safety-identifier", "spec 3", "`safety_identifier` is echoed."),
         should("responses:echo:prompt-cache-key", "spec 15", "`prompt_cache_key` is echoed."),
@@ -84,7 +84,7 @@ SIMPLE = (
         prompt_cache_key="cache-1",
     ),
     echoing(
-        "told_back_tool_choice",
+        "echoed_tool_choice",
         must("responses:echo:tool-choice", "spec 3", "`tool_choice` is echoed."),
         must("responses:echo:parallel-tool-calls", "spec 3", "`parallel_tool_calls` is echoed."),
         tools=[WEATHER],
@@ -109,15 +109,15 @@ SIMPLE = (
     ),
     good=[replies.TOOLS],
 )
-def tools_are_told_back(trial: Trial) -> Steps:
+def tools_are_echoed(trial: Trial) -> Steps:
     """Offer a function tool."""
     response = trial.response((yield from trial.respond("Say hello.", tools=[WEATHER], tool_choice="none")))
     tool = at(response, "tools", 0)
     keys = ("type", "name", "description", "parameters")
-    is_told = all(is_same(at(tool, key), WEATHER[key]) for key in keys)
-    trial.expect("responses:echo:tools", is_told, shown_at(response, "tools"))
+    is_echoed = all(is_same(at(tool, key), WEATHER[key]) for key in keys)
+    trial.expect("responses:echo:tools", is_echoed, value_at(response, "tools"))
     trial.expect(
-        "responses:echo:tools-strict", isinstance(at(tool, "strict"), bool), shown_at(response, "tools", 0, "strict")
+        "responses:echo:tools-strict", isinstance(at(tool, "strict"), bool), value_at(response, "tools", 0, "strict")
     )
 
 
@@ -130,22 +130,22 @@ def tools_are_told_back(trial: Trial) -> Steps:
     ),
     good=[replies.FORMATTED],
 )
-def a_format_is_told_back(trial: Trial) -> Steps:
+def a_format_is_echoed(trial: Trial) -> Steps:
     """Request structured output."""
     response = trial.response((yield from trial.respond("Name a city.", text={"format": FORMAT})))
-    is_told = all(is_same(at(response, "text", "format", key), FORMAT[key]) for key in ("type", "name", "schema"))
-    trial.expect("responses:echo:text-format", is_told, shown_at(response, "text"))
+    is_echoed = all(is_same(at(response, "text", "format", key), FORMAT[key]) for key in ("type", "name", "schema"))
+    trial.expect("responses:echo:text-format", is_echoed, value_at(response, "text"))
 
 
 @case(
     should("responses:echo:reasoning-effort", "spec 3", "`reasoning.effort` is echoed.", fault=[replies.NOT_ECHOED]),
     good=[replies.EFFORT],
 )
-def an_effort_is_told_back(trial: Trial) -> Steps:
+def an_effort_is_echoed(trial: Trial) -> Steps:
     """Set the effort of reasoning."""
     response = applied(trial, (yield from trial.respond("Say hello.", reasoning={"effort": "low"})))
-    is_told = at(response, "reasoning", "effort") == "low"
-    trial.expect("responses:echo:reasoning-effort", is_told, shown_at(response, "reasoning"))
+    is_echoed = at(response, "reasoning", "effort") == "low"
+    trial.expect("responses:echo:reasoning-effort", is_echoed, value_at(response, "reasoning"))
 
 
 @case(
@@ -157,12 +157,12 @@ def an_effort_is_told_back(trial: Trial) -> Steps:
     ),
     good=[replies.TIER],
 )
-def the_tier_that_was_got_is_told(trial: Trial) -> Steps:
+def the_used_tier_is_named(trial: Trial) -> Steps:
     """Send no service tier."""
     response = trial.response((yield from trial.respond("Say hello.", service_tier="auto")))
     tier = at(response, "service_tier")
     trial.expect(
-        "responses:echo:service-tier", isinstance(tier, str) and tier != "auto", shown_at(response, "service_tier")
+        "responses:echo:service-tier", isinstance(tier, str) and tier != "auto", value_at(response, "service_tier")
     )
 
 
@@ -175,10 +175,10 @@ def the_tier_that_was_got_is_told(trial: Trial) -> Steps:
     ),
     good=[replies.opening(temperature=0.5, metadata={"a": "1"}, instructions="Answer in one word.")],
 )
-def parameters_are_told_at_once(trial: Trial) -> Steps:
+def parameters_are_echoed_at_once(trial: Trial) -> Steps:
     """Send parameters with a stream."""
     sent = {"temperature": 0.5, "metadata": {"a": "1"}, "instructions": "Answer in one word."}
     events = trial.streamed((yield from trial.respond("Say hello.", stream=True, **sent)))
     response = at(events, 0, "response")
-    is_told = all(is_same(at(response, key), value) for key, value in sent.items())
-    trial.expect("responses:echo:in-stream", is_told, shown(response))
+    is_echoed = all(is_same(at(response, key), value) for key, value in sent.items())
+    trial.expect("responses:echo:in-stream", is_echoed, shown(response))

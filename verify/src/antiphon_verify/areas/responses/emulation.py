@@ -13,10 +13,10 @@ from antiphon_verify.replies.bodies import CALL
 from antiphon_verify.replies.responses import emulation as replies
 from antiphon_verify.requirement import Stop, capability, should
 from antiphon_verify.samples import ASK_WEATHER, WEATHER, spelled
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 PARIS = {"city": "Paris"}
-ASKED = spelled(ASK_WEATHER, 'get_weather {"city": "Paris"}')
+PROMPT = spelled(ASK_WEATHER, 'get_weather {"city": "Paris"}')
 
 CODE: dict[str, Any] = {
     "type": "object",
@@ -26,7 +26,7 @@ CODE: dict[str, Any] = {
 }
 
 
-def _weak(trial: Trial, model: str, input: str, **parameters: Any) -> Asking:
+def _weak(trial: Trial, model: str, input: str, **parameters: Any) -> ExchangeSteps:
     """Send a request to a model with a weakness. Ends the case if the server does not list the model."""
     names = [at(one, "id") for one in listed((yield from trial.get("/models")).json, "data")]
     if model not in names:
@@ -41,7 +41,7 @@ def _calls_paris(response: Any) -> bool:
 
 
 def _calling(trial: Trial, model: str, id: str) -> Steps:
-    exchange: Exchange = yield from _weak(trial, model, ASKED, tools=[WEATHER])
+    exchange: Exchange = yield from _weak(trial, model, PROMPT, tools=[WEATHER])
     response = exchange.json if exchange.is_ok else None
     trial.expect(id, _calls_paris(response), came(response) if exchange.is_ok else exchange.came)
 
@@ -89,7 +89,7 @@ def a_model_without_tools_calls_one(trial: Trial) -> Steps:
     ),
     good=[replies.BREAKING, replies.with_item(CALL)],
 )
-def broken_arguments_are_made_whole(trial: Trial) -> Steps:
+def broken_arguments_are_repaired(trial: Trial) -> Steps:
     """Request a call from a model that omits the last bracket."""
     yield from _calling(trial, "demo-broken-json", "responses:emulation:arguments")
 
@@ -105,7 +105,7 @@ def broken_arguments_are_made_whole(trial: Trial) -> Steps:
     ),
     good=[replies.GRAMMAR, replies.with_text(json.dumps({"code": "dvor"}))],
 )
-def a_schema_is_held_that_the_server_rejects(trial: Trial) -> Steps:
+def a_schema_is_kept_that_the_server_rejects(trial: Trial) -> Steps:
     """Send a pattern to a model with a backend that rejects patterns."""
     form = {"type": "json_schema", "name": "code", "schema": CODE, "strict": True}
     answer = 'Write the code dvor.\nanswer {"code": "dvor"}'

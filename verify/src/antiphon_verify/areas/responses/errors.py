@@ -23,7 +23,7 @@ TWO_HOURS: dict[str, Any] = {"background_options": {"completion_window": "2h"}}
 
 DEEP_NESTING = b'{"model": "x", "input": ' + b"[" * 10_000 + b"]" * 10_000 + b"}"
 
-NOBODY = "no-such-model-anywhere"
+UNKNOWN_MODEL = "no-such-model-anywhere"
 
 NO_RESPONSE = "resp_00000000000000000000000000000000"
 
@@ -260,7 +260,7 @@ CASES = (
     # Unknown.
     invalid(
         "unknown-model",
-        {"model": NOBODY},
+        {"model": UNKNOWN_MODEL},
         Refusal("An unknown model", "model_not_found", "model", level="should", statuses=(400, 404)),
     ),
     invalid(
@@ -544,13 +544,13 @@ def a_bad_request_gets_no_stream(trial: Trial) -> Steps:
     ),
     good=[replies.SUGGESTION],
 )
-def a_slip_is_told(trial: Trial) -> Steps:
+def a_misspelled_parameter_is_named(trial: Trial) -> Steps:
     """Misspell a parameter."""
     exchange = yield from trial.respond("Say hello.", temprature=1)
     trial.served(exchange)
     if exchange.status >= 400:
-        told = "'temperature'" in message_of(exchange) or '"temperature"' in message_of(exchange)
-        trial.expect("responses:errors:did-you-mean", told, exchange.came)
+        suggests = "'temperature'" in message_of(exchange) or '"temperature"' in message_of(exchange)
+        trial.expect("responses:errors:did-you-mean", suggests, exchange.came)
 
 
 @case(

@@ -10,7 +10,7 @@ from antiphon_verify.reading import at
 from antiphon_verify.refusal import is_refused
 from antiphon_verify.replies.responses import file_inputs as replies
 from antiphon_verify.requirement import capability, may, should
-from antiphon_verify.samples import TEA, WEATHER, accepted, is_taken
+from antiphon_verify.samples import TEA, WEATHER, accepted, is_accepted
 from antiphon_verify.trial import Steps, Trial
 
 PDF = (
@@ -132,7 +132,7 @@ def a_chain_goes_on_after_a_file(trial: Trial) -> Steps:
     trial.offered(exchange)
     first = trial.response(exchange)
     exchange = yield from trial.respond("And coffee?", previous_response_id=at(first, "id"))
-    trial.expect("responses:file-inputs:chain", is_taken(exchange), exchange.came)
+    trial.expect("responses:file-inputs:chain", is_accepted(exchange), exchange.came)
 
 
 @case(

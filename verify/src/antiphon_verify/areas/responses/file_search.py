@@ -20,12 +20,12 @@ from antiphon_verify.trial import Steps, Trial
 Item = dict[str, Any]
 Making = Generator[Step, Any, str]
 
-LOOKS, BETWEEN = 60, 0.5
+POLLS, BETWEEN = 60, 0.5
 """How many times the store is polled while files are ingested, and the seconds between two polls."""
 
 HIDDEN = "The harbour master keeps a seagull named Ys.\n"
 QUESTION = "How high is the lighthouse of Brest? Search the files."
-ASKED = spelled(QUESTION, search("file_search", "height of the lighthouse of Brest"))
+PROMPT = spelled(QUESTION, search("file_search", "height of the lighthouse of Brest"))
 BOUNDARY = "antiphon-verify"
 MARKS = ("【", "<|file-")
 
@@ -51,7 +51,7 @@ def stocked(trial: Trial, name: str = "lighthouse.txt", text: str = TEXT) -> Mak
     body = {"name": "antiphon verify", "file_ids": [file_id], "expires_after": expiry}
     store = trial.whole((yield from trial.post("/vector_stores", body)))
     store_id = str(trial.found(store, "id"))
-    for _ in range(LOOKS):
+    for _ in range(POLLS):
         if at(store, "status") == "completed":
             return store_id
         yield from trial.pause(BETWEEN)
@@ -164,7 +164,7 @@ def results_of(items: list[Item]) -> list[Any]:
 def files_are_searched(trial: Trial) -> Steps:
     """Search a file in a stream."""
     store_id = yield from stocked(trial)
-    exchange = yield from trial.respond(ASKED, tools=[tool_of(store_id)], stream=True)
+    exchange = yield from trial.respond(PROMPT, tools=[tool_of(store_id)], stream=True)
     events = trial.streamed(exchange)
     trial.offered(exchange)
     response = at(events, -1, "response")
@@ -223,21 +223,21 @@ def _judge_citations(trial: Trial, response: Any) -> None:
         replies.with_output(replies.FOUND, replies.citing()),
     ],
 )
-def results_are_asked_for(trial: Trial) -> Steps:
+def results_are_requested(trial: Trial) -> Steps:
     """Search a file, and request the results, at once and later."""
     store_id = yield from stocked(trial)
     include = ["file_search_call.results"]
-    exchange = yield from trial.respond(ASKED, tools=[tool_of(store_id)], include=include)
+    exchange = yield from trial.respond(PROMPT, tools=[tool_of(store_id)], include=include)
     trial.offered(exchange)
     found = results_of(searches(trial.response(exchange)))
     trial.expect("responses:file-search:results", bool(found) and all(map(is_result, found)), exchange.came)
-    unasked = yield from trial.respond(ASKED, tools=[tool_of(store_id)])
+    unasked = yield from trial.respond(PROMPT, tools=[tool_of(store_id)])
     place = f"/responses/{trial.found(trial.response(unasked), 'id')}"
     searches(unasked.json)
     without = trial.response((yield from trial.get(place)))
     later = trial.response((yield from trial.get(f"{place}?include[]=file_search_call.results")))
-    is_shown = bool(results_of(searches(later))) and not results_of(searches(without))
-    trial.expect("responses:file-search:results-later", is_shown, later)
+    is_included = bool(results_of(searches(later))) and not results_of(searches(without))
+    trial.expect("responses:file-search:results-later", is_included, later)
 
 
 @case(
@@ -258,12 +258,12 @@ def the_model_names_another_store(trial: Trial) -> Steps:
     store_id = yield from stocked(trial)
     other_id = yield from stocked(trial, "harbour.txt", HIDDEN)
     call = search("file_search", "password", vector_store_ids=[other_id], vector_store_id=other_id)
-    asked = spelled("Search the files for the password.", call)
-    exchange = yield from trial.respond(asked, tools=[tool_of(store_id)], include=["file_search_call.results"])
+    prompt = spelled("Search the files for the password.", call)
+    exchange = yield from trial.respond(prompt, tools=[tool_of(store_id)], include=["file_search_call.results"])
     trial.offered(exchange)
     searches(trial.response(exchange))
-    is_kept = "seagull" not in exchange.body.decode("utf-8", "replace")
-    trial.expect("responses:file-search:other-store", is_kept, exchange.came)
+    is_hidden = "seagull" not in exchange.body.decode("utf-8", "replace")
+    trial.expect("responses:file-search:other-store", is_hidden, exchange.came)
 
 
 @case(
@@ -303,10 +303,10 @@ def a_search_is_offered(trial: Trial) -> Steps:
     plain = yield from trial.respond("Say hello.", tools=[tool_of(store_id)])
     full = yield from trial.respond("Say hello.", tools=[tool_of(store_id, ranking_options=ranking)])
     trial.offered(plain)
-    told, ranked = _echo_of(plain), at(_echo_of(full), "ranking_options")
-    is_told = (at(told, "vector_store_ids"), at(told, "max_num_results")) == ([store_id], 20)
+    echoed, ranked = _echo_of(plain), at(_echo_of(full), "ranking_options")
+    is_told = (at(echoed, "vector_store_ids"), at(echoed, "max_num_results")) == ([store_id], 20)
     are_ranked = at(ranked, "score_threshold") == ranking["score_threshold"]
-    trial.expect("responses:file-search:echoed", is_told and are_ranked, shown(told))
+    trial.expect("responses:file-search:echoed", is_told and are_ranked, shown(echoed))
     many = yield from trial.respond("Say hello.", tools=[tool_of(store_id, max_num_results=51)])
     trial.understood(many)
     trial.expect("responses:file-search:too-many", 400 <= many.status < 500, many.came)

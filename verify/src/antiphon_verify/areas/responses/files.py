@@ -10,7 +10,7 @@ from antiphon_verify.replies import Reply, error, replaced, says
 from antiphon_verify.replies.responses import files as replies
 from antiphon_verify.replies.responses.files import CONTENT, NAME
 from antiphon_verify.requirement import must, should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 SOURCE = "spec files"
 
@@ -32,7 +32,7 @@ def _part(disposition: str, content: bytes) -> bytes:
     return f"--{BOUNDARY}\r\nContent-Disposition: form-data; {disposition}\r\n\r\n".encode() + content + b"\r\n"
 
 
-def upload(trial: Trial, purpose: str, content: bytes = CONTENT, *, file: str = "file", **fields: str) -> Asking:
+def upload(trial: Trial, purpose: str, content: bytes = CONTENT, *, file: str = "file", **fields: str) -> ExchangeSteps:
     """Upload a file."""
     return trial.ask(
         Request(method="POST", path="/files", content=form(file, content, purpose=purpose, **fields), headers=FORM)
@@ -88,24 +88,24 @@ def a_file_lives(trial: Trial) -> Steps:
     """Upload a file, retrieve it and its content, delete it."""
     exchange = yield from upload(trial, "user_data")
     trial.served(exchange)
-    made = exchange.json
-    is_made = exchange.is_ok and is_text(at(made, "id")) and at(made, "object") == "file"
+    created = exchange.json
+    is_made = exchange.is_ok and is_text(at(created, "id")) and at(created, "object") == "file"
     trial.expect("responses:files:created", is_made, exchange.came)
     trial.succeed(exchange)
-    kept = [at(made, name) for name in ("bytes", "filename", "purpose")]
-    is_whole = kept == [len(CONTENT), NAME, "user_data"] and is_integer(at(made, "created_at"))
+    values = [at(created, name) for name in ("bytes", "filename", "purpose")]
+    is_whole = values == [len(CONTENT), NAME, "user_data"] and is_integer(at(created, "created_at"))
     trial.expect("responses:files:object", is_whole, exchange.came)
-    trial.expect("responses:files:status", at(made, "status") == "processed", exchange.came)
-    path = f"/files/{id_of(made)}"
+    trial.expect("responses:files:status", at(created, "status") == "processed", exchange.came)
+    path = f"/files/{id_of(created)}"
     found = yield from trial.get(path)
-    trial.expect("responses:files:retrieved", found.is_ok and at(found.json, "id") == id_of(made), found.came)
+    trial.expect("responses:files:retrieved", found.is_ok and at(found.json, "id") == id_of(created), found.came)
     content = yield from trial.get(f"{path}/content")
     trial.expect("responses:files:content", content.is_ok and content.body == CONTENT, shown(content.body.hex()))
     deleted = yield from trial.delete(path)
-    is_told = at(deleted.json, "deleted") is True and at(deleted.json, "id") == id_of(made)
+    is_told = at(deleted.json, "deleted") is True and at(deleted.json, "id") == id_of(created)
     trial.expect("responses:files:deleted-body", is_told, deleted.came)
-    gone = yield from trial.get(path)
-    trial.expect("responses:files:deleted", deleted.is_ok and gone.status == 404, gone.came)
+    missing = yield from trial.get(path)
+    trial.expect("responses:files:deleted", deleted.is_ok and missing.status == 404, missing.came)
 
 
 @case(
@@ -176,12 +176,12 @@ def a_file_expires(trial: Trial) -> Steps:
 )
 def an_unknown_file_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown file."""
-    made = yield from upload(trial, "user_data")
-    trial.succeed(made)
-    exchange = yield from trial.get(f"/files/{unlike(id_of(made.json))}")
+    created = yield from upload(trial, "user_data")
+    trial.succeed(created)
+    exchange = yield from trial.get(f"/files/{unlike(id_of(created.json))}")
     trial.served(exchange)
     trial.expect("responses:files:unknown", exchange.status == 404, exchange.came)
-    yield from trial.delete(f"/files/{id_of(made.json)}")
+    yield from trial.delete(f"/files/{id_of(created.json)}")
 
 
 @case(

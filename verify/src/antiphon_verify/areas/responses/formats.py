@@ -24,7 +24,7 @@ ANY = {"type": "object"}
 CAPITAL = "Name the capital of France, as JSON."
 
 
-def said(response: dict[str, Any]) -> Any:
+def parsed_text(response: dict[str, Any]) -> Any:
     """Return the text as JSON. Ends the case if the model did not finish it."""
     if response.get("status") != "completed" or not text_of(response):
         raise Stop("skipped", "The model did not finish its text.")
@@ -32,15 +32,15 @@ def said(response: dict[str, Any]) -> Any:
 
 
 def fitting(
-    requirement: Requirement, asked: str, form: dict[str, Any], wanted: dict[str, Any], *, good: str, bad: str
+    requirement: Requirement, prompt: str, form: dict[str, Any], expected: dict[str, Any], *, good: str, bad: str
 ) -> Case:
     """Return the case that requests a format: the text must match the schema `wanted`, as `good` does, unlike `bad`."""
     row = replace(requirement, fault=[replies.with_text(bad)])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
-        response = trial.response((yield from trial.respond(asked, text={"format": form})))
-        trial.expect(row.id, fits(said(response), wanted), text_of(response))
+        response = trial.response((yield from trial.respond(prompt, text={"format": form})))
+        trial.expect(row.id, fits(parsed_text(response), expected), text_of(response))
 
     script.__doc__ = f"Request JSON: {name}."
     return Case(f"json_{name}", (row,), script, good=[replies.with_text(good)])
@@ -109,7 +109,7 @@ def json_is_streamed(trial: Trial) -> Steps:
     trial.expect("responses:formats:streamed", fits(parsed(text.encode("utf-8", "replace")), CITY), text)
 
 
-TAKING = (
+ACCEPTED = (
     accepted(
         must("responses:formats:text", "spec 2", "A `text.format` of type `text` is accepted."),
         text={"format": {"type": "text"}},

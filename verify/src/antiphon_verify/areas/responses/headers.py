@@ -113,8 +113,8 @@ def jsonness(exchange: Exchange) -> tuple[bool, str]:
 )
 def a_browser_asks_first(trial: Trial) -> Steps:
     """Send a browser's preflight request."""
-    asked = {"origin": "https://example.com", "access-control-request-method": "POST"}
-    exchange = yield from trial.ask(Request(method="OPTIONS", path="/responses", headers=asked))
+    headers = {"origin": "https://example.com", "access-control-request-method": "POST"}
+    exchange = yield from trial.ask(Request(method="OPTIONS", path="/responses", headers=headers))
     trial.expect("responses:headers:preflight", 0 < exchange.status < 500, exchange.came)
 
 
@@ -136,8 +136,8 @@ def a_browser_asks_first(trial: Trial) -> Steps:
 def a_wrong_key_is_not_repeated(trial: Trial) -> Steps:
     """Send an invalid key."""
     exchange = yield from trial.get("/models", headers={"authorization": f"Bearer {WRONG_KEY}"})
-    told = exchange.body.decode("utf-8", "replace") + "".join(exchange.headers.values())
-    trial.expect("responses:headers:key-not-told", bool(exchange.status) and WRONG_KEY not in told, exchange.came)
+    content = exchange.body.decode("utf-8", "replace") + "".join(exchange.headers.values())
+    trial.expect("responses:headers:key-not-told", bool(exchange.status) and WRONG_KEY not in content, exchange.came)
     if exchange.status != 401:
         raise Stop("skipped", "The server accepts any key.")
     is_right = "www-authenticate" in exchange.headers and is_envelope(exchange)

@@ -9,7 +9,7 @@ from antiphon_verify.reading import at, is_text, listed, shown
 from antiphon_verify.refusal import is_reported
 from antiphon_verify.replies.responses import hosted as replies
 from antiphon_verify.requirement import Requirement, Stop, capability, must, should
-from antiphon_verify.samples import NOWHERE, mcp, search, spelled
+from antiphon_verify.samples import UNREACHABLE_URL, mcp, search, spelled
 from antiphon_verify.soundness import STREAM_IDS, judge_stream
 from antiphon_verify.trial import Steps, Trial
 
@@ -18,7 +18,7 @@ class Hosted(NamedTuple):
     """A tool, a prompt that needs it, the type of its calls, their steps, and what a complete call has."""
 
     tool: dict[str, Any]
-    asked: str
+    prompt: str
     item: str
     steps: tuple[str, ...]
     is_whole: Callable[[dict[str, Any]], bool]
@@ -74,7 +74,7 @@ def running(
     uses = () if used is None else (replace(used, fault=[replies.echoing(replies.TEXT, tool)]),)
 
     def script(trial: Trial) -> Steps:
-        exchange = yield from trial.respond(hosted.asked, tools=[tool], stream=True)
+        exchange = yield from trial.respond(hosted.prompt, tools=[tool], stream=True)
         events = trial.streamed(exchange)
         judge_stream(trial, events)
         types = [at(one, "type") for one in listed(events, -1, "response", "tools")]
@@ -175,18 +175,18 @@ RUNNING = (
     ),
     good=[replies.ECHOED],
 )
-def an_mcp_server_is_not_there(trial: Trial) -> Steps:
+def an_mcp_server_is_unreachable(trial: Trial) -> Steps:
     """Name an unreachable MCP server."""
-    exchange = yield from trial.respond("Say hello.", tools=[mcp(NOWHERE)])
+    exchange = yield from trial.respond("Say hello.", tools=[mcp(UNREACHABLE_URL)])
     is_refused = is_reported(exchange)
     if exchange.is_ok or is_refused:
-        told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
-        trial.expect("responses:hosted:mcp-told", "mcp" in told or is_refused, told)
+        types = [at(tool, "type") for tool in listed(exchange.json, "tools")]
+        trial.expect("responses:hosted:mcp-told", "mcp" in types or is_refused, types)
     trial.understood(exchange)
     if exchange.is_ok:
         errors = [item for item in listed(exchange.json, "output") if at(item, "error")]
-        is_told = bool(errors) or bool(at(exchange.json, "error"))
-        trial.expect("responses:hosted:mcp-unreachable", is_told, exchange.came)
+        is_reported_or_echoed = bool(errors) or bool(at(exchange.json, "error"))
+        trial.expect("responses:hosted:mcp-unreachable", is_reported_or_echoed, exchange.came)
     else:
         trial.expect("responses:hosted:mcp-unreachable", is_refused, exchange.came)
 
@@ -241,14 +241,14 @@ REFUSING = (
     ),
     good=[replies.REJECTED],
 )
-def a_file_search_is_told_back(trial: Trial) -> Steps:
+def a_file_search_is_echoed(trial: Trial) -> Steps:
     """Offer a search in an unknown store."""
     exchange = yield from trial.respond("Say hello.", tools=[UNKNOWN_STORE])
     if not exchange.is_ok:
         trial.understood(exchange)
-    told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
-    is_told = 400 <= exchange.status < 500 or "file_search" in told
-    trial.expect("responses:hosted:file-search-told", is_told, exchange.came)
+    types = [at(tool, "type") for tool in listed(exchange.json, "tools")]
+    is_reported_or_echoed = 400 <= exchange.status < 500 or "file_search" in types
+    trial.expect("responses:hosted:file-search-told", is_reported_or_echoed, exchange.came)
 
 
 @case(
@@ -262,7 +262,7 @@ def a_file_search_is_told_back(trial: Trial) -> Steps:
 )
 def a_hosted_tool_is_demanded(trial: Trial) -> Steps:
     """Force a call of a hosted tool."""
-    exchange = yield from trial.respond(IMAGE.asked, tools=[IMAGE.tool], tool_choice=IMAGE.tool)
+    exchange = yield from trial.respond(IMAGE.prompt, tools=[IMAGE.tool], tool_choice=IMAGE.tool)
     trial.served(exchange)
     is_run = exchange.is_ok and any(at(item, "type") == IMAGE.item for item in listed(exchange.json, "output"))
     trial.expect("responses:hosted:demanded", is_run or 400 <= exchange.status < 500, exchange.came)

@@ -5,12 +5,12 @@ from antiphon_verify.case import case
 from antiphon_verify.reading import at, shown
 from antiphon_verify.replies.responses import idempotency as replies
 from antiphon_verify.requirement import Stop, may, should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
-ASKED = "Say hello."
+PROMPT = "Say hello."
 
 
-def keyed(trial: Trial, key: str, asked: str = ASKED, **parameters: object) -> Asking:
+def keyed(trial: Trial, key: str, asked: str = PROMPT, **parameters: object) -> ExchangeSteps:
     """Create a response with a key."""
     body = trial.response_body(asked, **parameters)
     return trial.post("/responses", body, headers={"idempotency-key": key})
@@ -39,7 +39,7 @@ def keyed(trial: Trial, key: str, asked: str = ASKED, **parameters: object) -> A
 )
 def a_request_is_sent_again(trial: Trial) -> Steps:
     """Create a response twice with one key, then with another key, then another response with the first key."""
-    key = id_of(trial.response((yield from trial.respond(ASKED))))
+    key = id_of(trial.response((yield from trial.respond(PROMPT))))
     first = trial.response((yield from keyed(trial, key)))
     again = yield from keyed(trial, key)
     if not trial.expect("responses:idempotency:same", again.is_ok and at(again.json, "id") == id_of(first), again.came):
@@ -60,9 +60,9 @@ def a_request_is_sent_again(trial: Trial) -> Steps:
     ),
     good=[replies.CREATED, replies.STREAM, replies.STREAM],
 )
-def a_stream_is_asked_for_again(trial: Trial) -> Steps:
+def a_stream_is_requested_again(trial: Trial) -> Steps:
     """Stream a response twice with one key."""
-    key = id_of(trial.response((yield from trial.respond(ASKED))))
+    key = id_of(trial.response((yield from trial.respond(PROMPT))))
     events = trial.streamed((yield from keyed(trial, f"{key}-stream", stream=True)))
     again = trial.streamed((yield from keyed(trial, f"{key}-stream", stream=True)))
     ids = [at(one, -1, "response", "id") for one in (events, again)]

@@ -15,7 +15,7 @@ from antiphon_verify.replies.responses import image_generation as replies
 from antiphon_verify.replies.responses.image_generation import TOOL, Item
 from antiphon_verify.requirement import Requirement, Stop, must, should
 from antiphon_verify.samples import spelled
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 DRAW = spelled("Draw a red square.", f"image_generation {json.dumps({'prompt': 'a red square'})}")
 
@@ -33,9 +33,9 @@ MAGIC = {
 PREFIX = "response.image_generation_call."
 
 
-def draw(trial: Trial, asked: Any = DRAW, tool: Item = TOOL, **parameters: Any) -> Asking:
+def draw(trial: Trial, prompt: Any = DRAW, tool: Item = TOOL, **parameters: Any) -> ExchangeSteps:
     """Generate an image."""
-    return trial.respond(asked, tools=[tool], **parameters)
+    return trial.respond(prompt, tools=[tool], **parameters)
 
 
 def format_of(text: Any) -> str:
@@ -157,8 +157,8 @@ def _judge_events(trial: Trial, events: list[Any]) -> None:
         numbers = [at(one, "partial_image_index") for one in partial]
         are_images = all(format_of(at(one, "partial_image_b64")) for one in partial)
         is_before = "completed" in words and "partial_image" not in words[words.index("completed") :]
-        is_kept = numbers == list(range(len(partial))) and are_images and is_before
-        trial.expect("responses:image-generation:partial", is_kept, numbers)
+        is_right = numbers == list(range(len(partial))) and are_images and is_before
+        trial.expect("responses:image-generation:partial", is_right, numbers)
 
 
 @case(
@@ -192,13 +192,13 @@ def an_image_is_edited(trial: Trial) -> Steps:
     chained = yield from draw(trial, EDIT, tool, previous_response_id=id_of(first.json))
     trial.expect("responses:image-generation:chained", _is_edited(chained), chained.came)
     reference = {"type": "image_generation_call", "id": at(image, "id")}
-    named = yield from draw(trial, [_said(DRAW), reference, _said(EDIT)], tool)
+    named = yield from draw(trial, [_user(DRAW), reference, _user(EDIT)], tool)
     trial.expect("responses:image-generation:by-id", _is_edited(named), named.came)
-    replayed = yield from draw(trial, [_said(DRAW), image, _said(EDIT)], tool)
+    replayed = yield from draw(trial, [_user(DRAW), image, _user(EDIT)], tool)
     trial.expect("responses:image-generation:replayed", _is_edited(replayed), replayed.came)
 
 
-def _said(text: str) -> Item:
+def _user(text: str) -> Item:
     return {"role": "user", "content": text}
 
 
@@ -291,7 +291,7 @@ REFUSING = (
     ),
     good=[replies.GENERATED],
 )
-def the_images_endpoint_is_served(trial: Trial) -> Steps:
+def the_images_endpoint_answers(trial: Trial) -> Steps:
     """Generate an image by the images endpoint, with the server's default model."""
     exchange = yield from trial.post("/images/generations", {"prompt": "a red square"})
     trial.served(exchange)

@@ -104,15 +104,15 @@ def items_are_paged(trial: Trial) -> Steps:
     path = f"/responses/{id_of(created)}/input_items"
     newest = trial.whole((yield from trial.get(path)))
     oldest = trial.whole((yield from trial.get(f"{path}?order=asc")))
-    wanted = [turn["content"] for turn in TURNS]
-    trial.expect("responses:input-items:newest-first", texts_of(newest) == wanted[::-1], shown(texts_of(newest)))
-    trial.expect("responses:input-items:ascending", texts_of(oldest) == wanted, shown(texts_of(oldest)))
+    expected = [turn["content"] for turn in TURNS]
+    trial.expect("responses:input-items:newest-first", texts_of(newest) == expected[::-1], shown(texts_of(newest)))
+    trial.expect("responses:input-items:ascending", texts_of(oldest) == expected, shown(texts_of(oldest)))
     first = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2")))
     is_bounded = len(listed(first, "data")) == 2 and at(first, "has_more") is True
     trial.expect("responses:input-items:limit", is_bounded, shown(first))
     last = at(first, "last_id")
     rest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2&after={last if is_text(last) else ''}")))
-    is_rest = texts_of(rest) == wanted[2:] and at(rest, "has_more") is False
+    is_rest = texts_of(rest) == expected[2:] and at(rest, "has_more") is False
     trial.expect("responses:input-items:after", is_rest, shown(rest))
 
 

@@ -9,7 +9,7 @@ from antiphon_verify.replies import error
 from antiphon_verify.replies.responses import input_tokens as replies
 from antiphon_verify.requirement import Stop, may, must, should
 from antiphon_verify.samples import TOOLS
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 TEXT = "Please say hello."
 
@@ -17,7 +17,7 @@ EXACTNESS = "antiphon-token-count"
 """A header in which a server can report that it only estimates."""
 
 
-def count(trial: Trial, input: Any, **parameters: Any) -> Asking:
+def count(trial: Trial, input: Any, **parameters: Any) -> ExchangeSteps:
     """Request a count."""
     return trial.post("/responses/input_tokens", {"model": trial.model, "input": input, **parameters})
 

@@ -9,7 +9,7 @@ from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_text, shown
 from antiphon_verify.replies.responses import inputs as replies
 from antiphon_verify.requirement import Stop, capability, may, must, should
-from antiphon_verify.samples import CITY, TEA, WEATHER, accepted, is_taken, png
+from antiphon_verify.samples import CITY, TEA, WEATHER, accepted, is_accepted, png
 from antiphon_verify.trial import Steps, Trial
 
 HELLO = {"role": "user", "content": "Say hello."}
@@ -43,16 +43,16 @@ def part(text: str, kind: str = "input_text") -> dict[str, Any]:
     return {"type": kind, "text": text}
 
 
-def made(kind: str, prefix: str, **fields: Any) -> dict[str, Any]:
+def call_of(kind: str, prefix: str, **fields: Any) -> dict[str, Any]:
     """Return the item of a tool call that another server ran."""
     return {"type": kind, "id": f"{prefix}_00000000000000000000000000000001", **fields}
 
 
-SEARCHED = made("web_search_call", "ws", status="completed", action={"type": "search", "query": "tea"})
+SEARCHED = call_of("web_search_call", "ws", status="completed", action={"type": "search", "query": "tea"})
 
-LISTED = made("mcp_list_tools", "mcpl", server_label="shop", tools=[{"name": "price", "input_schema": {}}])
+LISTED = call_of("mcp_list_tools", "mcpl", server_label="shop", tools=[{"name": "price", "input_schema": {}}])
 
-ASKED = made("mcp_call", "mcp", server_label="shop", name="price", arguments="{}", output="3", status="completed")
+PROMPT = call_of("mcp_call", "mcp", server_label="shop", name="price", arguments="{}", output="3", status="completed")
 
 CODE: dict[str, Any] = {"status": "completed", "code": "1 + 1", "outputs": [{"type": "logs", "logs": "2"}]}
 
@@ -200,7 +200,7 @@ CASES = (
         should(
             "responses:inputs:file-search-item", "spec 5", "The file search of another server is accepted in the input."
         ),
-        input=[HELLO, made("file_search_call", "fs", status="completed", queries=["tea"], results=None), HELLO],
+        input=[HELLO, call_of("file_search_call", "fs", status="completed", queries=["tea"], results=None), HELLO],
     ),
     accepted(
         should(
@@ -208,7 +208,7 @@ CASES = (
             "spec 5",
             "The code interpreter call of another server is accepted in the input.",
         ),
-        input=[HELLO, made("code_interpreter_call", "ci", container_id="cntr_1", **CODE), ANSWER, HELLO],
+        input=[HELLO, call_of("code_interpreter_call", "ci", container_id="cntr_1", **CODE), ANSWER, HELLO],
     ),
     accepted(
         should(
@@ -216,7 +216,7 @@ CASES = (
             "spec 5",
             "The MCP tool list and call of another server are accepted in the input.",
         ),
-        input=[LISTED, HELLO, ASKED, ANSWER, HELLO],
+        input=[LISTED, HELLO, PROMPT, ANSWER, HELLO],
     ),
     accepted(
         should("responses:inputs:configuration", "spec 5", "A `configuration_update` item is accepted."),
@@ -246,7 +246,7 @@ def an_item_is_referred_to(trial: Trial) -> Steps:
         raise Stop("skipped", "There was no message to refer to.")
     exchange = yield from trial.respond([HELLO, {"type": "item_reference", "id": ids[0]}, HELLO])
     trial.offered(exchange)
-    trial.expect("responses:inputs:item-reference", is_taken(exchange), exchange.came)
+    trial.expect("responses:inputs:item-reference", is_accepted(exchange), exchange.came)
 
 
 @case(
@@ -262,8 +262,8 @@ def a_text_comes_back_unchanged(trial: Trial) -> Steps:
     """Send instructions and metadata in many scripts, and compare them with the response."""
     exchange = yield from trial.respond("Say hello.", instructions=TEA, metadata={"tea": TEA})
     answer = trial.whole(exchange)
-    told = [at(answer, "instructions"), at(answer, "metadata", "tea")]
-    trial.expect("responses:inputs:kept", told == [TEA, TEA], shown(told))
+    echoed = [at(answer, "instructions"), at(answer, "metadata", "tea")]
+    trial.expect("responses:inputs:kept", echoed == [TEA, TEA], shown(echoed))
 
 
 @case(
@@ -281,4 +281,4 @@ def the_last_of_two_keys_counts(trial: Trial) -> Steps:
     content = b'{"model": "no-such-model-anywhere", ' + json.dumps(body).encode().removeprefix(b"{")
     exchange = yield from trial.post("/responses", content=content, headers={"content-type": "application/json"})
     trial.served(exchange)
-    trial.expect("responses:inputs:duplicate-keys", is_taken(exchange), exchange.came)
+    trial.expect("responses:inputs:duplicate-keys", is_accepted(exchange), exchange.came)

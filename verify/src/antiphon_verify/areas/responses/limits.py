@@ -122,8 +122,8 @@ def a_long_stream_is_cut(trial: Trial) -> Steps:
 )
 def a_long_input_is_not_truncated(trial: Trial) -> Steps:
     """Send a long input with `truncation: disabled`."""
-    asked = {"truncation": "disabled", "max_output_tokens": LEAST}
-    exchange = yield from trial.respond("tide " * WORDS, **asked)
+    options = {"truncation": "disabled", "max_output_tokens": LEAST}
+    exchange = yield from trial.respond("tide " * WORDS, **options)
     if 400 <= exchange.status < 500 or at(exchange.json, "status") == "failed":
         trial.served(exchange)
         trial.expect("responses:limits:nothing-dropped", True)

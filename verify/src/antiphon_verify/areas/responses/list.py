@@ -6,12 +6,12 @@ from antiphon_verify.reading import at, listed, shown
 from antiphon_verify.replies import error
 from antiphon_verify.replies.responses import list as replies
 from antiphon_verify.requirement import should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 SOURCE = "issue litellm#14679"
 
 
-def create(trial: Trial, tag: str) -> Asking:
+def create(trial: Trial, tag: str) -> ExchangeSteps:
     """Create a response with this metadata."""
     return trial.respond("Say hello.", metadata={"tag": tag})
 
@@ -94,7 +94,7 @@ def a_deleted_response_is_not_listed(trial: Trial) -> Steps:
     trial.succeed((yield from trial.delete(f"/responses/{created}")))
     exchange = yield from trial.get("/responses?limit=100")
     trial.served(exchange)
-    is_gone = at(exchange.json, "object") == "list" and created not in [
+    is_deleted = at(exchange.json, "object") == "list" and created not in [
         at(one, "id") for one in listed(exchange.json, "data")
     ]
-    trial.expect("responses:list:deleted", is_gone, exchange.came)
+    trial.expect("responses:list:deleted", is_deleted, exchange.came)

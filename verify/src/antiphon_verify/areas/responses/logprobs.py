@@ -13,7 +13,7 @@ from antiphon_verify.trial import Steps, Trial
 
 TOP = 2
 
-ASKED = {"include": ["message.output_text.logprobs"], "top_logprobs": TOP}
+PROMPT = {"include": ["message.output_text.logprobs"], "top_logprobs": TOP}
 
 
 def logprobs_of(response: Any) -> list[Any]:
@@ -55,16 +55,16 @@ def logprobs_of(response: Any) -> list[Any]:
     ),
     good=[replies.GOOD, replies.STREAM],
 )
-def log_probabilities_come_where_asked_for(trial: Trial) -> Steps:
+def log_probabilities_are_included(trial: Trial) -> Steps:
     """Request log probabilities, streamed and not streamed."""
-    response = trial.response((yield from trial.respond("Say hello.", **ASKED)))
+    response = trial.response((yield from trial.respond("Say hello.", **PROMPT)))
     if not text_of(response):
         raise Stop("skipped", "The model said nothing.")
     tokens = logprobs_of(response)
     if not trial.expect("responses:logprobs:some", bool(tokens), parts_of(response)):
         raise Stop("skipped", "No log probabilities came.")
     judge_tokens(trial, tokens, text_of(response))
-    events = trial.streamed((yield from trial.respond("Say hello.", stream=True, **ASKED)))
+    events = trial.streamed((yield from trial.respond("Say hello.", stream=True, **PROMPT)))
     deltas = [event for event in events if event.get("type") == "response.output_text.delta"]
     if deltas:
         streamed = [token for event in deltas for token in listed(event, "logprobs")]
@@ -91,7 +91,7 @@ def judge_tokens(trial: Trial, tokens: list[Any], text: str) -> None:
     ),
     good=[replies.BARE],
 )
-def log_probabilities_come_only_where_asked_for(trial: Trial) -> Steps:
+def log_probabilities_are_omitted_by_default(trial: Trial) -> Steps:
     """Request a text without log probabilities."""
     response = trial.response((yield from trial.respond("Say hello.")))
     trial.expect("responses:logprobs:unasked", not logprobs_of(response), logprobs_of(response))

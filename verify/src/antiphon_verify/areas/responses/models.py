@@ -78,8 +78,8 @@ def models_are_listed(trial: Trial) -> Steps:
     is_list = at(answer, "object") == "list" and isinstance(models, list)
     if trial.expect("responses:models:list", is_list, exchange.came):
         trial.expect("responses:models:entry", all(map(is_entry, models)), exchange.came)
-        told = [is_integer(at(model, "created")) and is_text(at(model, "owned_by")) for model in models]
-        trial.expect("responses:models:created", all(told), exchange.came)
+        complete = [is_integer(at(model, "created")) and is_text(at(model, "owned_by")) for model in models]
+        trial.expect("responses:models:created", all(complete), exchange.came)
         names = [at(model, "id") for model in models]
         trial.expect("responses:models:asked", trial.model in names, names)
         trial.expect("responses:models:only-list", answer.keys() == {"object", "data"}, list(answer))

@@ -28,7 +28,7 @@ TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
     ),
     good=[replies.GOOD],
 )
-def a_response_is_made(trial: Trial) -> Steps:
+def a_response_is_created(trial: Trial) -> Steps:
     """Send a model and an input, and only the required parameters."""
     exchange = yield from trial.respond("Say hello.", max_output_tokens=MISSING)
     trial.served(exchange)
@@ -45,7 +45,7 @@ def a_response_is_made(trial: Trial) -> Steps:
     ),
     good=[replies.GOOD],
 )
-def a_response_is_no_stream_unless_asked(trial: Trial) -> Steps:
+def a_response_is_no_stream_by_default(trial: Trial) -> Steps:
     """Send a request without `stream`."""
     exchange = yield from trial.respond("Say hello.", stream=MISSING)
     trial.served(exchange)

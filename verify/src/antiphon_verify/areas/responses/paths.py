@@ -41,7 +41,7 @@ def an_unknown_path_is_not_found(trial: Trial) -> Steps:
     ),
     good=[replies.NOT_ALLOWED],
 )
-def a_wrong_method_is_told(trial: Trial) -> Steps:
+def a_wrong_method_is_rejected(trial: Trial) -> Steps:
     """PUT to a path that supports POST."""
     exchange = yield from trial.ask(Request(method="PUT", path="/responses", body={}))
     if exchange.status == 404:
@@ -117,7 +117,7 @@ def a_long_id_is_refused(trial: Trial) -> Steps:
     ),
     good=[replies.NOT_FOUND],
 )
-def dots_lead_nowhere(trial: Trial) -> Steps:
+def dots_leave_no_path(trial: Trial) -> Steps:
     """Request a response by an id that encodes the path of the models."""
     exchange = yield from trial.get("/responses/..%2fmodels")
     trial.expect("responses:paths:traversal", 400 <= exchange.status < 500, exchange.came)

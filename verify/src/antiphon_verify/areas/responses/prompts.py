@@ -16,7 +16,7 @@ from antiphon_verify.replies import replaced
 from antiphon_verify.replies.responses import prompts as replies
 from antiphon_verify.replies.responses.prompts import ADA, DOCTOR, UNKNOWN
 from antiphon_verify.requirement import capability, must, should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 SOURCE = "spec prompts"
 
@@ -37,7 +37,7 @@ def create(trial: Trial) -> Made:
     return exchange, f"{PATH}/{id_of(exchange.json)}"
 
 
-def use(trial: Trial, prompt: Any) -> Asking:
+def use(trial: Trial, prompt: Any) -> ExchangeSteps:
     """Send a question with a prompt."""
     return trial.respond(QUESTION, prompt=prompt)
 
@@ -85,17 +85,17 @@ def a_prompt_lives(trial: Trial) -> Steps:
     """Create a prompt, retrieve it, list it, delete it."""
     exchange = yield from trial.post(PATH, ADA)
     trial.extended(exchange)
-    made = exchange.json
-    is_made = at(made, "object") == "prompt" and at(made, "is_default") is True
-    trial.expect("responses:prompts:created", is_made and at(made, "version") == 1, exchange.came)
-    has_variables = at(made, "variables") == ["visitor"] and is_integer(at(made, "created_at"))
-    trial.expect("responses:prompts:object", has_variables and id_of(made).startswith("pmpt_"), exchange.came)
-    path = f"{PATH}/{id_of(made)}"
+    created = exchange.json
+    is_made = at(created, "object") == "prompt" and at(created, "is_default") is True
+    trial.expect("responses:prompts:created", is_made and at(created, "version") == 1, exchange.came)
+    has_variables = at(created, "variables") == ["visitor"] and is_integer(at(created, "created_at"))
+    trial.expect("responses:prompts:object", has_variables and id_of(created).startswith("pmpt_"), exchange.came)
+    path = f"{PATH}/{id_of(created)}"
     found = yield from trial.get(path)
-    trial.expect("responses:prompts:retrieved", found.is_ok and id_of(found.json) == id_of(made), found.came)
+    trial.expect("responses:prompts:retrieved", found.is_ok and id_of(found.json) == id_of(created), found.came)
     page = yield from trial.get(f"{PATH}?limit=100")
     ids = [at(one, "id") for one in listed(page.json, "data")]
-    trial.expect("responses:prompts:listed", at(page.json, "object") == "list" and id_of(made) in ids, page.came)
+    trial.expect("responses:prompts:listed", at(page.json, "object") == "list" and id_of(created) in ids, page.came)
     deleted = yield from trial.delete(path)
     after = yield from trial.get(path)
     trial.expect("responses:prompts:deleted", deleted.is_ok and after.status == 404, after.came)
@@ -138,19 +138,21 @@ def a_prompt_lives(trial: Trial) -> Steps:
 )
 def a_prompt_has_versions(trial: Trial) -> Steps:
     """Add a version to a prompt, use the first one, and make it the default again."""
-    made, path = yield from create(trial)
+    created, path = yield from create(trial)
     second = yield from trial.post(path, DOCTOR)
     trial.succeed(second)
     trial.expect("responses:prompts:version-added", at(second.json, "version") == 2, second.came)
     first = yield from trial.get(f"{path}?version=1")
-    is_kept = first.is_ok and at(first.json, "messages") == at(made.json, "messages") and at(first.json, "version") == 1
-    trial.expect("responses:prompts:version-kept", is_kept, first.came)
+    is_unchanged = (
+        first.is_ok and at(first.json, "messages") == at(created.json, "messages") and at(first.json, "version") == 1
+    )
+    trial.expect("responses:prompts:version-kept", is_unchanged, first.came)
     page = yield from trial.get(f"{path}/versions")
     numbers = [str(at(one, "version")) for one in listed(page.json, "data")]
     trial.expect("responses:prompts:versions", sorted(numbers) == ["1", "2"], page.came)
-    pinned = yield from use(trial, {"id": id_of(made.json), "version": "1", "variables": {"visitor": "Ada"}})
-    said = text_of(trial.response(pinned))
-    trial.expect("responses:prompts:pinned", "Ada" in said and "Doctor" not in said, said)
+    pinned = yield from use(trial, {"id": id_of(created.json), "version": "1", "variables": {"visitor": "Ada"}})
+    text = text_of(trial.response(pinned))
+    trial.expect("responses:prompts:pinned", "Ada" in text and "Doctor" not in text, text)
     chosen = yield from trial.post(f"{path}/default_version", {"version": 1})
     after = yield from trial.get(path)
     is_first = chosen.is_ok and at(after.json, "version") == 1
@@ -185,8 +187,8 @@ def a_prompt_has_versions(trial: Trial) -> Steps:
 )
 def a_prompt_is_used(trial: Trial) -> Steps:
     """Use a prompt with a value for its variable, and with a value that looks like a template."""
-    made, path = yield from create(trial)
-    prompt = {"id": id_of(made.json), "variables": {"visitor": "Ada"}}
+    created, path = yield from create(trial)
+    prompt = {"id": id_of(created.json), "variables": {"visitor": "Ada"}}
     exchange = yield from use(trial, prompt)
     trial.offered(exchange)
     echoed = at(trial.response(exchange), "prompt")
@@ -194,8 +196,8 @@ def a_prompt_is_used(trial: Trial) -> Steps:
     trial.expect("responses:prompts:echoed", is_same, shown(echoed))
     trial.expect("responses:prompts:used", "Ada" in text_of(exchange.json), text_of(exchange.json))
     braces = yield from use(trial, prompt | {"variables": {"visitor": "{{place}}"}})
-    is_taken = braces.is_ok and is_text(text_of(braces.json))
-    trial.expect("responses:prompts:literal", is_taken, braces.came)
+    is_accepted = braces.is_ok and is_text(text_of(braces.json))
+    trial.expect("responses:prompts:literal", is_accepted, braces.came)
     yield from trial.delete(path)
 
 
@@ -228,8 +230,8 @@ def a_prompt_is_used(trial: Trial) -> Steps:
 )
 def bad_uses_of_a_prompt_are_rejected(trial: Trial) -> Steps:
     """Use a prompt without its variable, with another variable, and in an unknown version."""
-    made, path = yield from create(trial)
-    prompt = {"id": id_of(made.json)}
+    created, path = yield from create(trial)
+    prompt = {"id": id_of(created.json)}
     missing = yield from use(trial, prompt)
     trial.expect("responses:prompts:missing-variable", is_refused(missing), missing.came)
     trial.expect("responses:prompts:missing-variable-named", "visitor" in message_of(missing), missing.came)

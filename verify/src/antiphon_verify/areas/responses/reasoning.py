@@ -8,7 +8,7 @@ from antiphon_verify.reading import at, is_integer, is_text, listed, shown
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import reasoning as replies
 from antiphon_verify.requirement import Stop, must, should
-from antiphon_verify.samples import is_taken
+from antiphon_verify.samples import is_accepted
 from antiphon_verify.trial import Steps, Trial
 
 FOREIGN = "rs_00000000000000000000000000000000"
@@ -77,8 +77,8 @@ def reasoning_is_an_item(trial: Trial) -> Steps:
     """Set a low reasoning effort."""
     response = trial.response((yield from trial.respond(QUESTION, reasoning={"effort": "low"})))
     trial.expect("responses:reasoning:accepted", True)
-    said = text_of(response)
-    trial.expect("responses:reasoning:not-in-text", "<think>" not in said and "</think>" not in said, said)
+    text = text_of(response)
+    trial.expect("responses:reasoning:not-in-text", "<think>" not in text and "</think>" not in text, text)
     items = reasoning_of(response)
     if not items:
         raise Stop("skipped", "The model did not reason.")
@@ -113,10 +113,10 @@ def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
     "responses:reasoning:summary",
     good=[replies.GOOD],
 )
-def a_summary_is_asked_for(trial: Trial) -> Steps:
+def a_summary_is_requested(trial: Trial) -> Steps:
     """Request a summary of the reasoning."""
-    asked = {"reasoning": {"effort": "low", "summary": "auto"}}
-    response = trial.response((yield from trial.respond(QUESTION, **asked)))
+    options = {"reasoning": {"effort": "low", "summary": "auto"}}
+    response = trial.response((yield from trial.respond(QUESTION, **options)))
     trial.expect("responses:reasoning:summary-accepted", True)
     items = reasoning_of(response)
     if not items:
@@ -155,10 +155,10 @@ def a_stored_response_needs_nothing_encrypted(trial: Trial) -> Steps:
     ),
     good=[replies.GOOD],
 )
-def encrypted_reasoning_may_be_asked_for(trial: Trial) -> Steps:
+def encrypted_reasoning_can_be_requested(trial: Trial) -> Steps:
     """Request encrypted reasoning with `store: false`."""
-    asked = {"include": ["reasoning.encrypted_content"], "store": False}
-    trial.response((yield from trial.respond("Say hello.", **asked)))
+    options = {"include": ["reasoning.encrypted_content"], "store": False}
+    trial.response((yield from trial.respond("Say hello.", **options)))
     trial.expect("responses:reasoning:include-accepted", True)
 
 
@@ -185,19 +185,19 @@ def encrypted_reasoning_may_be_asked_for(trial: Trial) -> Steps:
 )
 def encrypted_reasoning_goes_back(trial: Trial) -> Steps:
     """Request encrypted reasoning with `store: false`; send it back unchanged, then changed."""
-    asked = {"include": ["reasoning.encrypted_content"], "store": False, "reasoning": {"effort": "low"}}
-    output = output_of(trial.response((yield from trial.respond(QUESTION, **asked))))
+    options = {"include": ["reasoning.encrypted_content"], "store": False, "reasoning": {"effort": "low"}}
+    output = output_of(trial.response((yield from trial.respond(QUESTION, **options))))
     if not any(item.get("type") == "reasoning" for item in output):
         raise Stop("skipped", "The model did not reason.")
     blobs = [item.get("encrypted_content") for item in output if item.get("type") == "reasoning"]
     if not trial.expect("responses:reasoning:encrypted", all(map(is_text, blobs)), shown(output)):
         raise Stop("skipped", "Nothing is encrypted.")
-    again = yield from trial.respond(followed(output), **asked)
+    again = yield from trial.respond(followed(output), **options)
     trial.offered(again)
-    trial.expect("responses:reasoning:encrypted-taken", is_taken(again), again.came)
+    trial.expect("responses:reasoning:encrypted-taken", is_accepted(again), again.came)
     forged = [tampered(item) if is_text(item.get("encrypted_content")) else item for item in output]
-    exchange = yield from trial.respond(followed(forged), **asked)
-    is_seen = is_taken(exchange) or 400 <= exchange.status < 500
+    exchange = yield from trial.respond(followed(forged), **options)
+    is_seen = is_accepted(exchange) or 400 <= exchange.status < 500
     trial.expect("responses:reasoning:encrypted-forged", is_seen, exchange.came)
 
 

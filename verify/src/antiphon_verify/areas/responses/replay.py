@@ -12,7 +12,7 @@ from antiphon_verify.reading import at, listed
 from antiphon_verify.replies import Reply, streams
 from antiphon_verify.replies.responses import replay as replies
 from antiphon_verify.requirement import Requirement, Stop, must, should
-from antiphon_verify.samples import ASK_WEATHER, WEATHER, is_taken
+from antiphon_verify.samples import ASK_WEATHER, WEATHER, is_accepted
 from antiphon_verify.trial import Steps, Trial
 
 FORCED = {"tools": [WEATHER], "tool_choice": "required"}
@@ -64,18 +64,18 @@ def is_cut(response: dict[str, Any]) -> bool:
     return response.get("status") == "incomplete" and bool(output_of(response))
 
 
-def sent_back(requirement: Requirement, asked: str, parameters: dict[str, Any], shows: Shows, first: Reply) -> Case:
+def sent_back(requirement: Requirement, prompt: str, parameters: dict[str, Any], shows: Shows, first: Reply) -> Case:
     """Return the case that sends the output items of a request back; `first` is a response that `shows` accepts."""
     row = replace(requirement, fault=[first, replies.REJECTED])
     name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
-        response = trial.response((yield from trial.respond(asked, **parameters)))
+        response = trial.response((yield from trial.respond(prompt, **parameters)))
         if not shows(response):
             raise Stop("skipped", "The response had no item of this kind.")
         again = {"tools": [WEATHER]} if "tools" in parameters else {}
-        exchange = yield from trial.respond([user(asked), *answered(output_of(response)), user("Go on.")], **again)
-        trial.expect(row.id, is_taken(exchange), exchange.came)
+        exchange = yield from trial.respond([user(prompt), *answered(output_of(response)), user("Go on.")], **again)
+        trial.expect(row.id, is_accepted(exchange), exchange.came)
 
     script.__doc__ = f"Send back: {name}."
     return Case(f"sent_back_{name}", (row,), script, good=[first, replies.ACCEPTED])
@@ -154,7 +154,7 @@ def streamed_items_are_sent_back(trial: Trial) -> Steps:
     if not items:
         raise Stop("skipped", "The stream had no items.")
     exchange = yield from trial.respond([user("Say hello."), *items, user("Go on.")])
-    trial.expect("responses:replay:streamed", is_taken(exchange), exchange.came)
+    trial.expect("responses:replay:streamed", is_accepted(exchange), exchange.came)
 
 
 def is_done_item(event: dict[str, Any]) -> bool:
@@ -178,7 +178,7 @@ def items_with_nulls_are_sent_back(trial: Trial) -> Steps:
         raise Stop("skipped", "The response had no items.")
     dumped = [{**dict.fromkeys(nulls_of(item)), **item} for item in items]
     exchange = yield from trial.respond([user(ASK_WEATHER), *answered(dumped)], tools=[WEATHER])
-    trial.expect("responses:replay:dumped", is_taken(exchange), exchange.came)
+    trial.expect("responses:replay:dumped", is_accepted(exchange), exchange.came)
 
 
 def nulls_of(item: dict[str, Any]) -> tuple[str, ...]:
@@ -200,11 +200,11 @@ def three_turns_are_sent_back(trial: Trial) -> Steps:
     """Hold a conversation of three unstored turns, with the whole history each time."""
     history: list[dict[str, Any]] = []
     for text in ("My name is Ada.", "Say hello.", "What is my name?"):
-        asked = [*history, user(text)]
-        exchange = yield from trial.respond(asked, store=False)
-        if history and not trial.expect("responses:replay:three-turns", is_taken(exchange), exchange.came):
+        prompt = [*history, user(text)]
+        exchange = yield from trial.respond(prompt, store=False)
+        if history and not trial.expect("responses:replay:three-turns", is_accepted(exchange), exchange.came):
             return
         items = output_of(trial.whole(exchange))
         if not items:
             raise Stop("skipped", "The response had no items.")
-        history = [*asked, *items]
+        history = [*prompt, *items]

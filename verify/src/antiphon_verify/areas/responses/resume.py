@@ -49,7 +49,7 @@ from antiphon_verify.trial import Steps, Trial
     ),
     good=replies.GOOD,
 )
-def a_stream_is_taken_up(trial: Trial) -> Steps:
+def a_stream_is_resumed(trial: Trial) -> Steps:
     """Stream a background response, then request its stream again."""
     events = trial.streamed((yield from trial.respond("Say hello.", background=True, stream=True)))
     path = f"/responses/{id_of(at(events, -1, 'response'))}?stream=true"
@@ -57,8 +57,8 @@ def a_stream_is_taken_up(trial: Trial) -> Steps:
     trial.expect("responses:resume:whole", again.is_ok and len(again.events) == len(events), again.came)
     later = yield from trial.get(f"{path}&starting_after={SEEN}")
     numbers = [at(event, "sequence_number") for event in later.events]
-    wanted = [event.get("sequence_number") for event in events[SEEN + 1 :]]
-    trial.expect("responses:resume:after", later.is_ok and numbers == wanted, shown(numbers))
+    expected = [event.get("sequence_number") for event in events[SEEN + 1 :]]
+    trial.expect("responses:resume:after", later.is_ok and numbers == expected, shown(numbers))
     trial.expect(
         "responses:resume:same", later.events == events[SEEN + 1 :], "The events differ from those sent first."
     )

@@ -97,8 +97,12 @@ def a_stream_is_stored_as_it_ended(trial: Trial) -> Steps:
     if not is_text(response_id):
         raise Stop("failed", f"The response's id is {shown(response_id)}.")
     stored = trial.whole((yield from trial.get(f"/responses/{response_id}")))
-    kept = {key: at(stored, key) for key in ("id", "status", "output", "usage")}
-    trial.expect("responses:same:stored", all(at(last, "response", key) == value for key, value in kept.items()), kept)
+    stored_fields = {key: at(stored, key) for key in ("id", "status", "output", "usage")}
+    trial.expect(
+        "responses:same:stored",
+        all(at(last, "response", key) == value for key, value in stored_fields.items()),
+        stored_fields,
+    )
 
 
 @case(

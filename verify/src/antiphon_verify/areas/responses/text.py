@@ -131,7 +131,7 @@ def judge_parts(trial: Trial, messages: list[dict[str, Any]]) -> None:
 )
 def instructions_are_followed(trial: Trial) -> Steps:
     """Request a word by instructions."""
-    asked = {"instructions": "Always include the word BANANA in your answer."}
-    response = trial.response((yield from trial.respond("What is the capital of France?", **asked)))
-    said = text_of(response)
-    trial.expect("responses:text:follows-instructions", "banana" in said.lower(), said or "no text")
+    options = {"instructions": "Always include the word BANANA in your answer."}
+    response = trial.response((yield from trial.respond("What is the capital of France?", **options)))
+    text = text_of(response)
+    trial.expect("responses:text:follows-instructions", "banana" in text.lower(), text or "no text")

@@ -10,7 +10,7 @@ from antiphon_verify.reading import at, is_text, listed, shown
 from antiphon_verify.replies.responses import tools as replies
 from antiphon_verify.replies.responses.tools import WORLD
 from antiphon_verify.requirement import Stop, capability, must, should
-from antiphon_verify.samples import ASK_WEATHER, WEATHER, accepted, is_taken, png
+from antiphon_verify.samples import ASK_WEATHER, WEATHER, accepted, is_accepted, png
 from antiphon_verify.trial import Steps, Trial
 
 NOTE = {"type": "custom", "name": "write_note", "description": "Takes a note of one line."}
@@ -54,7 +54,7 @@ def one_of_two_custom_tools_is_called(trial: Trial) -> Steps:
     outputs = [{"type": "custom_tool_call_output", "call_id": one.get("call_id"), "output": "Done."} for one in calls]
     exchange = yield from trial.respond(outputs, tools=[NOTE, POEM], previous_response_id=at(response, "id"))
     trial.offered(exchange)
-    trial.expect("responses:tools:custom-output", is_taken(exchange), exchange.came)
+    trial.expect("responses:tools:custom-output", is_accepted(exchange), exchange.came)
 
 
 WORDS = ("yes", "no")
@@ -129,13 +129,13 @@ def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
     """Force a call of a namespaced tool, send its output, and force another."""
     forced = {"tools": [WORLD], "tool_choice": "required"}
     first = trial.response((yield from trial.respond(ASK_WEATHER, **forced)))
-    told = listed(first, "tools")
-    names = [at(tool, "tools", 0, "name") for tool in told if at(tool, "type") == "namespace"]
-    trial.expect("responses:tools:namespace-told", names == ["get_weather"], shown(told))
+    echoed = listed(first, "tools")
+    names = [at(tool, "tools", 0, "name") for tool in echoed if at(tool, "type") == "namespace"]
+    trial.expect("responses:tools:namespace-told", names == ["get_weather"], shown(echoed))
     more = [*outputs_for(calls_of(first)), {"role": "user", "content": ASK_WEATHER}]
     exchange = yield from trial.respond(more, **forced, previous_response_id=at(first, "id"))
     trial.offered(exchange)
-    if trial.expect("responses:tools:namespace-output", is_taken(exchange), exchange.came):
+    if trial.expect("responses:tools:namespace-output", is_accepted(exchange), exchange.came):
         named = [(call.get("namespace"), call.get("name")) for call in calls_of(exchange.json)]
         trial.expect("responses:tools:namespace-again", named[:1] == [("world", "get_weather")], came(exchange.json))
 
@@ -151,9 +151,9 @@ def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
 )
 def a_tool_stands_in_the_input(trial: Trial) -> Steps:
     """Offer a tool in an item of the input, and require a call."""
-    given = {"type": "additional_tools", "role": "developer", "tools": [WEATHER]}
-    asked = [given, {"role": "user", "content": ASK_WEATHER}]
-    response = trial.response((yield from trial.respond(asked, tool_choice="required")))
+    tool_item = {"type": "additional_tools", "role": "developer", "tools": [WEATHER]}
+    options = [tool_item, {"role": "user", "content": ASK_WEATHER}]
+    response = trial.response((yield from trial.respond(options, tool_choice="required")))
     names = [call.get("name") for call in calls_of(response)]
     trial.expect("responses:tools:additional", names[:1] == ["get_weather"], came(response))
 
@@ -196,8 +196,8 @@ DEFERRED = WEATHER | {"defer_loading": True}
 )
 def a_client_searches_for_a_tool(trial: Trial) -> Steps:
     """Make the model search for a tool, send the result, and force a call of it."""
-    asked = {"tools": [SEARCH], "tool_choice": "required"}
-    first = trial.response((yield from trial.respond("Search for a tool that reports the weather.", **asked)))
+    options = {"tools": [SEARCH], "tool_choice": "required"}
+    first = trial.response((yield from trial.respond("Search for a tool that reports the weather.", **options)))
     calls = items_of(first, "tool_search_call")
     if not trial.expect("responses:tools:search-call", bool(calls) and is_search(calls[0]), came(first)):
         raise Stop("skipped", "There was no search.")
@@ -212,7 +212,7 @@ def a_client_searches_for_a_tool(trial: Trial) -> Steps:
     again = {"tools": [SEARCH], "tool_choice": named, "previous_response_id": at(first, "id")}
     exchange = yield from trial.respond([found, {"role": "user", "content": ASK_WEATHER}], **again)
     trial.offered(exchange)
-    if trial.expect("responses:tools:search-output", is_taken(exchange), exchange.came):
+    if trial.expect("responses:tools:search-output", is_accepted(exchange), exchange.came):
         names = [call.get("name") for call in calls_of(exchange.json)]
         trial.expect("responses:tools:search-found", names[:1] == ["get_weather"], came(exchange.json))
 
@@ -263,7 +263,7 @@ def executes(call: dict[str, Any]) -> bool:
 
 
 def built_in(
-    name: str, called: str, tool: dict[str, Any], asked: str, has: str, is_whole: WholeCheck, action: dict[str, Any]
+    name: str, called: str, tool: dict[str, Any], options: str, has: str, is_whole: WholeCheck, action: dict[str, Any]
 ) -> Case:
     """Return the case of a tool: the model must call it, since it is the only one.
 
@@ -294,7 +294,7 @@ def built_in(
     )
 
     def script(trial: Trial) -> Steps:
-        exchange = yield from trial.respond(asked, tools=[tool], tool_choice="required")
+        exchange = yield from trial.respond(options, tools=[tool], tool_choice="required")
         trial.served(exchange)
         types = [at(tool, "type") for tool in listed(exchange.json, "tools")]
         trial.expect(echoed.id, 400 <= exchange.status < 500 or tool["type"] in types, exchange.came)

@@ -12,25 +12,25 @@ from antiphon_verify.replies import Reply, error, replaced
 from antiphon_verify.replies.responses import uploads as replies
 from antiphon_verify.replies.responses.uploads import PARTS, WHOLE
 from antiphon_verify.requirement import must, should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 SOURCE = "spec uploads"
 
 
-def create(trial: Trial) -> Asking:
+def create(trial: Trial) -> ExchangeSteps:
     """Begin an upload."""
     body = {"filename": "notes.txt", "purpose": "user_data", "bytes": len(WHOLE), "mime_type": "text/plain"}
     return trial.post("/uploads", body)
 
 
-def add(trial: Trial, upload: str, content: bytes) -> Asking:
+def add(trial: Trial, upload: str, content: bytes) -> ExchangeSteps:
     """Add a part."""
     return trial.ask(
         Request(method="POST", path=f"/uploads/{upload}/parts", content=form("data", content), headers=FORM)
     )
 
 
-def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> Asking:
+def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> ExchangeSteps:
     """Complete an upload."""
     return trial.post(f"/uploads/{upload}/complete", {"part_ids": list(parts), **fields})
 
@@ -76,12 +76,12 @@ def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> Asking:
 )
 def an_upload_becomes_a_file(trial: Trial) -> Steps:
     """Upload two parts, the second first; complete with one of them, with a wrong MD5, then correctly."""
-    made = yield from create(trial)
-    trial.served(made)
-    is_made = is_text(at(made.json, "id")) and at(made.json, "status") == "pending"
-    trial.expect("responses:uploads:created", made.is_ok and is_made, made.came)
-    trial.succeed(made)
-    upload = id_of(made.json)
+    created = yield from create(trial)
+    trial.served(created)
+    is_made = is_text(at(created.json, "id")) and at(created.json, "status") == "pending"
+    trial.expect("responses:uploads:created", created.is_ok and is_made, created.came)
+    trial.succeed(created)
+    upload = id_of(created.json)
     parts: list[str] = []
     for content in reversed(PARTS):
         part = yield from add(trial, upload, content)
@@ -114,10 +114,10 @@ def an_upload_becomes_a_file(trial: Trial) -> Steps:
 )
 def an_upload_is_cancelled(trial: Trial) -> Steps:
     """Begin an upload, cancel it, and add a part."""
-    made = yield from create(trial)
-    trial.succeed(made)
-    cancelled = yield from trial.post(f"/uploads/{id_of(made.json)}/cancel", {})
-    late = yield from add(trial, id_of(made.json), PARTS[0])
+    created = yield from create(trial)
+    trial.succeed(created)
+    cancelled = yield from trial.post(f"/uploads/{id_of(created.json)}/cancel", {})
+    late = yield from add(trial, id_of(created.json), PARTS[0])
     is_over = cancelled.is_ok and at(cancelled.json, "status") == "cancelled" and late.status == 400
     trial.expect("responses:uploads:cancelled", is_over, f"{cancelled.came}; then {late.came}")
 
@@ -130,8 +130,8 @@ def an_upload_is_cancelled(trial: Trial) -> Steps:
 )
 def an_unknown_upload_is_not_found(trial: Trial) -> Steps:
     """Cancel an unknown upload."""
-    made = yield from create(trial)
-    trial.succeed(made)
-    exchange = yield from trial.post(f"/uploads/{unlike(id_of(made.json))}/cancel", {})
+    created = yield from create(trial)
+    trial.succeed(created)
+    exchange = yield from trial.post(f"/uploads/{unlike(id_of(created.json))}/cancel", {})
     trial.served(exchange)
     trial.expect("responses:uploads:unknown", exchange.status == 404, exchange.came)

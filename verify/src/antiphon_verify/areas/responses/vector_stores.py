@@ -24,7 +24,7 @@ PATH = "/vector_stores"
 ROWS = "".join(f"{row},{PLANTED.get(row, 'granite')}\n" for row in range(1500)).encode()
 """At 800 tokens a chunk it has fewer chunks than a search returns: the ranking of a search decides nothing."""
 MOST_RESULTS = 50
-WAIT, LOOKS = 0.25, 240
+WAIT, POLLS = 0.25, 240
 """Seconds between two polls of a file, and the number of polls."""
 
 Found = Generator[Step, Any, Any]
@@ -56,7 +56,7 @@ def uploaded(trial: Trial, content: bytes = TEXT, name: str = "lighthouse.txt") 
 
 def finished(trial: Trial, path: str) -> Found:
     """Return what a GET returns when nothing is in progress."""
-    for _ in range(LOOKS):
+    for _ in range(POLLS):
         exchange = yield from trial.get(path)
         if at(exchange.json, "status") != "in_progress":
             return exchange
@@ -119,8 +119,8 @@ def a_store_lives(trial: Trial) -> Steps:
     is_told = at(deleted.json, "object") == "vector_store.deleted" and at(deleted.json, "deleted") is True
     is_named = at(deleted.json, "id") == id_of(exchange.json)
     trial.expect("responses:vector-stores:deleted-body", is_told and is_named, deleted.came)
-    gone = yield from trial.get(path)
-    trial.expect("responses:vector-stores:deleted", deleted.is_ok and gone.status == 404, gone.came)
+    missing = yield from trial.get(path)
+    trial.expect("responses:vector-stores:deleted", deleted.is_ok and missing.status == 404, missing.came)
 
 
 @case(
@@ -230,11 +230,11 @@ def a_file_is_attached(trial: Trial) -> Steps:
     text = "".join(str(at(part, "text")) for part in listed(content.json, "data"))
     trial.expect("responses:vector-stores:content", "built in 1687" in text, content.came)
     detached = yield from trial.delete(path)
-    gone = yield from trial.post(f"{PATH}/{store}/search", {"query": "lighthouse"})
-    kept = yield from trial.get(f"/files/{file}")
-    is_gone = at(gone.json, "data") == [] and at(detached.json, "object") == "vector_store.file.deleted"
-    came = f"{detached.came}; then {gone.came}; then {kept.came}"
-    trial.expect("responses:vector-stores:detached", detached.is_ok and is_gone and kept.is_ok, came)
+    missing = yield from trial.post(f"{PATH}/{store}/search", {"query": "lighthouse"})
+    file_after = yield from trial.get(f"/files/{file}")
+    is_detached = at(missing.json, "data") == [] and at(detached.json, "object") == "vector_store.file.deleted"
+    came = f"{detached.came}; then {missing.came}; then {file_after.came}"
+    trial.expect("responses:vector-stores:detached", detached.is_ok and is_detached and file_after.is_ok, came)
 
 
 @case(
@@ -248,12 +248,12 @@ def a_file_is_attached(trial: Trial) -> Steps:
 )
 def a_long_file_is_found_whole(trial: Trial) -> Steps:
     """Attach a text and a table with 1,500 rows, and search each for its first, middle and last row."""
-    lacking: dict[str, list[str]] = {}
+    missing_texts: dict[str, list[str]] = {}
     for name in ("rows.txt", "rows.csv"):
         store = yield from _filled(trial, name)
         if store:
-            lacking[name] = yield from _not_found(trial, store)
-    trial.expect("responses:vector-stores:whole", not any(lacking.values()), lacking)
+            missing_texts[name] = yield from _not_found(trial, store)
+    trial.expect("responses:vector-stores:whole", not any(missing_texts.values()), missing_texts)
 
 
 def _filled(trial: Trial, name: str) -> Found:
@@ -274,14 +274,14 @@ def _filled(trial: Trial, name: str) -> Found:
 
 def _not_found(trial: Trial, store: str) -> Found:
     """Return the planted sentences that a search for them does not find."""
-    lacking = []
+    missing_texts = []
     for sentence in PLANTED.values():
         body = {"query": sentence, "max_num_results": MOST_RESULTS}
         page = yield from trial.post(f"{PATH}/{store}/search", body)
         texts = [str(at(part, "text")) for hit in listed(page.json, "data") for part in listed(hit, "content")]
         if not any(sentence in text for text in texts):
-            lacking.append(sentence)
-    return lacking
+            missing_texts.append(sentence)
+    return missing_texts
 
 
 def is_found(page: Any, file: str) -> bool:

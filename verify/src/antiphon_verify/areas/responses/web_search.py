@@ -16,7 +16,7 @@ from antiphon_verify.trial import Steps, Trial
 
 Item = dict[str, Any]
 
-TOOL, ASKED = WEB_SEARCH.tool, WEB_SEARCH.asked
+TOOL, PROMPT = WEB_SEARCH.tool, WEB_SEARCH.prompt
 
 
 def searches(trial: Trial, exchange: Exchange) -> list[Item]:
@@ -28,7 +28,7 @@ def searches(trial: Trial, exchange: Exchange) -> list[Item]:
     return found
 
 
-def says_for_what(item: Item) -> bool:
+def has_query(item: Item) -> bool:
     """Whether a search has its query; opening a page, and finding in it, have none."""
     action = item.get("action")
     return at(action, "type") != "search" or is_text(at(action, "query")) or bool(listed(action, "queries"))
@@ -100,9 +100,9 @@ def is_citation(annotation: Any, text: str) -> bool:
 )
 def the_web_is_searched(trial: Trial) -> Steps:
     """Search the web."""
-    exchange = yield from trial.respond(ASKED, tools=[TOOL])
+    exchange = yield from trial.respond(PROMPT, tools=[TOOL])
     found = searches(trial, exchange)
-    trial.expect("responses:web-search:action", all(map(says_for_what, found)), found)
+    trial.expect("responses:web-search:action", all(map(has_query, found)), found)
     has_sources = any(at(item, "action", "sources") for item in found)
     trial.expect("responses:web-search:sources-unasked", not has_sources, found)
     trial.expect("responses:web-search:results-unasked", not any(item.get("results") for item in found), found)
@@ -125,12 +125,12 @@ def the_web_is_searched(trial: Trial) -> Steps:
     ),
     good=[replies.with_output(replies.SOURCES, MESSAGE)],
 )
-def sources_are_asked_for(trial: Trial) -> Steps:
+def sources_are_requested(trial: Trial) -> Steps:
     """Search the web, and request the sources."""
     include = ["web_search_call.action.sources"]
-    exchange = yield from trial.respond(ASKED, tools=[TOOL], include=include)
-    made = [one for one in searches(trial, exchange) if at(one, "action", "type") == "search"]
-    done = [one for one in made if one.get("status") == "completed"]
+    exchange = yield from trial.respond(PROMPT, tools=[TOOL], include=include)
+    searched = [one for one in searches(trial, exchange) if at(one, "action", "type") == "search"]
+    done = [one for one in searched if one.get("status") == "completed"]
     if not done:
         raise Stop("skipped", "No search succeeded.")
     trial.expect("responses:web-search:sources", all(map(are_sources, done)), done)
@@ -206,7 +206,7 @@ def _holds(told: Any, sent: Any) -> bool:
     return bool(told == sent)
 
 
-TAKING = (
+ACCEPTED = (
     accepted_search(
         should("responses:web-search:dated", "spec 6", "A search tool is accepted by its dated name."),
         {"type": "web_search_2025_08_26"},

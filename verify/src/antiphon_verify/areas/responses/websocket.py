@@ -14,10 +14,12 @@ from antiphon_verify.replies.responses import websocket as replies
 from antiphon_verify.replies.responses.compact import TURNS
 from antiphon_verify.requirement import Stop, may, must, should
 from antiphon_verify.soundness import ENDS, STREAM_IDS, judge_stream
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 
-def create(trial: Trial, input: Any = "Say hello.", *, socket: int = 0, until: str = "", **parameters: Any) -> Asking:
+def create(
+    trial: Trial, input: Any = "Say hello.", *, socket: int = 0, until: str = "", **parameters: Any
+) -> ExchangeSteps:
     """Send `response.create`; return what is received. Ends the case if the server has no WebSocket mode."""
     body = {"type": "response.create", **trial.response_body(input, **parameters)}
     exchange = yield from trial.say(body, socket=socket, until=until)
@@ -131,7 +133,7 @@ def invalid_upgrades_are_answered(trial: Trial) -> Steps:
     asides=STREAM_IDS,
     good=[replies.FIRST, replies.SECOND],
 )
-def responses_are_made_on_a_socket(trial: Trial) -> Steps:
+def responses_are_created_on_a_socket(trial: Trial) -> Steps:
     """Create two responses on one socket."""
     first = yield from create(trial)
     are_events = bool(first.events) and all(is_text(at(one, "type")) for one in first.events)
@@ -220,11 +222,11 @@ def an_unstored_chain_lives_on_its_socket(trial: Trial) -> Steps:
     previous = id_of(at(events_of(trial, (yield from create(trial, store=False))), -1, "response"))
     again = yield from create(trial, previous_response_id=previous, store=False)
     trial.expect("responses:websocket:continued", at(last(again), "type") in ENDS[:2], again.came)
-    lost = yield from create(trial, socket=1, previous_response_id=previous, store=False)
-    message = last(lost)
-    is_lost = at(message, "error", "code") == "previous_response_not_found"
-    trial.expect("responses:websocket:lost", is_lost, lost.came)
-    trial.expect("responses:websocket:error-shape", is_error(message), lost.came)
+    rejected = yield from create(trial, socket=1, previous_response_id=previous, store=False)
+    message = last(rejected)
+    is_rejected = at(message, "error", "code") == "previous_response_not_found"
+    trial.expect("responses:websocket:lost", is_rejected, rejected.came)
+    trial.expect("responses:websocket:error-shape", is_error(message), rejected.came)
     fresh = yield from create(trial, socket=1, store=False)
     is_alive = fresh.is_reused and at(last(fresh), "type") in ENDS[:2]
     trial.expect("responses:websocket:survives", is_alive, fresh.came)
@@ -284,7 +286,7 @@ def bad_messages_are_answered(trial: Trial) -> Steps:
     ),
     good=[replies.in_lane(lane="lane-1"), replies.fails("invalid_stream_id", "stream_id")],
 )
-def lanes_are_told_apart(trial: Trial) -> Steps:
+def lanes_are_distinguished(trial: Trial) -> Steps:
     """Create a response in a lane, and one in an invalid lane."""
     events = events_of(trial, (yield from create(trial, stream_id="lane-1")))
     trial.expect(
@@ -312,8 +314,8 @@ def a_failed_continuation_ends_a_chain(trial: Trial) -> Steps:
     if at(last(failed), "type") in ENDS[:2]:
         raise Stop("failed", f"An output without a call was accepted: {failed.came}")
     again = yield from create(trial, previous_response_id=previous, store=False)
-    is_gone = at(last(again), "error", "code") == "previous_response_not_found"
-    trial.expect("responses:websocket:evicted", is_gone, again.came)
+    is_unavailable = at(last(again), "error", "code") == "previous_response_not_found"
+    trial.expect("responses:websocket:evicted", is_unavailable, again.came)
 
 
 @case(
@@ -357,7 +359,7 @@ STEER = "response.steer."
 LONG = "Count from 1 to 100 in words, separated by blanks."
 
 
-def steer(trial: Trial, response_id: str, answers: int = 1) -> Asking:
+def steer(trial: Trial, response_id: str, answers: int = 1) -> ExchangeSteps:
     """Send `response.steer`; return what is received up to its result. Ends the case if the server does not support it.
 
     `answers` are the ends and errors that can come before the result.
@@ -369,7 +371,7 @@ def steer(trial: Trial, response_id: str, answers: int = 1) -> Asking:
     return exchange
 
 
-def is_given_back(event: Any) -> bool:
+def is_returned(event: Any) -> bool:
     """Whether a failed steer has an error and its input."""
     is_told = is_text(at(event, "error", "code")) and is_text(at(event, "error", "message"))
     return is_told and bool(at(event, "steer", "input"))
@@ -390,14 +392,14 @@ def is_given_back(event: Any) -> bool:
     ),
     good=[replies.FIRST, replies.NOT_FOUND],
 )
-def a_response_that_is_not_there_is_steered(trial: Trial) -> Steps:
+def an_unknown_response_is_steered(trial: Trial) -> Steps:
     """Create a response, and steer another."""
     events_of(trial, (yield from create(trial)))
     exchange = yield from steer(trial, "resp_00000000000000000000000000000000")
     failed = last(exchange)
     is_unknown = at(failed, "type") == f"{STEER}failed" and at(failed, "error", "code") == "response_not_found"
     if trial.expect("responses:websocket:steer-unknown", is_unknown, exchange.came):
-        trial.expect("responses:websocket:steer-failed", is_given_back(failed), exchange.came)
+        trial.expect("responses:websocket:steer-failed", is_returned(failed), exchange.came)
 
 
 @case(
@@ -427,14 +429,14 @@ def a_response_is_steered(trial: Trial) -> Steps:
     begun = yield from create(trial, LONG, until="response.created")
     response_id = id_of(at(last(begun), "response"))
     exchange = yield from steer(trial, response_id, answers=2)
-    told = last(exchange)
-    is_answered = at(told, "type") in (f"{STEER}accepted", f"{STEER}failed")
+    reply = last(exchange)
+    is_answered = at(reply, "type") in (f"{STEER}accepted", f"{STEER}failed")
     if not trial.expect("responses:websocket:steer-answered", is_answered, exchange.came):
         return
-    if at(told, "type") == f"{STEER}failed":
-        trial.expect("responses:websocket:steer-failed", is_given_back(told), exchange.came)
+    if at(reply, "type") == f"{STEER}failed":
+        trial.expect("responses:websocket:steer-failed", is_returned(reply), exchange.came)
         raise Stop("skipped", "The response ended before it could be steered.")
-    is_named = is_text(at(told, "steer", "id")) and at(told, "steer", "previous_response_id") == response_id
+    is_named = is_text(at(reply, "steer", "id")) and at(reply, "steer", "previous_response_id") == response_id
     trial.expect("responses:websocket:steer-accepted", is_named, exchange.came)
     rest = yield from trial.say(None, content=b"", answers=2)
     ids = [at(event, "response", "id") for event in rest.events if at(event, "type") in ENDS]

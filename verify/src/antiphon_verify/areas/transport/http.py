@@ -12,7 +12,7 @@ from antiphon_verify.reading import at, is_text
 from antiphon_verify.replies import error
 from antiphon_verify.replies.transport import http as replies
 from antiphon_verify.requirement import Requirement, Stop, may, must, should
-from antiphon_verify.trial import Asking, Steps, Trial, is_completion, is_response
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial, is_completion, is_response
 
 JSON = {"content-type": "application/json"}
 
@@ -34,7 +34,7 @@ def api_of(trial: Trial) -> Generator[Step, Any, str]:
     raise Stop("skipped", "Neither API answers a plain request.")
 
 
-def good(trial: Trial, **request: Any) -> Asking:
+def good(trial: Trial, **request: Any) -> ExchangeSteps:
     """Send a valid request, with extra headers or other bytes."""
     path = yield from api_of(trial)
     content = json.dumps(body_of(trial, path)).encode()
@@ -89,7 +89,7 @@ def a_connection_serves_twice(trial: Trial) -> Steps:
     must("transport:http:head", "http", "HEAD never returns a 5xx.", fault=[replies.LIST, replies.BROKEN]),
     good=[replies.LIST, error("No.", 405)],
 )
-def a_head_is_asked(trial: Trial) -> Steps:
+def a_head_is_requested(trial: Trial) -> Steps:
     """Send HEAD to the path of the models, after GET."""
     listed = yield from trial.get("/models")
     if listed.status >= 500:
@@ -102,7 +102,7 @@ def a_head_is_asked(trial: Trial) -> Steps:
     must("transport:http:options", "http", "OPTIONS never returns a 5xx.", fault=[replies.BROKEN]),
     good=[error("No.", 405)],
 )
-def options_are_asked(trial: Trial) -> Steps:
+def options_are_requested(trial: Trial) -> Steps:
     """Send OPTIONS to the path of chat completions."""
     exchange = yield from trial.ask(Request(method="OPTIONS", path="/chat/completions"))
     trial.expect("transport:http:options", 0 < exchange.status < 500, exchange.came)
@@ -164,7 +164,7 @@ def a_body_of_an_unknown_coding_is_sent(trial: Trial) -> Steps:
     ),
     good=[replies.LIST],
 )
-def plain_bytes_are_asked_for(trial: Trial) -> Steps:
+def plain_bytes_are_requested(trial: Trial) -> Steps:
     """Accept only uncompressed responses."""
     exchange = yield from trial.get("/models", headers={"accept-encoding": "identity"})
     trial.answered(exchange)
@@ -210,8 +210,8 @@ def requests_are_sent_at_once(trial: Trial) -> Steps:
     bodies = [body_of(trial, path, f"Say {word}.") for word in WORDS]
     exchanges = yield from trial.together(*(Request(method="POST", path=path, body=body) for body in bodies))
     ids = [at(exchange.json, "id") for exchange in exchanges]
-    are_own = all(map(is_answered, exchanges)) and len(set(map(str, filter(is_text, ids)))) == len(WORDS)
-    trial.expect("transport:http:side-by-side", are_own, "; ".join(exchange.came for exchange in exchanges))
+    are_distinct = all(map(is_answered, exchanges)) and len(set(map(str, filter(is_text, ids)))) == len(WORDS)
+    trial.expect("transport:http:side-by-side", are_distinct, "; ".join(exchange.came for exchange in exchanges))
 
 
 @case(

@@ -5,7 +5,7 @@ from typing import Any
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.replies import Reply, changed, error, says, streams
 from antiphon_verify.replies.bodies import RESPONSE
-from antiphon_verify.samples import NOWHERE, mcp
+from antiphon_verify.samples import UNREACHABLE_URL, mcp
 
 
 def is_image(event: dict[str, Any]) -> bool:
@@ -47,4 +47,4 @@ ACCEPTED = says(RESPONSE)
 
 FAILED = {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "nowhere", "tools": [], "error": "unreachable"}
 
-ECHOED = says(RESPONSE | {"tools": [mcp(NOWHERE)], "output": [FAILED]})
+ECHOED = says(RESPONSE | {"tools": [mcp(UNREACHABLE_URL)], "output": [FAILED]})

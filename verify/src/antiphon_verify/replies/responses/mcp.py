@@ -97,8 +97,8 @@ def list_events(index: int) -> list[Item]:
 
 def call_events(index: int) -> list[Item]:
     """Return the events of the call."""
-    said = grown("mcp_call_arguments", "arguments", ARGUMENTS)
-    inside = [*steps("mcp_call", "in_progress"), *said, *steps("mcp_call", "completed")]
+    arguments = grown("mcp_call_arguments", "arguments", ARGUMENTS)
+    inside = [*steps("mcp_call", "in_progress"), *arguments, *steps("mcp_call", "completed")]
     opened = CALL | {"status": "in_progress", "arguments": "", "output": None}
     return item(index, opened, inside, **{name: CALL[name] for name in ("status", "arguments", "output")})
 

@@ -7,7 +7,7 @@ from antiphon_verify.areas.responses.mcp.items import (
     CALL,
     REQUEST,
     Item,
-    asked_for,
+    approval_requests,
     called,
     has_texts,
     is_object,
@@ -73,7 +73,7 @@ def a_call_is_approved(trial: Trial) -> Steps:
     first = yield from respond(trial, "/approved", require_approval=MISSING)
     unasked = items_of(first, CALL) or (yield from received_calls(trial, "/approved"))
     trial.expect("responses:mcp:approval-default", not unasked, first["output"])
-    requests = asked_for(first)
+    requests = approval_requests(first)
     are_whole = all(has_texts(one, "name", "arguments") and is_object(one["arguments"]) for one in requests)
     trial.expect("responses:mcp:approval-item", are_whole, requests)
     is_last = at(first, "output", -1, "type") == REQUEST and at(first, "status") == "completed"
@@ -85,9 +85,11 @@ def a_call_is_approved(trial: Trial) -> Steps:
     )
     calls = items_of(trial.response(exchange), CALL)[: len(requests)]
     received = yield from received_calls(trial, "/approved")
-    wanted = [(one.get("name"), one.get("arguments")) for one in requests]
-    are_made = [(one.get("name"), one.get("arguments")) for one in calls] == wanted and len(received) >= len(wanted)
-    trial.expect("responses:mcp:approved", are_made, exchange.came)
+    expected = [(one.get("name"), one.get("arguments")) for one in requests]
+    are_called = [(one.get("name"), one.get("arguments")) for one in calls] == expected and len(received) >= len(
+        expected
+    )
+    trial.expect("responses:mcp:approved", are_called, exchange.came)
     ids = [one.get("approval_request_id") for one in calls]
     trial.expect("responses:mcp:approved-id", ids == [one.get("id") for one in requests], ids)
 
@@ -110,7 +112,7 @@ def a_call_is_approved(trial: Trial) -> Steps:
 def a_call_is_denied(trial: Trial) -> Steps:
     """Request a call that needs an approval, and deny it."""
     first = yield from respond(trial, "/denied", require_approval="always")
-    requests = asked_for(first)
+    requests = approval_requests(first)
     exchange = yield from trial.respond(
         answering(requests, approve=False),
         tools=[trial.mcp_tool("/denied", require_approval="always")],
@@ -132,7 +134,7 @@ def a_call_is_denied(trial: Trial) -> Steps:
     ),
     good=[replies.WITH_CALL, replies.REJECTED],
 )
-def what_was_not_asked_for_is_approved(trial: Trial) -> Steps:
+def an_unknown_request_is_approved(trial: Trial) -> Steps:
     """Approve an unknown request."""
     first = yield from respond(trial, "/unknown")
     nothing = answering([{"id": NO_REQUEST}], approve=True)
@@ -177,7 +179,7 @@ def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Ite
 def a_changed_call_is_approved(trial: Trial) -> Steps:
     """Change an approval request, and approve it."""
     first = yield from respond(trial, "/changed", require_approval="always")
-    request = forged(asked_for(first)[0], "/changed")
+    request = forged(approval_requests(first)[0], "/changed")
     yield from approve_forged(trial, "/changed", "responses:mcp:approval-changed", first, request)
 
 
@@ -217,12 +219,12 @@ def an_invented_call_is_approved(trial: Trial) -> Steps:
     ),
     good=[replies.WITH_REQUEST],
 )
-def some_tools_are_asked_for(trial: Trial) -> Steps:
+def some_tools_need_an_approval(trial: Trial) -> Steps:
     """Request a call of a tool that needs an approval, unlike others."""
     always = {"always": {"tool_names": [LOOKUP["name"]]}}
     response = yield from respond(trial, "/always", allowed_tools=[LOOKUP["name"]], require_approval=always)
     if not items_of(response, CALL):
-        asked_for(response)
+        approval_requests(response)
     trial.expect("responses:mcp:approval-always", not items_of(response, CALL), response["output"])
 
 
@@ -235,7 +237,7 @@ def some_tools_are_asked_for(trial: Trial) -> Steps:
     ),
     good=[replies.WITH_CALL],
 )
-def some_tools_are_not_asked_for(trial: Trial) -> Steps:
+def some_tools_need_no_approval(trial: Trial) -> Steps:
     """Request a call of a tool that needs no approval, unlike others."""
     never = {"never": {"tool_names": [LOOKUP["name"]]}}
     response = yield from respond(trial, "/never", allowed_tools=[LOOKUP["name"]], require_approval=never)

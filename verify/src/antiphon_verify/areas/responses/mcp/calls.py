@@ -6,10 +6,10 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.areas.responses.hosted import steps_of
 from antiphon_verify.areas.responses.mcp.items import (
-    ASKED,
-    ASKED_TO_LOSE,
     CALL,
     LIST,
+    LOSING_PROMPT,
+    PROMPT,
     Item,
     called,
     has_texts,
@@ -33,9 +33,9 @@ from antiphon_verify.trial import Steps, Trial
 
 def is_told(item: Item, tool: dict[str, Any]) -> bool:
     """Whether a list has this tool of the server unchanged."""
-    told = [one for one in listed(item, "tools") if at(one, "name") == tool["name"]]
-    wanted = (tool["description"], tool["inputSchema"])
-    return len(told) == 1 and (at(told[0], "description"), at(told[0], "input_schema")) == wanted
+    found = [one for one in listed(item, "tools") if at(one, "name") == tool["name"]]
+    expected = (tool["description"], tool["inputSchema"])
+    return len(found) == 1 and (at(found[0], "description"), at(found[0], "input_schema")) == expected
 
 
 @case(
@@ -122,11 +122,11 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
     trial.expect(
         "responses:mcp:call-once", len(received) == len(calls), f"{len(received)} calls for {len(calls)} items"
     )
-    said = sorted(json.dumps(at(one, "arguments"), sort_keys=True) for one in received)
+    arguments = sorted(json.dumps(at(one, "arguments"), sort_keys=True) for one in received)
     passed = sorted(
         json.dumps(parsed(str(one.get("arguments")).encode()), sort_keys=True, default=repr) for one in calls
     )
-    trial.expect("responses:mcp:call-arguments", said == passed, f"{shown(passed)} for {shown(said)}")
+    trial.expect("responses:mcp:call-arguments", arguments == passed, f"{shown(passed)} for {shown(arguments)}")
     looked_up = [one for one in calls if one.get("name") == LOOKUP["name"] and one.get("status") == "completed"]
     words = [at(parsed(str(one.get("arguments")).encode()), "word") for one in looked_up]
     pairs = [(str(word), str(one.get("output"))) for word, one in zip(words, looked_up, strict=True)]
@@ -163,7 +163,7 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
 def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
     """Request a call of an MCP server's tool, streamed and not streamed."""
     plain = yield from respond(trial, "/plain")
-    exchange = yield from trial.respond(ASKED, tools=[trial.mcp_tool("/streamed")], stream=True)
+    exchange = yield from trial.respond(PROMPT, tools=[trial.mcp_tool("/streamed")], stream=True)
     events = trial.streamed(exchange)
     judge_stream(trial, events)
     response = trial.found(events, -1, "response")
@@ -172,9 +172,9 @@ def an_mcp_tool_is_called_in_a_stream(trial: Trial) -> Steps:
     trial.expect("responses:mcp:list-order", steps == ["in_progress", "completed"], steps)
     calls = called(response)
     steps = [one for one in steps_of(events, f"response.{CALL}") if one != "_arguments.delta"]
-    wanted = [".in_progress", "_arguments.done", ".completed"]
+    expected = [".in_progress", "_arguments.done", ".completed"]
     if all(one.get("status") == "completed" for one in calls):
-        trial.expect("responses:mcp:call-order", steps == wanted * len(calls), steps)
+        trial.expect("responses:mcp:call-order", steps == expected * len(calls), steps)
     pairs = [(items_of(plain, kind), items_of(response, kind)) for kind in (LIST, CALL)]
     keys = [[set(one[0]) if one else set() for one in pair] for pair in pairs]
     trial.expect("responses:mcp:streamed-same", all(one == other for one, other in keys), [*map(repr, keys)])
@@ -210,7 +210,7 @@ def the_next_turn_knows_the_tools(trial: Trial) -> Steps:
 def items_of_tools_are_sent_back(trial: Trial) -> Steps:
     """Send the items of a response that used tools as input of the next, with nothing stored."""
     first = yield from respond(trial, "/given", more={"store": False})
-    history = [{"role": "user", "content": ASKED}, *listed(first, "output"), {"role": "user", "content": "Thank you."}]
+    history = [{"role": "user", "content": PROMPT}, *listed(first, "output"), {"role": "user", "content": "Thank you."}]
     exchange = yield from trial.respond(history, tools=[trial.mcp_tool("/given")], store=False)
     is_known = exchange.is_ok and not items_of(exchange.json, LIST)
     trial.expect("responses:mcp:list-given", is_known, exchange.came)
@@ -233,14 +233,14 @@ def items_of_tools_are_sent_back(trial: Trial) -> Steps:
 )
 def an_mcp_tool_fails(trial: Trial) -> Steps:
     """Request a call of a tool that fails."""
-    response = yield from respond(trial, "/error", ASKED_TO_LOSE, allowed_tools=[LOSE["name"]])
+    response = yield from respond(trial, "/error", LOSING_PROMPT, allowed_tools=[LOSE["name"]])
     calls = called(response)
-    are_told = all(
+    are_reported = all(
         one.get("status") == "failed"
         and at(one, "error", "type") == "mcp_tool_execution_error"
         and LOST in shown(at(one, "error", "content"))
         and one.get("output") is None
         for one in calls
     )
-    trial.expect("responses:mcp:error-item", are_told, calls)
+    trial.expect("responses:mcp:error-item", are_reported, calls)
     trial.expect("responses:mcp:error-goes-on", at(response, "status") == "completed", at(response, "status"))

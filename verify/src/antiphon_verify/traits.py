@@ -6,26 +6,31 @@ from dataclasses import replace
 from antiphon_verify.exchange import Exchange, Request
 from antiphon_verify.http import Visit
 from antiphon_verify.refusal import hidden_error, message_of, path_absence
-from antiphon_verify.trial import MOST_AT_ONCE, Manners, Trial, is_completion, is_response
+from antiphon_verify.trial import MOST_AT_ONCE, Traits, Trial, is_completion, is_response
 
 PROBE = "Say hello."
 
-NOWHERE = "/no-such-path-anywhere"
+UNKNOWN_PATH = "/no-such-path-anywhere"
 
 
-async def find_manners(visit: Visit, model: str, now: Callable[[], float]) -> Manners:
+async def find_traits(visit: Visit, model: str, now: Callable[[], float]) -> Traits:
     """Find out how to send requests to a server.
 
     Two concurrent streams show the concurrency: a server that finishes both within a second runs eight cases at once;
     one that needs eight seconds, or breaks off one stream for the other, runs one at a time.
     """
     trial = Trial((), model)
-    found = Manners(await _at_once(visit, trial, now))
+    found = Traits(await _at_once(visit, trial, now))
     chat = await visit.fetch(Request(method="POST", path="/chat/completions", body=trial.chat_body(PROBE)))
     responses = await visit.fetch(Request(method="POST", path="/responses", body=trial.response_body(PROBE)))
-    plainly = frozenset(one.request.path for one in (chat, responses) if is_stream(one))
-    lost = await visit.fetch(Request(method="POST", path=NOWHERE, body={}))
-    return replace(found, cap=_cap(chat), plainly=plainly, lost=hidden_error(lost))
+    streaming_by_default = frozenset(one.request.path for one in (chat, responses) if is_stream(one))
+    unknown_path_error = await visit.fetch(Request(method="POST", path=UNKNOWN_PATH, body={}))
+    return replace(
+        found,
+        cap=_cap(chat),
+        streaming_by_default=streaming_by_default,
+        unknown_path_error=hidden_error(unknown_path_error),
+    )
 
 
 def is_stream(exchange: Exchange) -> bool:
