@@ -32,8 +32,8 @@ LINK = "sandbox:/mnt/data/verify.txt"
 
 def task(*codes: str, words: str = "") -> str:
     """Return a request to run Python code, each part in a separate call; servers name the function differently."""
-    shown_code = "\n".join(f"```python\n{code}\n```" for code in codes)
-    prompt = f"Run this Python code with your tool, unchanged and each part in a call of its own. {words}\n{shown_code}"
+    blocks = "\n".join(f"```python\n{code}\n```" for code in codes)
+    prompt = f"Run this Python code with your tool, unchanged and each part in a call of its own. {words}\n{blocks}"
     arguments = [json.dumps({"code": code}) for code in codes]
     return spelled(prompt, *(f"{name} {one}" for name in ("code_interpreter", "python") for one in arguments))
 

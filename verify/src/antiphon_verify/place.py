@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from antiphon_verify.exchange import Exchange
-from antiphon_verify.reading import Read, at, shown
+from antiphon_verify.reading import Read, at, preview
 
 MOST = 3
 """Number of fields that are shown: those that were read last."""
@@ -31,7 +31,7 @@ def at_event(events: Sequence[Any], sequence_number: int | None) -> str:
 
 
 def _shown_value(value: Any) -> str:
-    return shown(value) if value or value is None or isinstance(value, str | int | list | dict) else "nothing"
+    return preview(value) if value or value is None or isinstance(value, str | int | list | dict) else "nothing"
 
 
 def _event(number: int, event: Any) -> str:

@@ -160,7 +160,7 @@ LONGEST = 4000
 """Characters of a body that are shown."""
 
 
-def shown(exchange: Exchange) -> Shown:
+def displayed(exchange: Exchange) -> Shown:
     """Return an exchange as a report shows it."""
     return Shown(request=legible(_request(exchange.request)), answer=legible(_answer(exchange)))
 

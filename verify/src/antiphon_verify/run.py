@@ -13,7 +13,7 @@ from antiphon_verify.exchange import Exchange
 from antiphon_verify.http import Subject
 from antiphon_verify.prerequisites import Standing, with_needs
 from antiphon_verify.reading import legible
-from antiphon_verify.report import Result, curl, replay, shown
+from antiphon_verify.report import Result, curl, displayed, replay
 from antiphon_verify.requirement import Requirement, Verdict, weightiest
 from antiphon_verify.traits import find_traits
 from antiphon_verify.trial import Traits
@@ -151,6 +151,6 @@ def _result(
         known=known,
         place=legible(verdict.place) if is_failed else "",
         blocked_by=root,
-        exchanges=tuple(map(shown, showing)),
+        exchanges=tuple(map(displayed, showing)),
         curl="".join(legible(curl(one.request) or replay(requirement.id)) for one in showing),
     )

@@ -117,9 +117,9 @@ def for_chat(tool: dict[str, Any]) -> dict[str, Any]:
 CHAT_TOOLS = [for_chat(tool) for tool in TOOLS]
 
 
-def spelled(asked: str, *calls: str) -> str:
+def spelled(prompt: str, *calls: str) -> str:
     """Return a question and the calls that answer it, one per line: the scripted model `demo` makes only such calls."""
-    return "\n".join((asked, *(f"call {one}" for one in calls)))
+    return "\n".join((prompt, *(f"call {one}" for one in calls)))
 
 
 def search(tool: str, query: str, **more: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from antiphon_verify.exchange import MCP_RECEIVED, Exchange, Pause, Request, Step, Together
 from antiphon_verify.place import decided
-from antiphon_verify.reading import MISSING, Read, at, peek, shown
+from antiphon_verify.reading import MISSING, Read, at, peek, preview
 from antiphon_verify.refusal import hidden_error, lacking, message_of, named_lack, path_absence
 from antiphon_verify.requirement import Stop, Verdict
 from antiphon_verify.simpler import doubted
@@ -157,7 +157,7 @@ class Trial:
         return holds
 
     def _failed(self, came: object, place: str) -> Verdict:
-        text = came if isinstance(came, str) else shown(came)
+        text = came if isinstance(came, str) else preview(came)
         return Verdict("failed", text, len(self.exchanges), place or decided(self.reads, self.exchanges))
 
     def skip(self, id: str, why: str) -> None:

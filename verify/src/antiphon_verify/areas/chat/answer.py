@@ -3,7 +3,7 @@
 from typing import Any
 
 from antiphon_verify.case import case
-from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, preview
 from antiphon_verify.replies import says
 from antiphon_verify.replies.chat import answer as replies
 from antiphon_verify.requirement import capability, may, must, should
@@ -133,33 +133,35 @@ def a_question_is_answered(trial: Trial) -> Steps:
     completion = trial.whole((yield from trial.chat("What is the capital of France? Answer in one word.")))
     judge_completion(trial, completion)
     usage = at(completion, "usage")
-    if trial.expect("chat:answer:usage", is_usage(usage), shown(usage)):
+    if trial.expect("chat:answer:usage", is_usage(usage), preview(usage)):
         read, written, total = (usage[key] for key in COUNTS)
-        trial.expect("chat:answer:usage-total", read + written == total, shown(usage))
-        trial.expect("chat:answer:usage-counted", read > 0 and written > 0, shown(usage))
+        trial.expect("chat:answer:usage-total", read + written == total, preview(usage))
+        trial.expect("chat:answer:usage-counted", read > 0 and written > 0, preview(usage))
     trial.expect("chat:answer:answers", "paris" in text_of(completion).lower(), text_of(completion) or "no text")
 
 
 def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
     """Judge the object, its one choice and the choice's message."""
-    trial.expect("chat:answer:object", at(completion, "object") == "chat.completion", shown(at(completion, "object")))
-    trial.expect("chat:answer:id", is_text(at(completion, "id")), shown(at(completion, "id")))
+    trial.expect("chat:answer:object", at(completion, "object") == "chat.completion", preview(at(completion, "object")))
+    trial.expect("chat:answer:id", is_text(at(completion, "id")), preview(at(completion, "id")))
     created = at(completion, "created")
-    trial.expect("chat:answer:created", is_integer(created) and created > 1_000_000_000, shown(created))
-    trial.expect("chat:answer:model", is_text(at(completion, "model")), shown(at(completion, "model")))
+    trial.expect("chat:answer:created", is_integer(created) and created > 1_000_000_000, preview(created))
+    trial.expect("chat:answer:model", is_text(at(completion, "model")), preview(at(completion, "model")))
     choices = listed(completion, "choices")
     choice, message = at(choices, 0), at(choices, 0, "message")
     is_one = len(choices) == 1 and at(choice, "index") == 0 and is_integer(at(choice, "index"))
-    trial.expect("chat:answer:choices", is_one, shown(at(completion, "choices")))
-    trial.expect("chat:answer:message", at(message, "role") == "assistant", shown(message))
+    trial.expect("chat:answer:choices", is_one, preview(at(completion, "choices")))
+    trial.expect("chat:answer:message", at(message, "role") == "assistant", preview(message))
     content = at(message, "content")
     is_empty = content is None and (bool(at(message, "tool_calls") or at(message, "refusal")) or is_thinking(message))
-    trial.expect("chat:answer:content", isinstance(content, str) or is_empty, shown(message))
+    trial.expect("chat:answer:content", isinstance(content, str) or is_empty, preview(message))
     reason = at(choice, "finish_reason")
-    trial.expect("chat:answer:finish-reason", isinstance(reason, str) and reason in REASONS, shown(reason))
+    trial.expect("chat:answer:finish-reason", isinstance(reason, str) and reason in REASONS, preview(reason))
     refusal, logprobs = at(message, "refusal"), at(choice, "logprobs")
-    trial.expect("chat:answer:refusal", refusal is None or isinstance(refusal, str), f"`refusal` is {shown(refusal)}.")
-    trial.expect("chat:answer:logprobs", logprobs is None, f"`logprobs` is {shown(logprobs)}.")
+    trial.expect(
+        "chat:answer:refusal", refusal is None or isinstance(refusal, str), f"`refusal` is {preview(refusal)}."
+    )
+    trial.expect("chat:answer:logprobs", logprobs is None, f"`logprobs` is {preview(logprobs)}.")
 
 
 @case(

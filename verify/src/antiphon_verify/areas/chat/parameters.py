@@ -6,7 +6,7 @@ from antiphon_verify.areas.chat.answer import text_of
 from antiphon_verify.areas.chat.stream import choices_of, chunks_of
 from antiphon_verify.areas.chat.stream import text_of as streamed_text
 from antiphon_verify.case import case
-from antiphon_verify.reading import MISSING, at, is_integer, listed, shown
+from antiphon_verify.reading import MISSING, at, is_integer, listed, preview
 from antiphon_verify.replies import chunks
 from antiphon_verify.replies.chat import parameters as replies
 from antiphon_verify.replies.completions import END, ROLE
@@ -31,7 +31,7 @@ SHORT = "The text was shorter than the limit."
 def judge_stop(trial: Trial, id: str, text: str) -> bool:
     """Judge whether the text ends before the stop sequence. A text that does not repeat the words shows nothing."""
     if STOP not in text and BEFORE not in text:
-        raise Stop("skipped", f"The model did not repeat the words: {shown(text)}")
+        raise Stop("skipped", f"The model did not repeat the words: {preview(text)}")
     return trial.expect(id, STOP not in text, text)
 
 
@@ -57,7 +57,7 @@ def a_text_is_stopped(trial: Trial) -> Steps:
     completion = trial.completion((yield from trial.chat(ECHO, stop=STOP)))
     if judge_stop(trial, "chat:parameters:stop", text_of(completion)):
         reason = at(completion, "choices", 0, "finish_reason")
-        trial.expect("chat:parameters:stop-reason", reason == "stop", shown(reason))
+        trial.expect("chat:parameters:stop-reason", reason == "stop", preview(reason))
 
 
 @case(
@@ -110,7 +110,7 @@ def a_long_text_is_cut(trial: Trial) -> Steps:
     completion = trial.completion((yield from trial.chat(LONG, max_tokens=FEW)))
     judge_cut(trial, completion, "chat:parameters:max-tokens")
     reason = at(completion, "choices", 0, "finish_reason")
-    trial.expect("chat:parameters:length", reason == "length", shown(reason))
+    trial.expect("chat:parameters:length", reason == "length", preview(reason))
 
 
 @case(
@@ -261,7 +261,7 @@ def log_probabilities_are_returned(trial: Trial) -> Steps:
     completion = trial.completion((yield from trial.chat("Say hello.", logprobs=True, top_logprobs=2)))
     tokens = listed(completion, "choices", 0, "logprobs", "content")
     are_right = bool(tokens) and all(map(is_token, tokens))
-    if trial.expect("chat:parameters:logprobs", are_right, shown(at(completion, "choices", 0, "logprobs"))):
+    if trial.expect("chat:parameters:logprobs", are_right, preview(at(completion, "choices", 0, "logprobs"))):
         trial.expect("chat:parameters:logprobs-bytes", all(map(has_bytes, tokens)), tokens)
         tops = [listed(token, "top_logprobs") for token in tokens]
         are_right = any(tops) and all(len(top) <= 2 and all(map(is_token, top)) for top in tops)
@@ -281,4 +281,4 @@ def log_probabilities_are_in_the_chunks(trial: Trial) -> Steps:
     """Stream log probabilities."""
     chunks = chunks_of(trial, (yield from trial.chat("Say hello.", logprobs=True, stream=True)))
     tokens = [token for one in choices_of(chunks) for token in listed(one, "logprobs", "content")]
-    trial.expect("chat:parameters:logprobs-streamed", bool(tokens) and all(map(is_token, tokens)), shown(chunks[-1]))
+    trial.expect("chat:parameters:logprobs-streamed", bool(tokens) and all(map(is_token, tokens)), preview(chunks[-1]))

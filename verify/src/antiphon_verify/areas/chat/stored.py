@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_text, listed, shown, unlike
+from antiphon_verify.reading import at, is_text, listed, preview, unlike
 from antiphon_verify.replies import replaced, says
 from antiphon_verify.replies.chat import stored as replies
 from antiphon_verify.requirement import should
@@ -146,7 +146,7 @@ def stored_completions_are_listed(trial: Trial) -> Steps:
     pages = [[at(one, "id") for one in listed(page.json, "data")] for page in (first, rest)]
     has_more = [at(page.json, "has_more") for page in (first, rest)]
     is_paged = pages == [names[:1], names[1:]] and has_more == [True, False]
-    trial.expect("chat:stored:paged", is_paged, shown([pages, has_more]))
+    trial.expect("chat:stored:paged", is_paged, preview([pages, has_more]))
 
 
 @case(

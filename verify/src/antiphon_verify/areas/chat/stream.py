@@ -6,7 +6,7 @@ from typing import Any
 from antiphon_verify.areas.chat.answer import REASONS, is_thinking, is_usage
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange
-from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, preview
 from antiphon_verify.replies import changed, chunks
 from antiphon_verify.replies.chat import stream as replies
 from antiphon_verify.replies.completions import CHUNKS, END, ROLE, USAGE, chunk
@@ -34,7 +34,7 @@ def chunks_of(trial: Trial, exchange: Exchange) -> Chunks:
     """Return the chunks of a stream. Ends the case without chunks, or if one of them is an error."""
     chunks = trial.streamed(exchange)
     if wrong := [chunk for chunk in chunks if chunk.get("error")]:
-        raise Stop("failed", f"The stream has an error: {shown(wrong[0])}")
+        raise Stop("failed", f"The stream has an error: {preview(wrong[0])}")
     return chunks
 
 
@@ -164,7 +164,7 @@ def an_answer_is_streamed(trial: Trial) -> Steps:
     judge_heads(trial, chunks)
     judge_choices(trial, chunks)
     judge_text(trial, chunks)
-    trial.expect("chat:stream:usage-null", not any(chunk.get("usage") for chunk in chunks), shown(chunks[-1]))
+    trial.expect("chat:stream:usage-null", not any(chunk.get("usage") for chunk in chunks), preview(chunks[-1]))
 
 
 def judge_frames(trial: Trial, exchange: Exchange) -> None:
@@ -173,7 +173,7 @@ def judge_frames(trial: Trial, exchange: Exchange) -> None:
     trial.expect("chat:stream:content-type", kind.startswith("text/event-stream"), kind or "no content type")
     data = [frame.data for frame in exchange.frames if frame.data is not None]
     is_done = data[-1:] == ["[DONE]"] and data.count("[DONE]") == 1
-    trial.expect("chat:stream:done", is_done, f"The last data is {shown(data[-1] if data else None)}.")
+    trial.expect("chat:stream:done", is_done, f"The last data is {preview(data[-1] if data else None)}.")
 
 
 def judge_heads(trial: Trial, chunks: Chunks) -> None:
@@ -193,7 +193,7 @@ def judge_choices(trial: Trial, chunks: Chunks) -> None:
     are_right = all(is_integer(at(one, "index")) and isinstance(at(one, "delta"), dict) for one in choices)
     trial.expect("chat:stream:choices", are_lists and are_right, chunks)
     role = at(choices, 0, "delta", "role")
-    trial.expect("chat:stream:role-first", role == "assistant", shown(at(choices, 0)))
+    trial.expect("chat:stream:role-first", role == "assistant", preview(at(choices, 0)))
     reasons = [(place, at(one, "finish_reason")) for place, one in enumerate(choices) if at(one, "finish_reason")]
     is_one = len(reasons) == 1 and isinstance(reasons[0][1], str) and reasons[0][1] in REASONS
     others = [reason for one in choices if not (reason := at(one, "finish_reason"))]
@@ -242,9 +242,9 @@ def usage_is_streamed(trial: Trial) -> Steps:
     options = {"stream": True, "stream_options": {"include_usage": True}}
     chunks = chunks_of(trial, (yield from trial.chat("Say hello.", **options)))
     with_usage = [chunk for chunk in chunks if chunk.get("usage")]
-    if trial.expect("chat:stream:usage", bool(with_usage) and is_usage(with_usage[-1]["usage"]), shown(chunks[-1])):
+    if trial.expect("chat:stream:usage", bool(with_usage) and is_usage(with_usage[-1]["usage"]), preview(chunks[-1])):
         is_last = with_usage[-1] is chunks[-1] and len(with_usage) == 1 and chunks[-1].get("choices") == []
-        trial.expect("chat:stream:usage-last", is_last, shown(chunks[-1]))
+        trial.expect("chat:stream:usage-last", is_last, preview(chunks[-1]))
         plain = at((yield from trial.chat("Say hello.")).json, "usage", "prompt_tokens")
         if is_integer(plain):
             streamed = with_usage[-1]["usage"]["prompt_tokens"]

@@ -6,7 +6,7 @@ from antiphon_verify.areas.chat.answer import text_of
 from antiphon_verify.areas.chat.stream import choices_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import parsed
-from antiphon_verify.reading import at, fits, is_integer, is_text, listed, shown
+from antiphon_verify.reading import at, fits, is_integer, is_text, listed, preview
 from antiphon_verify.replies import changed, chunks
 from antiphon_verify.replies.chat import tools as replies
 from antiphon_verify.replies.completions import CALL, CHUNKS, ROLE, chunk
@@ -50,7 +50,7 @@ def arguments_of(call: Any) -> Any:
 
 def came(completion: Any) -> str:
     """Return in words what the response has instead of a tool call."""
-    return shown(at(completion, "choices", 0))
+    return preview(at(completion, "choices", 0))
 
 
 @case(
@@ -106,9 +106,9 @@ def a_chat_call_is_required(trial: Trial) -> Steps:
     trial.expect("chat:tools:arguments", all(isinstance(one, dict) for one in arguments), calls)
     trial.expect("chat:tools:strict-fits", all(fits(one, CITY) for one in arguments), calls)
     content = at(completion, "choices", 0, "message", "content")
-    trial.expect("chat:tools:content", not content or isinstance(content, str), shown(content))
+    trial.expect("chat:tools:content", not content or isinstance(content, str), preview(content))
     reason = at(completion, "choices", 0, "finish_reason")
-    trial.expect("chat:tools:finish-reason", reason == "tool_calls", shown(reason))
+    trial.expect("chat:tools:finish-reason", reason == "tool_calls", preview(reason))
 
 
 @case(
@@ -133,7 +133,7 @@ def a_named_chat_function_is_called(trial: Trial) -> Steps:
     names = {name_of(one) for one in calls_of(completion)}
     trial.expect("chat:tools:named", names == {"get_time"}, came(completion))
     reason = at(completion, "choices", 0, "finish_reason")
-    trial.expect("chat:tools:finish-reason-named", reason in ("stop", "tool_calls"), shown(reason))
+    trial.expect("chat:tools:finish-reason-named", reason in ("stop", "tool_calls"), preview(reason))
 
 
 @case(
@@ -151,7 +151,7 @@ def no_chat_call_is_returned(trial: Trial) -> Steps:
     completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="none")))
     if trial.expect("chat:tools:none", not calls_of(completion), came(completion)):
         reason = at(completion, "choices", 0, "finish_reason")
-        trial.expect("chat:tools:empty-list", reason in ("stop", "length"), shown(reason))
+        trial.expect("chat:tools:empty-list", reason in ("stop", "length"), preview(reason))
 
 
 @case(
@@ -223,8 +223,8 @@ def is_whole(deltas: list[Any]) -> bool:
     names = [name for one in deltas if (name := name_of(one))]
     ids = {str(one) for delta in deltas if (one := at(delta, "id"))}
     pieces = [piece for one in deltas if isinstance(piece := at(one, "function", "arguments"), str)]
-    is_told = len(names) == 1 and len(ids) == 1 and name_of(deltas[0]) in NAMES
-    return is_told and isinstance(parsed("".join(pieces).encode("utf-8", "replace")), dict)
+    is_right = len(names) == 1 and len(ids) == 1 and name_of(deltas[0]) in NAMES
+    return is_right and isinstance(parsed("".join(pieces).encode("utf-8", "replace")), dict)
 
 
 @case(

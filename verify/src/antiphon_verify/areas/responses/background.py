@@ -8,7 +8,7 @@ from antiphon_verify.areas.responses.text import output_of
 from antiphon_verify.case import case
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import Step
-from antiphon_verify.reading import at, is_integer, shown
+from antiphon_verify.reading import at, is_integer, preview
 from antiphon_verify.replies import Reply, error, streams
 from antiphon_verify.replies.responses import background as replies
 from antiphon_verify.requirement import may, must, should
@@ -76,12 +76,12 @@ def work_is_left_in_the_background(trial: Trial) -> Steps:
     is_empty = at(queued, "output") == [] and at(queued, "usage") is None
     if status in OPEN:
         trial.expect("responses:background:empty", is_empty, exchange.came)
-    trial.expect("responses:background:told", at(queued, "background") is True, shown(at(queued, "background")))
+    trial.expect("responses:background:told", at(queued, "background") is True, preview(at(queued, "background")))
     response = yield from ended(trial, id_of(queued))
     status = at(response, "status")
-    trial.expect("responses:background:completed", status in ("completed", "incomplete"), shown(status))
+    trial.expect("responses:background:completed", status in ("completed", "incomplete"), preview(status))
     is_whole = bool(output_of(response)) and is_integer(at(response, "usage", "total_tokens"))
-    trial.expect("responses:background:whole", is_whole, shown(response))
+    trial.expect("responses:background:whole", is_whole, preview(response))
 
 
 @case(
@@ -158,5 +158,5 @@ def work_can_wait(trial: Trial) -> Steps:
     trial.expect("responses:background:window", True)
     shown_options = at(queued, "background_options")
     is_whole = all(at(shown_options, name) == value for name, value in options.items())
-    trial.expect("responses:background:window-shown", is_whole, shown(shown_options))
+    trial.expect("responses:background:window-shown", is_whole, preview(shown_options))
     yield from trial.post(f"/responses/{id_of(queued)}/cancel", {})

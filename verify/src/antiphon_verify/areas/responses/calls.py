@@ -6,7 +6,7 @@ from antiphon_verify.areas.responses.text import output_of, text_of
 from antiphon_verify.case import case
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import parsed
-from antiphon_verify.reading import at, fits, is_text, shown
+from antiphon_verify.reading import at, fits, is_text, preview
 from antiphon_verify.replies import streams
 from antiphon_verify.replies.bodies import CALL
 from antiphon_verify.replies.responses import calls as replies
@@ -42,7 +42,7 @@ def cities_of(calls: list[dict[str, Any]]) -> list[str]:
 
 def came(response: Any) -> str:
     """Return in words what the response has instead of a call."""
-    return shown(at(response, "output"))
+    return preview(at(response, "output"))
 
 
 @case(
@@ -112,7 +112,7 @@ def a_call_is_required(trial: Trial) -> Steps:
         raise Stop("skipped", "The model did not finish its call.")
     judge_calls(trial, calls)
     trial.expect(
-        "responses:calls:response-status", response.get("status") == "completed", shown(response.get("status"))
+        "responses:calls:response-status", response.get("status") == "completed", preview(response.get("status"))
     )
 
 
@@ -326,7 +326,7 @@ def a_forced_call_comes_in_a_stream(trial: Trial) -> Steps:
     judge_stream(trial, events)
     items = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
     calls = calls_of({"output": items})
-    if trial.expect("responses:calls:streamed", any(one.get("name") == "get_weather" for one in calls), shown(items)):
+    if trial.expect("responses:calls:streamed", any(one.get("name") == "get_weather" for one in calls), preview(items)):
         are_in_pieces = comes_in_deltas(events, "response.function_call_arguments")
         trial.expect("responses:calls:streamed-deltas", are_in_pieces, "No delta arrived before `done`.")
 

@@ -5,7 +5,7 @@ from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.areas.responses.mcp.items import CALL, PROMPT, UNUSED, items_of, received_calls
 from antiphon_verify.case import case
 from antiphon_verify.mcp import SILENT
-from antiphon_verify.reading import at, shown, unlike
+from antiphon_verify.reading import at, preview, unlike
 from antiphon_verify.refusal import is_refused
 from antiphon_verify.replies import says
 from antiphon_verify.replies.responses import cancel as replies
@@ -52,9 +52,9 @@ def background_work_is_cancelled(trial: Trial) -> Steps:
     path = f"/responses/{id_of(queued)}"
     first = trial.whole((yield from trial.post(f"{path}/cancel")))
     status = at(first, "status")
-    trial.expect("responses:cancel:cancelled", status in ("cancelled", *ENDED), shown(status))
+    trial.expect("responses:cancel:cancelled", status in ("cancelled", *ENDED), preview(status))
     if status == "cancelled":
-        trial.expect("responses:cancel:no-usage", at(first, "usage") is None, shown(at(first, "usage")))
+        trial.expect("responses:cancel:no-usage", at(first, "usage") is None, preview(at(first, "usage")))
     again = yield from trial.post(f"{path}/cancel")
     trial.expect("responses:cancel:twice", again.is_ok and at(again.json, "status") == status, again.came)
     found = yield from trial.get(path)
@@ -87,9 +87,9 @@ def a_call_in_progress_is_cancelled(trial: Trial) -> Steps:
         raise Stop("skipped", UNUSED)
     cancelled = trial.whole((yield from trial.post(f"/responses/{id_of(queued)}/cancel")))
     calls = items_of(cancelled, CALL)
-    trial.expect("responses:cancel:call-kept", bool(calls), shown(at(cancelled, "output")))
+    trial.expect("responses:cancel:call-kept", bool(calls), preview(at(cancelled, "output")))
     is_closed = all(at(call, "status") not in ("in_progress", "calling", "completed") for call in calls)
-    trial.expect("responses:cancel:call-closed", is_closed, shown(calls))
+    trial.expect("responses:cancel:call-closed", is_closed, preview(calls))
 
 
 @case(

@@ -5,7 +5,7 @@ from typing import Any
 from antiphon_verify.areas.responses.text import output_of, text_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
-from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, preview
 from antiphon_verify.refusal import is_refused
 from antiphon_verify.replies import error, says
 from antiphon_verify.replies.responses import chain as replies
@@ -23,7 +23,7 @@ def id_of(response: object) -> str:
     """Return the id of a response. Ends the case without one."""
     found = at(response, "id")
     if not is_text(found):
-        raise Stop("failed", f"The response's id is {shown(found)}.")
+        raise Stop("failed", f"The response's id is {preview(found)}.")
     return found
 
 
@@ -78,7 +78,7 @@ def a_chain_is_followed(trial: Trial) -> Steps:
     second = trial.whole(exchange)
     trial.expect("responses:chain:taken", True)
     echoed = at(second, "previous_response_id")
-    trial.expect("responses:chain:echoed", echoed == id_of(first), shown(echoed))
+    trial.expect("responses:chain:echoed", echoed == id_of(first), preview(echoed))
     trial.expect("responses:chain:recalled", WORD in text_of(second).lower(), text_of(second) or "no text")
     single = trial.response((yield from trial.respond(question)))
     counts = [at(one, "usage", "input_tokens") for one in (single, second)]
@@ -237,4 +237,4 @@ def instructions_hold_once(trial: Trial) -> Steps:
     second = trial.response((yield from trial.respond("Say it again.", previous_response_id=id_of(first))))
     echoed = at(second, "instructions")
     if echoed is not MISSING:
-        trial.expect("responses:chain:instructions", echoed is None, shown(echoed))
+        trial.expect("responses:chain:instructions", echoed is None, preview(echoed))

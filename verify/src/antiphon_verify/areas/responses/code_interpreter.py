@@ -31,7 +31,7 @@ from antiphon_verify.code import (
     outputs_of,
     run,
 )
-from antiphon_verify.reading import at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import at, is_integer, is_text, listed, preview
 from antiphon_verify.replies import error
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import code_interpreter as replies
@@ -260,10 +260,10 @@ def code_writes_a_file(trial: Trial) -> Steps:
     trial.served(page)
     created = [one for one in listed(page.json, "data") if str(at(one, "path")).endswith("verify.txt")]
     content = yield from trial.get(f"{path}/{at(created, 0, 'id')}/content")
-    is_made = at(created, 0, "source") == "assistant" and content.is_ok and content.body == b"made by code"
-    trial.expect("responses:code-interpreter:made-file", is_made, f"{page.came}; then {content.came}")
+    is_created = at(created, 0, "source") == "assistant" and content.is_ok and content.body == b"made by code"
+    trial.expect("responses:code-interpreter:made-file", is_created, f"{page.came}; then {content.came}")
     cited = citations_of(exchange.json)
-    trial.expect("responses:code-interpreter:cited", bool(cited), shown(listed(exchange.json, "output")[-1:]))
+    trial.expect("responses:code-interpreter:cited", bool(cited), preview(listed(exchange.json, "output")[-1:]))
     if cited:
         wrong = [one for one, text in cited if not _is_citation(one, text, created)]
         trial.expect("responses:code-interpreter:citation", not wrong, wrong)
@@ -386,7 +386,7 @@ def a_code_interpreter_is_offered(trial: Trial) -> Steps:
     plain = yield from trial.respond("Say hello.", tools=[AUTO])
     trial.offered(plain)
     echoed = at(plain.json, "tools", 0)
-    trial.expect("responses:code-interpreter:echoed", at(echoed, "container", "type") == "auto", shown(echoed))
+    trial.expect("responses:code-interpreter:echoed", at(echoed, "container", "type") == "auto", preview(echoed))
     unknown = yield from trial.respond("Say hello.", tools=[AUTO | {"container": UNKNOWN}])
     trial.expect("responses:code-interpreter:unknown-container", 400 <= unknown.status < 500, unknown.came)
     large = {"type": "auto", "memory_limit": "3g"}
@@ -433,4 +433,4 @@ def commands_run_in_a_container(trial: Trial) -> Steps:
     is_run = "tide" in str(at(outputs, 0, "output", 0, "stdout"))
     is_well = at(outputs, 0, "output", 0, "outcome") == {"type": "exit", "exit_code": 0}
     is_whole = at(outputs, 0, "call_id") == at(created, 0, "call_id") and is_run and is_well
-    trial.expect("responses:code-interpreter:shell", is_whole, shown(items))
+    trial.expect("responses:code-interpreter:shell", is_whole, preview(items))

@@ -5,7 +5,7 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.areas.responses.text import output_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import at, is_integer, is_text, listed, preview
 from antiphon_verify.refusal import is_refused
 from antiphon_verify.replies.responses import compact as replies
 from antiphon_verify.replies.responses.compact import TURNS
@@ -64,7 +64,7 @@ def a_context_is_compacted(trial: Trial) -> Steps:
     expected = [turn["content"] for turn in TURNS if turn["role"] == "user"]
     trial.expect("responses:compact:users-kept", texts == expected, exchange.came)
     total = at(compacted, "usage", "total_tokens")
-    trial.expect("responses:compact:usage", is_integer(total), shown(at(compacted, "usage")))
+    trial.expect("responses:compact:usage", is_integer(total), preview(at(compacted, "usage")))
     more = [*listed(compacted, "output"), {"role": "user", "content": "What is my name?"}]
     again = yield from trial.respond(more)
     trial.expect("responses:compact:taken-back", again.is_ok and is_response(again.json), again.came)
@@ -127,7 +127,7 @@ def a_stored_chain_is_compacted(trial: Trial) -> Steps:
 def compaction_is_triggered(trial: Trial) -> Steps:
     """Request a compaction by the last item of the input, and continue from it."""
     response = trial.response((yield from trial.respond([*TURNS, {"type": "compaction_trigger"}])))
-    if trial.expect("responses:compact:trigger", len(compactions_of(response)) == 1, shown(at(response, "output"))):
+    if trial.expect("responses:compact:trigger", len(compactions_of(response)) == 1, preview(at(response, "output"))):
         again = yield from trial.respond("What is my name?", previous_response_id=at(response, "id"))
         trial.offered(again)
         trial.expect("responses:compact:chained", again.is_ok and is_response(again.json), again.came)

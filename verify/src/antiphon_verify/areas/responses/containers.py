@@ -7,7 +7,7 @@ from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.areas.responses.files import FORM, form, upload
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Request, Step
-from antiphon_verify.reading import at, is_integer, is_text, listed, shown, unlike
+from antiphon_verify.reading import at, is_integer, is_text, listed, preview, unlike
 from antiphon_verify.refusal import is_refused
 from antiphon_verify.replies import Reply, replaced
 from antiphon_verify.replies.responses import containers as replies
@@ -23,11 +23,11 @@ PATH = "/containers"
 UNKNOWN = "cntr_" + "0" * 32
 NAMED = "name=antiphon%20verify%20list"
 
-Made = Generator[Step, Any, tuple[Exchange, str]]
+Creation = Generator[Step, Any, tuple[Exchange, str]]
 """Steps that create an object; their result is the exchange, and the path of the object."""
 
 
-def create(trial: Trial, name: str = NAME, **fields: Any) -> Made:
+def create(trial: Trial, name: str = NAME, **fields: Any) -> Creation:
     """Create a container. Ends the case if the server has no containers."""
     exchange = yield from trial.post(PATH, {"name": name, **fields})
     trial.succeed(exchange)
@@ -88,8 +88,8 @@ def a_container_lives(trial: Trial) -> Steps:
     exchange = yield from trial.post(PATH, {"name": NAME})
     trial.served(exchange)
     created = exchange.json
-    is_made = exchange.is_ok and at(created, "object") == "container" and at(created, "status") == "running"
-    trial.expect("responses:containers:created", is_made and is_text(at(created, "id")), exchange.came)
+    is_created = exchange.is_ok and at(created, "object") == "container" and at(created, "status") == "running"
+    trial.expect("responses:containers:created", is_created and is_text(at(created, "id")), exchange.came)
     trial.succeed(exchange)
     is_named = id_of(created).startswith("cntr_") and at(created, "name") == NAME
     is_whole = is_named and all(is_integer(at(created, key)) for key in ("created_at", "last_active_at"))
@@ -174,7 +174,7 @@ def containers_are_listed(trial: Trial) -> Steps:
     rest = yield from trial.get(f"{PATH}?{NAMED}&order=desc&limit=1&after={ids[1]}")
     pages = [ids_of(first), ids_of(rest)]
     is_paged = pages == [[ids[1]], [ids[0]]] and at(first.json, "has_more") is True
-    trial.expect("responses:containers:paged", is_paged, shown(pages))
+    trial.expect("responses:containers:paged", is_paged, preview(pages))
     for path in paths:
         yield from trial.delete(path)
 
@@ -223,8 +223,8 @@ def a_file_of_a_container_lives(trial: Trial) -> Steps:
     created, path = yield from create(trial)
     exchange = yield from add_file(trial, path)
     file = exchange.json
-    is_made = exchange.is_ok and at(file, "object") == "container.file" and is_text(at(file, "id"))
-    trial.expect("responses:containers:file-uploaded", is_made, exchange.came)
+    is_created = exchange.is_ok and at(file, "object") == "container.file" and is_text(at(file, "id"))
+    trial.expect("responses:containers:file-uploaded", is_created, exchange.came)
     trial.succeed(exchange)
     values = [at(file, key) for key in ("bytes", "container_id", "source")]
     is_whole = values == [len(CONTENT), id_of(created.json), "user"] and is_integer(at(file, "created_at"))
@@ -237,7 +237,7 @@ def a_file_of_a_container_lives(trial: Trial) -> Steps:
     trial.expect("responses:containers:file-retrieved", found.is_ok and at(found.json, "path") == place, found.came)
     content = yield from trial.get(f"{file_path}/content")
     is_same = content.is_ok and content.body == CONTENT
-    trial.expect("responses:containers:file-content", is_same, shown(content.body.hex()))
+    trial.expect("responses:containers:file-content", is_same, preview(content.body.hex()))
     deleted = yield from trial.delete(file_path)
     after = yield from trial.get(file_path)
     trial.expect("responses:containers:file-deleted", deleted.is_ok and after.status == 404, after.came)
@@ -271,8 +271,10 @@ def files_of_a_container_are_listed(trial: Trial) -> Steps:
     trial.succeed(stored)
     _, path = yield from create(trial)
     first = yield from trial.post(f"{path}/files", {"file_id": id_of(stored.json)})
-    is_made = first.is_ok and at(first.json, "object") == "container.file" and at(first.json, "bytes") == len(CONTENT)
-    trial.expect("responses:containers:file-attached", is_made, first.came)
+    is_created = (
+        first.is_ok and at(first.json, "object") == "container.file" and at(first.json, "bytes") == len(CONTENT)
+    )
+    trial.expect("responses:containers:file-attached", is_created, first.came)
     trial.succeed(first)
     second = yield from add_file(trial, path, b"2")
     trial.succeed(second)

@@ -6,7 +6,7 @@ from antiphon_verify.areas.responses.chain import WORD, id_of, with_ids
 from antiphon_verify.areas.responses.input_items import texts_of
 from antiphon_verify.areas.responses.text import text_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, shown, unlike
+from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, preview, unlike
 from antiphon_verify.refusal import is_refused
 from antiphon_verify.replies import error, replaced, says
 from antiphon_verify.replies.bodies import RESPONSE
@@ -101,11 +101,11 @@ def a_conversation_lives(trial: Trial) -> Steps:
     is_changed = changed.is_ok and at(changed.json, "metadata", "b") == "2"
     if trial.expect("responses:conversations:updated", is_changed, changed.came):
         metadata = at(changed.json, "metadata")
-        trial.expect("responses:conversations:updated-replaces", metadata == {"b": "2"}, shown(metadata))
+        trial.expect("responses:conversations:updated-replaces", metadata == {"b": "2"}, preview(metadata))
     deleted = yield from trial.delete(path)
     trial.succeed(deleted)
-    is_told = at(deleted.json, "object") == "conversation.deleted" and at(deleted.json, "id") == name
-    trial.expect("responses:conversations:deleted-body", is_told, deleted.came)
+    is_right = at(deleted.json, "object") == "conversation.deleted" and at(deleted.json, "id") == name
+    trial.expect("responses:conversations:deleted-body", is_right, deleted.came)
     missing = yield from trial.get(path)
     trial.expect("responses:conversations:deleted", missing.status == 404, missing.came)
     again = yield from trial.delete(path)
@@ -179,18 +179,20 @@ def items_come_and_go(trial: Trial) -> Steps:
     name = id_of(trial.whole((yield from create(trial, items=[message("One.")]))))
     path = f"/conversations/{name}/items"
     first = trial.whole((yield from trial.get(path)))
-    trial.expect("responses:conversations:first-items", texts_of(first) == ["One."], shown(first))
+    trial.expect("responses:conversations:first-items", texts_of(first) == ["One."], preview(first))
     added = trial.whole((yield from trial.post(path, {"items": [message("Two."), message("Three.")]})))
     ids = [at(item, "id") for item in listed(added, "data")]
-    trial.expect("responses:conversations:items-added", len(ids) == 2 and all(map(is_text, ids)), shown(added))
+    trial.expect("responses:conversations:items-added", len(ids) == 2 and all(map(is_text, ids)), preview(added))
     newest = trial.whole((yield from trial.get(path)))
-    trial.expect("responses:conversations:items-listed", texts_of(newest) == ["Three.", "Two.", "One."], shown(newest))
+    trial.expect(
+        "responses:conversations:items-listed", texts_of(newest) == ["Three.", "Two.", "One."], preview(newest)
+    )
     oldest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2")))
-    trial.expect("responses:conversations:items-ascending", texts_of(oldest) == ["One.", "Two."], shown(oldest))
+    trial.expect("responses:conversations:items-ascending", texts_of(oldest) == ["One.", "Two."], preview(oldest))
     last = at(oldest, "last_id")
     rest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2&after={last if is_text(last) else ''}")))
     is_paged = texts_of(rest) == ["Three."] and at(oldest, "has_more") is True and at(rest, "has_more") is False
-    trial.expect("responses:conversations:items-paged", is_paged, shown(rest))
+    trial.expect("responses:conversations:items-paged", is_paged, preview(rest))
     one = ids[0] if ids and is_text(ids[0]) else "msg_0"
     item = yield from trial.get(f"{path}/{one}")
     trial.expect("responses:conversations:item-retrieved", item.is_ok and at(item.json, "id") == one, item.came)
@@ -262,7 +264,7 @@ def a_conversation_is_continued(trial: Trial) -> Steps:
     first = trial.response((yield from trial.respond(f"Remember this word: {WORD}.", conversation=name)))
     trial.expect("responses:conversations:used", True)
     echoed = at(first, "conversation", "id")
-    trial.expect("responses:conversations:echoed", echoed == name, shown(at(first, "conversation")))
+    trial.expect("responses:conversations:echoed", echoed == name, preview(at(first, "conversation")))
     yield from judge_turn(trial, name, "responses:conversations:appended")
     question = "Which word did I ask you to remember? Answer with the word alone."
     exchange = yield from trial.respond(question, conversation={"id": name})
@@ -278,7 +280,7 @@ def judge_turn(trial: Trial, name: str, requirement: str) -> Steps:
     """Judge whether a conversation begins with a user's message and the answer to it."""
     page = trial.whole((yield from trial.get(f"/conversations/{name}/items?order=asc")))
     roles = [at(item, "role") for item in listed(page, "data") if at(item, "type") == "message"]
-    trial.expect(requirement, roles[:2] == ["user", "assistant"], shown(page))
+    trial.expect(requirement, roles[:2] == ["user", "assistant"], preview(page))
 
 
 @case(

@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange
-from antiphon_verify.reading import MISSING, at, shown
+from antiphon_verify.reading import MISSING, at, preview
 from antiphon_verify.replies import says
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.responses import echo as replies
@@ -47,7 +47,7 @@ def is_same(value: Any, sent: Any) -> bool:
 def value_at(response: dict[str, Any], *path: str | int) -> str:
     """Return in words the value at a path."""
     name, value = ".".join(map(str, path)), at(response, *path)
-    return f"There is no `{name}`." if value is MISSING else f"`{name}` is {shown(value)}."
+    return f"There is no `{name}`." if value is MISSING else f"`{name}` is {preview(value)}."
 
 
 SIMPLE = (
@@ -181,4 +181,4 @@ def parameters_are_echoed_at_once(trial: Trial) -> Steps:
     events = trial.streamed((yield from trial.respond("Say hello.", stream=True, **sent)))
     response = at(events, 0, "response")
     is_echoed = all(is_same(at(response, key), value) for key, value in sent.items())
-    trial.expect("responses:echo:in-stream", is_echoed, shown(response))
+    trial.expect("responses:echo:in-stream", is_echoed, preview(response))

@@ -9,7 +9,7 @@ from typing import Any
 from antiphon_verify.areas.responses.hosted import steps_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Step
-from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, shown
+from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, preview
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import file_search as replies
 from antiphon_verify.replies.responses.file_search import TEXT
@@ -56,7 +56,7 @@ def stocked(trial: Trial, name: str = "lighthouse.txt", text: str = TEXT) -> Mak
             return store_id
         yield from trial.pause(BETWEEN)
         store = trial.whole((yield from trial.get(f"/vector_stores/{store_id}")))
-    raise Stop("skipped", f"The vector store never became ready: {shown(store)}")
+    raise Stop("skipped", f"The vector store never became ready: {preview(store)}")
 
 
 def tool_of(store_id: str, **fields: Any) -> Item:
@@ -304,9 +304,9 @@ def a_search_is_offered(trial: Trial) -> Steps:
     full = yield from trial.respond("Say hello.", tools=[tool_of(store_id, ranking_options=ranking)])
     trial.offered(plain)
     echoed, ranked = _echo_of(plain), at(_echo_of(full), "ranking_options")
-    is_told = (at(echoed, "vector_store_ids"), at(echoed, "max_num_results")) == ([store_id], 20)
+    is_right = (at(echoed, "vector_store_ids"), at(echoed, "max_num_results")) == ([store_id], 20)
     are_ranked = at(ranked, "score_threshold") == ranking["score_threshold"]
-    trial.expect("responses:file-search:echoed", is_told and are_ranked, shown(echoed))
+    trial.expect("responses:file-search:echoed", is_right and are_ranked, preview(echoed))
     many = yield from trial.respond("Say hello.", tools=[tool_of(store_id, max_num_results=51)])
     trial.understood(many)
     trial.expect("responses:file-search:too-many", 400 <= many.status < 500, many.came)

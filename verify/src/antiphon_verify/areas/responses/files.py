@@ -5,7 +5,7 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
-from antiphon_verify.reading import at, is_integer, is_text, listed, shown, unlike
+from antiphon_verify.reading import at, is_integer, is_text, listed, preview, unlike
 from antiphon_verify.replies import Reply, error, replaced, says
 from antiphon_verify.replies.responses import files as replies
 from antiphon_verify.replies.responses.files import CONTENT, NAME
@@ -89,8 +89,8 @@ def a_file_lives(trial: Trial) -> Steps:
     exchange = yield from upload(trial, "user_data")
     trial.served(exchange)
     created = exchange.json
-    is_made = exchange.is_ok and is_text(at(created, "id")) and at(created, "object") == "file"
-    trial.expect("responses:files:created", is_made, exchange.came)
+    is_created = exchange.is_ok and is_text(at(created, "id")) and at(created, "object") == "file"
+    trial.expect("responses:files:created", is_created, exchange.came)
     trial.succeed(exchange)
     values = [at(created, name) for name in ("bytes", "filename", "purpose")]
     is_whole = values == [len(CONTENT), NAME, "user_data"] and is_integer(at(created, "created_at"))
@@ -100,10 +100,10 @@ def a_file_lives(trial: Trial) -> Steps:
     found = yield from trial.get(path)
     trial.expect("responses:files:retrieved", found.is_ok and at(found.json, "id") == id_of(created), found.came)
     content = yield from trial.get(f"{path}/content")
-    trial.expect("responses:files:content", content.is_ok and content.body == CONTENT, shown(content.body.hex()))
+    trial.expect("responses:files:content", content.is_ok and content.body == CONTENT, preview(content.body.hex()))
     deleted = yield from trial.delete(path)
-    is_told = at(deleted.json, "deleted") is True and at(deleted.json, "id") == id_of(created)
-    trial.expect("responses:files:deleted-body", is_told, deleted.came)
+    is_right = at(deleted.json, "deleted") is True and at(deleted.json, "id") == id_of(created)
+    trial.expect("responses:files:deleted-body", is_right, deleted.came)
     missing = yield from trial.get(path)
     trial.expect("responses:files:deleted", deleted.is_ok and missing.status == 404, missing.came)
 
@@ -140,7 +140,7 @@ def files_are_listed(trial: Trial) -> Steps:
     rest = yield from trial.get(f"/files?purpose=evals&order=desc&limit=1&after={names[1]}")
     pages: list[Any] = [[at(one, "id") for one in listed(one.json, "data")] for one in (first, rest)]
     is_paged = pages == [[names[1]], [names[0]]] and at(first.json, "has_more") is True
-    trial.expect("responses:files:paged", is_paged, shown(pages))
+    trial.expect("responses:files:paged", is_paged, preview(pages))
     for name in names:
         yield from trial.delete(f"/files/{name}")
 

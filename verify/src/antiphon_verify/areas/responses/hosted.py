@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from antiphon_verify.case import Case, case
-from antiphon_verify.reading import at, is_text, listed, shown
+from antiphon_verify.reading import at, is_text, listed, preview
 from antiphon_verify.refusal import is_reported
 from antiphon_verify.replies.responses import hosted as replies
 from antiphon_verify.requirement import Requirement, Stop, capability, must, should
@@ -83,7 +83,7 @@ def running(
         done = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
         items = [one for one in done if isinstance(one, dict) and one.get("type") == kind]
         for use in uses:
-            trial.expect(use.id, bool(items), shown(done))
+            trial.expect(use.id, bool(items), preview(done))
         if not items:
             raise Stop("skipped", "The tool was not used.")
         are_whole = all(is_text(one.get("id")) and is_text(one.get("status")) and hosted.is_whole(one) for one in items)

@@ -2,7 +2,7 @@
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, shown
+from antiphon_verify.reading import at, preview
 from antiphon_verify.replies.responses import idempotency as replies
 from antiphon_verify.requirement import Stop, may, should
 from antiphon_verify.trial import ExchangeSteps, Steps, Trial
@@ -10,9 +10,9 @@ from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 PROMPT = "Say hello."
 
 
-def keyed(trial: Trial, key: str, asked: str = PROMPT, **parameters: object) -> ExchangeSteps:
+def keyed(trial: Trial, key: str, prompt: str = PROMPT, **parameters: object) -> ExchangeSteps:
     """Create a response with a key."""
-    body = trial.response_body(asked, **parameters)
+    body = trial.response_body(prompt, **parameters)
     return trial.post("/responses", body, headers={"idempotency-key": key})
 
 
@@ -46,7 +46,7 @@ def a_request_is_sent_again(trial: Trial) -> Steps:
         raise Stop("not offered", "The server ignores the key.")
     other = yield from keyed(trial, f"{key}-other")
     differs = other.is_ok and at(other.json, "id") != id_of(first)
-    trial.expect("responses:idempotency:other-key", differs, shown(at(other.json, "id")))
+    trial.expect("responses:idempotency:other-key", differs, preview(at(other.json, "id")))
     refused = yield from keyed(trial, key, "Say goodbye.")
     trial.expect("responses:idempotency:other-body", 400 <= refused.status < 500, refused.came)
 

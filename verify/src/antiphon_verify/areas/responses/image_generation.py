@@ -9,7 +9,7 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange
-from antiphon_verify.reading import at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import at, is_integer, is_text, listed, preview
 from antiphon_verify.replies import error
 from antiphon_verify.replies.responses import image_generation as replies
 from antiphon_verify.replies.responses.image_generation import TOOL, Item
@@ -127,7 +127,7 @@ def an_image_is_generated(trial: Trial) -> Steps:
     response = at(events, -1, "response")
     image = images_of(response)[-1]
     is_whole = at(image, "status") == "completed" and is_text(at(image, "id")) and bool(format_of(at(image, "result")))
-    trial.expect("responses:image-generation:item", is_whole, shown(image))
+    trial.expect("responses:image-generation:item", is_whole, preview(image))
     named = at(image, "output_format")
     trial.expect("responses:image-generation:format", named == format_of(at(image, "result")), named)
     values = [at(image, key) for key in ("size", "quality", "background")]
@@ -138,7 +138,7 @@ def an_image_is_generated(trial: Trial) -> Steps:
     trial.expect("responses:image-generation:usage", all(map(is_integer, counts)), counts)
     echoed = at(response, "tools", 0)
     is_echoed = [at(echoed, key) for key in tool] == list(tool.values())
-    trial.expect("responses:image-generation:echoed", is_echoed, shown(echoed))
+    trial.expect("responses:image-generation:echoed", is_echoed, preview(echoed))
     _judge_events(trial, events)
     stored = yield from trial.get(f"/responses/{id_of(response)}")
     is_same = at(images_of(stored.json)[-1], "result") == at(image, "result")
@@ -150,7 +150,7 @@ def _judge_events(trial: Trial, events: list[Any]) -> None:
     added = (at(one, "item") for one in events if at(one, "type") == "response.output_item.added")
     opened = [one for one in added if at(one, "type") == "image_generation_call"]
     is_open = [at(one, "status") for one in opened] == ["in_progress"] and not at(opened, 0, "result")
-    trial.expect("responses:image-generation:opened", is_open, shown(opened))
+    trial.expect("responses:image-generation:opened", is_open, preview(opened))
     words = [str(at(one, "type")).removeprefix(PREFIX) for one in events]
     partial = [one for one in events if at(one, "type") == f"{PREFIX}partial_image"]
     if partial:

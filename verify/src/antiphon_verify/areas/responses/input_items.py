@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import MISSING, at, is_text, listed, shown, unlike
+from antiphon_verify.reading import MISSING, at, is_text, listed, preview, unlike
 from antiphon_verify.replies import says
 from antiphon_verify.replies.responses import input_items as replies
 from antiphon_verify.replies.responses.input_items import TURNS
@@ -105,15 +105,15 @@ def items_are_paged(trial: Trial) -> Steps:
     newest = trial.whole((yield from trial.get(path)))
     oldest = trial.whole((yield from trial.get(f"{path}?order=asc")))
     expected = [turn["content"] for turn in TURNS]
-    trial.expect("responses:input-items:newest-first", texts_of(newest) == expected[::-1], shown(texts_of(newest)))
-    trial.expect("responses:input-items:ascending", texts_of(oldest) == expected, shown(texts_of(oldest)))
+    trial.expect("responses:input-items:newest-first", texts_of(newest) == expected[::-1], preview(texts_of(newest)))
+    trial.expect("responses:input-items:ascending", texts_of(oldest) == expected, preview(texts_of(oldest)))
     first = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2")))
     is_bounded = len(listed(first, "data")) == 2 and at(first, "has_more") is True
-    trial.expect("responses:input-items:limit", is_bounded, shown(first))
+    trial.expect("responses:input-items:limit", is_bounded, preview(first))
     last = at(first, "last_id")
     rest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2&after={last if is_text(last) else ''}")))
     is_rest = texts_of(rest) == expected[2:] and at(rest, "has_more") is False
-    trial.expect("responses:input-items:after", is_rest, shown(rest))
+    trial.expect("responses:input-items:after", is_rest, preview(rest))
 
 
 @case(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_integer, shown
+from antiphon_verify.reading import at, is_integer, preview
 from antiphon_verify.refusal import is_refused
 from antiphon_verify.replies import error
 from antiphon_verify.replies.responses import input_tokens as replies
@@ -68,15 +68,15 @@ def tokens_are_counted_beforehand(trial: Trial) -> Steps:
     if not trial.expect("responses:input-tokens:count", is_integer(number) and number > 0, exchange.came):
         return
     extras = {"instructions": "Answer in one word.", "tools": TOOLS}
-    for name, asked, parameters in (("grows", TEXT * 20, {}), ("extras", TEXT, extras)):
-        more = at(trial.whole((yield from count(trial, asked, **parameters))), "input_tokens")
+    for name, prompt, parameters in (("grows", TEXT * 20, {}), ("extras", TEXT, extras)):
+        more = at(trial.whole((yield from count(trial, prompt, **parameters))), "input_tokens")
         trial.expect(
-            f"responses:input-tokens:{name}", is_integer(more) and more > number, f"{number}, then {shown(more)}"
+            f"responses:input-tokens:{name}", is_integer(more) and more > number, f"{number}, then {preview(more)}"
         )
     if exactness == "estimate":
         raise Stop("not offered", f"{EXACTNESS}: {exactness}")
     used = at(trial.response((yield from trial.respond(TEXT))), "usage", "input_tokens")
-    trial.expect("responses:input-tokens:equals", used == number, f"{number} counted, {shown(used)} used")
+    trial.expect("responses:input-tokens:equals", used == number, f"{number} counted, {preview(used)} used")
 
 
 @case(

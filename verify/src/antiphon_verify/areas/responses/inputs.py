@@ -6,7 +6,7 @@ from typing import Any
 from antiphon_verify.areas.responses.file_inputs import PDF
 from antiphon_verify.areas.responses.text import messages_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_text, shown
+from antiphon_verify.reading import at, is_text, preview
 from antiphon_verify.replies.responses import inputs as replies
 from antiphon_verify.requirement import Stop, capability, may, must, should
 from antiphon_verify.samples import CITY, TEA, WEATHER, accepted, is_accepted, png
@@ -263,7 +263,7 @@ def a_text_comes_back_unchanged(trial: Trial) -> Steps:
     exchange = yield from trial.respond("Say hello.", instructions=TEA, metadata={"tea": TEA})
     answer = trial.whole(exchange)
     echoed = [at(answer, "instructions"), at(answer, "metadata", "tea")]
-    trial.expect("responses:inputs:kept", echoed == [TEA, TEA], shown(echoed))
+    trial.expect("responses:inputs:kept", echoed == [TEA, TEA], preview(echoed))
 
 
 @case(

@@ -5,7 +5,7 @@ from typing import Any
 from antiphon_verify.areas.responses.text import output_of, text_of
 from antiphon_verify.case import case
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.reading import at, is_integer, shown
+from antiphon_verify.reading import at, is_integer, preview
 from antiphon_verify.replies import error, says, streams
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.responses import limits as replies
@@ -73,15 +73,15 @@ def a_long_answer_is_cut(trial: Trial) -> Steps:
     """Request a long text with a low limit."""
     response = trial.response((yield from trial.respond(LONG, max_output_tokens=LEAST)))
     used = at(response, "usage", "output_tokens")
-    trial.expect("responses:limits:usage", is_integer(used), shown(at(response, "usage")))
+    trial.expect("responses:limits:usage", is_integer(used), preview(at(response, "usage")))
     if is_integer(used):
         trial.expect("responses:limits:bounded", used <= LEAST, used)
     if is_short(response):
         raise Stop("skipped", BELOW)
-    trial.expect("responses:limits:incomplete", response.get("status") == "incomplete", shown(response.get("status")))
+    trial.expect("responses:limits:incomplete", response.get("status") == "incomplete", preview(response.get("status")))
     details, error = at(response, "incomplete_details"), at(response, "error")
-    trial.expect("responses:limits:reason", at(details, "reason") == "max_output_tokens", shown(details))
-    trial.expect("responses:limits:no-error", not error, shown(error))
+    trial.expect("responses:limits:reason", at(details, "reason") == "max_output_tokens", preview(details))
+    trial.expect("responses:limits:no-error", not error, preview(error))
     items = output_of(response)
     if items and items[-1].get("type") != "reasoning":
         statuses = [item.get("status") for item in items]
@@ -102,7 +102,7 @@ def a_long_stream_is_cut(trial: Trial) -> Steps:
     last = trial.streamed((yield from trial.respond(LONG, max_output_tokens=LEAST, stream=True)))[-1]
     if last.get("type") == "response.completed" and is_short(at(last, "response")):
         raise Stop("skipped", BELOW)
-    trial.expect("responses:limits:streamed", last.get("type") == "response.incomplete", shown(last.get("type")))
+    trial.expect("responses:limits:streamed", last.get("type") == "response.incomplete", preview(last.get("type")))
 
 
 @case(

@@ -2,7 +2,7 @@
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, listed, shown
+from antiphon_verify.reading import at, listed, preview
 from antiphon_verify.replies import error
 from antiphon_verify.replies.responses import list as replies
 from antiphon_verify.requirement import should
@@ -59,13 +59,13 @@ def responses_are_listed(trial: Trial) -> Steps:
     ids = [at(one, "id") for one in listed(tagged.json, "data")]
     trial.expect("responses:list:filtered", sorted(map(str, ids)) == sorted(names), tagged.came)
     mine = [name for name in newest if name in {first, *names}]
-    trial.expect("responses:list:order", mine == [*names[::-1], first] and ids == names, shown([mine, ids]))
+    trial.expect("responses:list:order", mine == [*names[::-1], first] and ids == names, preview([mine, ids]))
     pages = []
     for query in ("", f"&after={names[0]}"):
         page = yield from trial.get(f"{path}&order=asc&limit=1{query}")
         pages.append(([at(one, "id") for one in listed(page.json, "data")], at(page.json, "has_more")))
     is_paged = pages == [(names[:1], True), (names[1:], False)]
-    trial.expect("responses:list:paged", is_paged, shown([list(page) for page in pages]))
+    trial.expect("responses:list:paged", is_paged, preview([list(page) for page in pages]))
 
 
 @case(

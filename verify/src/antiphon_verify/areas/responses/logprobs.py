@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon_verify.areas.responses.text import parts_of, text_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, listed, shown
+from antiphon_verify.reading import at, listed, preview
 from antiphon_verify.replies import streams
 from antiphon_verify.replies.responses import logprobs as replies
 from antiphon_verify.requirement import Stop, must, should
@@ -79,7 +79,7 @@ def judge_tokens(trial: Trial, tokens: list[Any], text: str) -> None:
     trial.expect("responses:logprobs:top", are_right, tops)
     trial.expect("responses:logprobs:top-some", any(tops), tops)
     joined = "".join(token for one in tokens if isinstance(token := at(one, "token"), str))
-    trial.expect("responses:logprobs:joined", joined == text, f"{shown(joined)} of {shown(text)}")
+    trial.expect("responses:logprobs:joined", joined == text, f"{preview(joined)} of {preview(text)}")
 
 
 @case(

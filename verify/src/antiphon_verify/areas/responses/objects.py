@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from antiphon_verify.case import case
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.reading import MISSING, at, is_integer, is_number, is_text, listed, shown
+from antiphon_verify.reading import MISSING, at, is_integer, is_number, is_text, listed, preview
 from antiphon_verify.replies import streams
 from antiphon_verify.replies.responses import objects as replies
 from antiphon_verify.requirement import Requirement, may, must, should
@@ -32,8 +32,8 @@ def a_response_is_created(trial: Trial) -> Steps:
     """Send a model and an input, and only the required parameters."""
     exchange = yield from trial.respond("Say hello.", max_output_tokens=MISSING)
     trial.served(exchange)
-    is_made = exchange.is_ok and bool(listed(exchange.json, "output"))
-    trial.expect("responses:objects:made", is_made, exchange.came)
+    is_created = exchange.is_ok and bool(listed(exchange.json, "output"))
+    trial.expect("responses:objects:made", is_created, exchange.came)
 
 
 @case(
@@ -384,4 +384,4 @@ def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
 
 def came(key: str, value: Any) -> str:
     """Return in words the value of a key."""
-    return f"There is no `{key}`." if value is MISSING else f"`{key}` is {shown(value)}."
+    return f"There is no `{key}`." if value is MISSING else f"`{key}` is {preview(value)}."

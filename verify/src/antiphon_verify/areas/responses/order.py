@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon_verify.case import Case
-from antiphon_verify.reading import MISSING, at, shown
+from antiphon_verify.reading import MISSING, at, preview
 from antiphon_verify.replies import error
 from antiphon_verify.requirement import Requirement, should
 from antiphon_verify.trial import Steps, Trial
@@ -28,7 +28,7 @@ def two_errors(requirement: Requirement, param: str, **parameters: Any) -> Case:
         reported = at(exchange.json, "error", "param")
         trial.expect(row.id, reported == param, exchange.came)
         is_one = exchange.status >= 400 and (reported is None or isinstance(reported, str))
-        trial.expect(ONE_ERROR.id, is_one and "," not in str(reported), shown(reported))
+        trial.expect(ONE_ERROR.id, is_one and "," not in str(reported), preview(reported))
 
     script.__doc__ = f"Send two errors at once, of which `{param}` comes first."
     return Case(f"order_{name}", (row, ONE_ERROR), script, good=[error("It is wrong.", param=param)])

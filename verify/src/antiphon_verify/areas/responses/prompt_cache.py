@@ -6,7 +6,7 @@ from antiphon_verify.areas.responses.background import ended
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange
-from antiphon_verify.reading import MISSING, at, is_integer, shown, unlike
+from antiphon_verify.reading import MISSING, at, is_integer, preview, unlike
 from antiphon_verify.replies import streams
 from antiphon_verify.replies.responses import prompt_cache as replies
 from antiphon_verify.requirement import Stop, should
@@ -22,7 +22,7 @@ REASONS = (
 )
 
 
-def served(trial: Trial, exchange: Exchange) -> dict[str, Any]:
+def response_with_options(trial: Trial, exchange: Exchange) -> dict[str, Any]:
     """Return the response. Ends the case if the server rejects the options by name."""
     if exchange.status == 400 and "prompt_cache_options" in str(at(exchange.json, "error")):
         raise Stop("not offered", exchange.came)
@@ -52,10 +52,10 @@ def served(trial: Trial, exchange: Exchange) -> dict[str, Any]:
 )
 def a_cache_is_filled(trial: Trial) -> Steps:
     """Fill the prompt cache, and continue from there."""
-    warm = served(trial, (yield from trial.respond("Say hello.", prompt_cache_options=PREWARM)))
-    trial.expect("responses:prompt-cache:prewarm", at(warm, "output") == [], shown(at(warm, "output")))
+    warm = response_with_options(trial, (yield from trial.respond("Say hello.", prompt_cache_options=PREWARM)))
+    trial.expect("responses:prompt-cache:prewarm", at(warm, "output") == [], preview(at(warm, "output")))
     tokens = at(warm, "usage", "output_tokens")
-    trial.expect("responses:prompt-cache:usage", tokens == 0, shown(at(warm, "usage")))
+    trial.expect("responses:prompt-cache:usage", tokens == 0, preview(at(warm, "usage")))
     after = yield from trial.respond("Say it again.", previous_response_id=id_of(warm))
     trial.expect("responses:prompt-cache:continued", after.is_ok, after.came)
 
@@ -73,7 +73,7 @@ def a_cache_is_filled_by_a_stream(trial: Trial) -> Steps:
     """Fill the prompt cache in a stream."""
     exchange = yield from trial.respond("Say hello.", prompt_cache_options=PREWARM, stream=True)
     output = at(trial.streamed(exchange)[-1], "response", "output")
-    trial.expect("responses:prompt-cache:streamed", output == [], shown(output))
+    trial.expect("responses:prompt-cache:streamed", output == [], preview(output))
 
 
 @case(
@@ -87,10 +87,12 @@ def a_cache_is_filled_by_a_stream(trial: Trial) -> Steps:
 )
 def a_cache_is_filled_in_the_background(trial: Trial) -> Steps:
     """Fill the prompt cache in the background."""
-    queued = served(trial, (yield from trial.respond("Say hello.", prompt_cache_options=PREWARM, background=True)))
+    queued = response_with_options(
+        trial, (yield from trial.respond("Say hello.", prompt_cache_options=PREWARM, background=True))
+    )
     response = yield from ended(trial, id_of(queued))
     is_empty = (at(response, "status"), at(response, "output")) == ("completed", [])
-    trial.expect("responses:prompt-cache:background", is_empty, shown(response))
+    trial.expect("responses:prompt-cache:background", is_empty, preview(response))
 
 
 @case(
@@ -124,14 +126,14 @@ def two_prompts_are_compared(trial: Trial) -> Steps:
     """Compare a prompt with that of another response."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     unasked = at(first, "prompt_cache_diagnostics")
-    trial.expect("responses:prompt-cache:not-asked", unasked is None or unasked is MISSING, shown(unasked))
+    trial.expect("responses:prompt-cache:not-asked", unasked is None or unasked is MISSING, preview(unasked))
     options = {"comparison_response_id": id_of(first)}
-    second = served(trial, (yield from trial.respond("What time is it?", prompt_cache_options=options)))
+    second = response_with_options(trial, (yield from trial.respond("What time is it?", prompt_cache_options=options)))
     found = at(second, "prompt_cache_diagnostics")
-    trial.expect("responses:prompt-cache:diagnostics", at(found, "type") in TYPES, shown(found))
+    trial.expect("responses:prompt-cache:diagnostics", at(found, "type") in TYPES, preview(found))
     if at(found, "type") == "cache_miss":
         is_whole = at(found, "reason") in REASONS and is_integer(at(found, "cache_missed_tokens"))
-        trial.expect("responses:prompt-cache:miss", is_whole, shown(found))
+        trial.expect("responses:prompt-cache:miss", is_whole, preview(found))
 
 
 @case(
@@ -147,6 +149,6 @@ def a_prompt_is_compared_with_nothing(trial: Trial) -> Steps:
     """Compare a prompt with that of an unknown response."""
     first = trial.response((yield from trial.respond("Say hello.")))
     options = {"comparison_response_id": unlike(id_of(first))}
-    response = served(trial, (yield from trial.respond("Say hello.", prompt_cache_options=options)))
+    response = response_with_options(trial, (yield from trial.respond("Say hello.", prompt_cache_options=options)))
     found = at(response, "prompt_cache_diagnostics", "type")
-    trial.expect("responses:prompt-cache:not-found", found == "comparison_response_not_found", shown(found))
+    trial.expect("responses:prompt-cache:not-found", found == "comparison_response_not_found", preview(found))

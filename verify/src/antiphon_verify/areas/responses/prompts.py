@@ -10,7 +10,7 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Step
-from antiphon_verify.reading import at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import at, is_integer, is_text, listed, preview
 from antiphon_verify.refusal import is_refused, message_of
 from antiphon_verify.replies import replaced
 from antiphon_verify.replies.responses import prompts as replies
@@ -26,11 +26,11 @@ PATH = "/prompts"
 
 QUESTION = "What is my name?"
 
-Made = Generator[Step, Any, tuple[Exchange, str]]
+Creation = Generator[Step, Any, tuple[Exchange, str]]
 """Steps that create a prompt; their result is the exchange, and the path of the prompt."""
 
 
-def create(trial: Trial) -> Made:
+def create(trial: Trial) -> Creation:
     """Create a prompt. Ends the case if the server has no prompts."""
     exchange = yield from trial.post(PATH, ADA)
     trial.extended(exchange)
@@ -86,8 +86,8 @@ def a_prompt_lives(trial: Trial) -> Steps:
     exchange = yield from trial.post(PATH, ADA)
     trial.extended(exchange)
     created = exchange.json
-    is_made = at(created, "object") == "prompt" and at(created, "is_default") is True
-    trial.expect("responses:prompts:created", is_made and at(created, "version") == 1, exchange.came)
+    is_created = at(created, "object") == "prompt" and at(created, "is_default") is True
+    trial.expect("responses:prompts:created", is_created and at(created, "version") == 1, exchange.came)
     has_variables = at(created, "variables") == ["visitor"] and is_integer(at(created, "created_at"))
     trial.expect("responses:prompts:object", has_variables and id_of(created).startswith("pmpt_"), exchange.came)
     path = f"{PATH}/{id_of(created)}"
@@ -193,7 +193,7 @@ def a_prompt_is_used(trial: Trial) -> Steps:
     trial.offered(exchange)
     echoed = at(trial.response(exchange), "prompt")
     is_same = at(echoed, "id") == prompt["id"] and at(echoed, "variables") == prompt["variables"]
-    trial.expect("responses:prompts:echoed", is_same, shown(echoed))
+    trial.expect("responses:prompts:echoed", is_same, preview(echoed))
     trial.expect("responses:prompts:used", "Ada" in text_of(exchange.json), text_of(exchange.json))
     braces = yield from use(trial, prompt | {"variables": {"visitor": "{{place}}"}})
     is_accepted = braces.is_ok and is_text(text_of(braces.json))

@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon_verify.areas.responses.text import output_of, text_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import at, is_integer, is_text, listed, preview
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import reasoning as replies
 from antiphon_verify.requirement import Stop, must, should
@@ -89,7 +89,7 @@ def reasoning_is_an_item(trial: Trial) -> Steps:
         trial.expect("responses:reasoning:first", is_first, types)
     if any(listed(item, "content") for item in items):
         tokens = at(response, "usage", "output_tokens_details", "reasoning_tokens")
-        trial.expect("responses:reasoning:counted", is_integer(tokens) and tokens > 0, shown(at(response, "usage")))
+        trial.expect("responses:reasoning:counted", is_integer(tokens) and tokens > 0, preview(at(response, "usage")))
 
 
 def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
@@ -190,7 +190,7 @@ def encrypted_reasoning_goes_back(trial: Trial) -> Steps:
     if not any(item.get("type") == "reasoning" for item in output):
         raise Stop("skipped", "The model did not reason.")
     blobs = [item.get("encrypted_content") for item in output if item.get("type") == "reasoning"]
-    if not trial.expect("responses:reasoning:encrypted", all(map(is_text, blobs)), shown(output)):
+    if not trial.expect("responses:reasoning:encrypted", all(map(is_text, blobs)), preview(output)):
         raise Stop("skipped", "Nothing is encrypted.")
     again = yield from trial.respond(followed(output), **options)
     trial.offered(again)
@@ -220,7 +220,7 @@ def reasoning_of_another_server_is_sent(trial: Trial) -> Steps:
         return
     removed = listed(trial.response(exchange), "input_transformations")
     is_named = any((at(one, "id"), at(one, "action")) == (FOREIGN, "removed") for one in removed)
-    trial.expect("responses:reasoning:removed", is_named, shown(removed))
+    trial.expect("responses:reasoning:removed", is_named, preview(removed))
 
 
 def followed(output: list[dict[str, Any]]) -> list[dict[str, Any]]:

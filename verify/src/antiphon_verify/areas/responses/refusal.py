@@ -2,7 +2,7 @@
 
 from antiphon_verify.areas.responses.text import parts_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, shown
+from antiphon_verify.reading import at, preview
 from antiphon_verify.replies.responses import refusal as replies
 from antiphon_verify.requirement import Stop, must
 from antiphon_verify.trial import Steps, Trial
@@ -39,7 +39,9 @@ def a_refusal_is_a_part(trial: Trial) -> Steps:
     trial.expect("responses:refusal:part", are_parts, refusals)
     trial.expect("responses:refusal:no-text", all("text" not in keys_of(part) for part in refusals), refusals)
     status, error = at(response, "status"), at(response, "error")
-    trial.expect("responses:refusal:status", status == "completed" and not error, f"{shown(status)}, {shown(error)}")
+    trial.expect(
+        "responses:refusal:status", status == "completed" and not error, f"{preview(status)}, {preview(error)}"
+    )
 
 
 def keys_of(value: object) -> list[str]:

@@ -2,7 +2,7 @@
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_integer, shown, unlike
+from antiphon_verify.reading import at, is_integer, preview, unlike
 from antiphon_verify.refusal import is_refused
 from antiphon_verify.replies.responses import resume as replies
 from antiphon_verify.replies.responses.resume import SEEN
@@ -58,7 +58,7 @@ def a_stream_is_resumed(trial: Trial) -> Steps:
     later = yield from trial.get(f"{path}&starting_after={SEEN}")
     numbers = [at(event, "sequence_number") for event in later.events]
     expected = [event.get("sequence_number") for event in events[SEEN + 1 :]]
-    trial.expect("responses:resume:after", later.is_ok and numbers == expected, shown(numbers))
+    trial.expect("responses:resume:after", later.is_ok and numbers == expected, preview(numbers))
     trial.expect(
         "responses:resume:same", later.events == events[SEEN + 1 :], "The events differ from those sent first."
     )

@@ -6,7 +6,7 @@ from typing import Any
 from antiphon_verify.areas.responses.text import messages_of, output_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Step
-from antiphon_verify.reading import at, is_text, shown
+from antiphon_verify.reading import at, is_text, preview
 from antiphon_verify.replies.bodies import CALL, MESSAGE
 from antiphon_verify.replies.responses import same as replies
 from antiphon_verify.requirement import Stop, must, should
@@ -24,7 +24,7 @@ def both(trial: Trial, input: str, **parameters: Any) -> Generator[Step, Any, tu
     last = trial.streamed((yield from trial.respond(input, stream=True, **parameters)))[-1]
     response = at(last, "response")
     if last.get("type") not in ENDS or not isinstance(response, dict):
-        raise Stop("failed", f"The stream ends with {shown(last)}.")
+        raise Stop("failed", f"The stream ends with {preview(last)}.")
     return plain, response
 
 
@@ -55,7 +55,7 @@ def a_text_is_the_same_streamed(trial: Trial) -> Steps:
     missing = sorted(plain.keys() - streamed.keys() - LOCAL)
     trial.expect("responses:same:keys", not missing, missing)
     if output_of(plain):
-        trial.expect("responses:same:output", bool(output_of(streamed)), shown(at(streamed, "output")))
+        trial.expect("responses:same:output", bool(output_of(streamed)), preview(at(streamed, "output")))
     messages = [set(one) for response in (plain, streamed) for one in messages_of(response)[:1]]
     if len(messages) > 1:
         trial.expect("responses:same:item-keys", messages[0] == messages[1], sorted(messages[0] ^ messages[1]))
@@ -95,7 +95,7 @@ def a_stream_is_stored_as_it_ended(trial: Trial) -> Steps:
     last = trial.streamed((yield from trial.respond("Say hello.", stream=True, store=True)))[-1]
     response_id = trial.found(last, "response", "id")
     if not is_text(response_id):
-        raise Stop("failed", f"The response's id is {shown(response_id)}.")
+        raise Stop("failed", f"The response's id is {preview(response_id)}.")
     stored = trial.whole((yield from trial.get(f"/responses/{response_id}")))
     stored_fields = {key: at(stored, key) for key in ("id", "status", "output", "usage")}
     trial.expect(

@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, shown, unlike
+from antiphon_verify.reading import at, preview, unlike
 from antiphon_verify.refusal import is_envelope
 from antiphon_verify.replies import Reply, error, says
 from antiphon_verify.replies.responses import store as replies
@@ -47,7 +47,7 @@ def a_response_is_retrieved(trial: Trial) -> Steps:
     created = trial.response((yield from trial.respond("Say hello.", metadata={"a": "1"})))
     path = f"/responses/{id_of(created)}"
     stored = trial.whole((yield from trial.get(path)))
-    trial.expect("responses:store:retrieved", at(stored, "id") == id_of(created), shown(at(stored, "id")))
+    trial.expect("responses:store:retrieved", at(stored, "id") == id_of(created), preview(at(stored, "id")))
     trial.expect("responses:store:same", *sameness(created, stored))
     included = yield from trial.get(f"{path}?include[]=message.input_image.image_url")
     is_included = included.is_ok and at(included.json, "id") == id_of(created)
@@ -83,7 +83,7 @@ def a_streamed_response_is_retrieved(trial: Trial) -> Steps:
     last = trial.streamed((yield from trial.respond("Say hello.", stream=True)))[-1]
     response_id = id_of(at(last, "response"))
     stored = trial.whole((yield from trial.get(f"/responses/{response_id}")))
-    trial.expect("responses:store:stream-retrieved", at(stored, "id") == response_id, shown(at(stored, "id")))
+    trial.expect("responses:store:stream-retrieved", at(stored, "id") == response_id, preview(at(stored, "id")))
     trial.expect("responses:store:stream-same", *sameness(at(last, "response"), stored))
 
 
@@ -163,8 +163,8 @@ def a_response_is_deleted(trial: Trial) -> Steps:
     path = f"/responses/{id_of(trial.response((yield from trial.respond('Say hello.'))))}"
     deleted = yield from trial.delete(path)
     trial.succeed(deleted)
-    is_told = at(deleted.json, "deleted") is True and path.endswith(str(at(deleted.json, "id")))
-    trial.expect("responses:store:deleted-body", is_told, deleted.came)
+    is_right = at(deleted.json, "deleted") is True and path.endswith(str(at(deleted.json, "id")))
+    trial.expect("responses:store:deleted-body", is_right, deleted.came)
     missing = yield from trial.get(path)
     trial.expect("responses:store:deleted", missing.status == 404, missing.came)
     again = yield from trial.delete(path)

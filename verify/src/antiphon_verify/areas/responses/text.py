@@ -3,7 +3,7 @@
 from typing import Any
 
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_text, listed, shown
+from antiphon_verify.reading import at, is_text, listed, preview
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import text as replies
 from antiphon_verify.requirement import Stop, capability, must, should
@@ -93,7 +93,7 @@ def an_answer_is_a_message(trial: Trial) -> Steps:
     """Send a simple question."""
     response = trial.response((yield from trial.respond("What is the capital of France? Answer in one word.")))
     if response.get("status") not in ("completed", "incomplete"):
-        raise Stop("failed", f"The response is {shown(response.get('status'))}.")
+        raise Stop("failed", f"The response is {preview(response.get('status'))}.")
     messages = messages_of(response)
     if not messages:
         raise Stop("skipped", "The model said nothing.")

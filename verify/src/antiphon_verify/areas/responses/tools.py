@@ -6,7 +6,7 @@ from typing import Any
 from antiphon_verify.areas.responses.calls import calls_of, came, outputs_for
 from antiphon_verify.areas.responses.text import output_of
 from antiphon_verify.case import Case, case
-from antiphon_verify.reading import at, is_text, listed, shown
+from antiphon_verify.reading import at, is_text, listed, preview
 from antiphon_verify.replies.responses import tools as replies
 from antiphon_verify.replies.responses.tools import WORLD
 from antiphon_verify.requirement import Stop, capability, must, should
@@ -131,7 +131,7 @@ def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
     first = trial.response((yield from trial.respond(ASK_WEATHER, **forced)))
     echoed = listed(first, "tools")
     names = [at(tool, "tools", 0, "name") for tool in echoed if at(tool, "type") == "namespace"]
-    trial.expect("responses:tools:namespace-told", names == ["get_weather"], shown(echoed))
+    trial.expect("responses:tools:namespace-told", names == ["get_weather"], preview(echoed))
     more = [*outputs_for(calls_of(first)), {"role": "user", "content": ASK_WEATHER}]
     exchange = yield from trial.respond(more, **forced, previous_response_id=at(first, "id"))
     trial.offered(exchange)
@@ -219,8 +219,8 @@ def a_client_searches_for_a_tool(trial: Trial) -> Steps:
 
 def is_search(call: dict[str, Any]) -> bool:
     """Whether a search is one that the client can run."""
-    is_told = call.get("execution") == "client" and is_text(call.get("call_id"))
-    return is_told and isinstance(call.get("arguments"), dict)
+    is_right = call.get("execution") == "client" and is_text(call.get("call_id"))
+    return is_right and isinstance(call.get("arguments"), dict)
 
 
 # Built-in tools.

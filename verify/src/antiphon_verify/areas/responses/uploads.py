@@ -78,8 +78,8 @@ def an_upload_becomes_a_file(trial: Trial) -> Steps:
     """Upload two parts, the second first; complete with one of them, with a wrong MD5, then correctly."""
     created = yield from create(trial)
     trial.served(created)
-    is_made = is_text(at(created.json, "id")) and at(created.json, "status") == "pending"
-    trial.expect("responses:uploads:created", created.is_ok and is_made, created.came)
+    is_created = is_text(at(created.json, "id")) and at(created.json, "status") == "pending"
+    trial.expect("responses:uploads:created", created.is_ok and is_created, created.came)
     trial.succeed(created)
     upload = id_of(created.json)
     parts: list[str] = []

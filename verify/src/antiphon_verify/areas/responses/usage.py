@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon_verify.case import case
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.reading import at, is_integer, shown
+from antiphon_verify.reading import at, is_integer, preview
 from antiphon_verify.replies import streams
 from antiphon_verify.replies.bodies import USAGE
 from antiphon_verify.replies.responses import usage as replies
@@ -61,15 +61,15 @@ def is_counted(usage: Any) -> bool:
 def tokens_are_counted(trial: Trial) -> Steps:
     """Send a short prompt."""
     usage = at(trial.response((yield from trial.respond("Please say hello."))), "usage")
-    if not trial.expect("responses:usage:counts", is_counted(usage), shown(usage)):
+    if not trial.expect("responses:usage:counts", is_counted(usage), preview(usage)):
         raise Stop("skipped", "The response has no usage.")
     read, written, total = (usage[key] for key in COUNTS)
-    trial.expect("responses:usage:total", read + written == total, shown(usage))
-    trial.expect("responses:usage:counted", read > 0 and written > 0, shown(usage))
-    trial.expect("responses:usage:plausible", read < 10_000, shown(usage))
+    trial.expect("responses:usage:total", read + written == total, preview(usage))
+    trial.expect("responses:usage:counted", read > 0 and written > 0, preview(usage))
+    trial.expect("responses:usage:plausible", read < 10_000, preview(usage))
     for name, detail in (("input", "cached_tokens"), ("output", "reasoning_tokens")):
         count = at(usage, f"{name}_tokens_details", detail)
-        trial.expect(f"responses:usage:{name}-details", is_integer(count), shown(usage))
+        trial.expect(f"responses:usage:{name}-details", is_integer(count), preview(usage))
 
 
 @case(
@@ -104,4 +104,4 @@ def tokens_are_counted_in_streams(trial: Trial) -> Steps:
     last = trial.streamed((yield from trial.respond("Please say hello.", stream=True)))[-1]
     if last.get("type") in ENDS[:2]:
         usage = at(last, "response", "usage")
-        trial.expect("responses:usage:streamed", is_counted(usage), shown(usage))
+        trial.expect("responses:usage:streamed", is_counted(usage), preview(usage))

@@ -7,7 +7,7 @@ from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Step
 from antiphon_verify.forms import TYPE, form
-from antiphon_verify.reading import at, is_number, is_text, listed, shown, unlike
+from antiphon_verify.reading import at, is_number, is_text, listed, preview, unlike
 from antiphon_verify.refusal import is_refused
 from antiphon_verify.replies import replaced, says
 from antiphon_verify.replies.responses import vector_stores as replies
@@ -35,7 +35,7 @@ def create(trial: Trial, **body: Any) -> Found:
     return (yield from trial.post(PATH, {"name": "antiphon verify", **body}))
 
 
-def made(trial: Trial) -> Found:
+def new_store(trial: Trial) -> Found:
     """Create a vector store; return its id. Ends the case if none was created."""
     exchange = yield from create(trial)
     trial.served(exchange)
@@ -116,9 +116,9 @@ def a_store_lives(trial: Trial) -> Steps:
     is_changed = at(changed.json, "name") == "other" and at(changed.json, "metadata") == {"b": "2"}
     trial.expect("responses:vector-stores:changed", changed.is_ok and is_changed, changed.came)
     deleted = yield from trial.delete(path)
-    is_told = at(deleted.json, "object") == "vector_store.deleted" and at(deleted.json, "deleted") is True
+    is_right = at(deleted.json, "object") == "vector_store.deleted" and at(deleted.json, "deleted") is True
     is_named = at(deleted.json, "id") == id_of(exchange.json)
-    trial.expect("responses:vector-stores:deleted-body", is_told and is_named, deleted.came)
+    trial.expect("responses:vector-stores:deleted-body", is_right and is_named, deleted.came)
     missing = yield from trial.get(path)
     trial.expect("responses:vector-stores:deleted", deleted.is_ok and missing.status == 404, missing.came)
 
@@ -140,7 +140,7 @@ def a_store_lives(trial: Trial) -> Steps:
 )
 def stores_are_listed(trial: Trial) -> Steps:
     """Create three vector stores, list them, and page through the list both ways; others can be in between."""
-    oldest, middle, last = (yield from made(trial)), (yield from made(trial)), (yield from made(trial))
+    oldest, middle, last = (yield from new_store(trial)), (yield from new_store(trial)), (yield from new_store(trial))
     page = yield from trial.get(f"{PATH}?limit=100")
     data = listed(page.json, "data")
     ends = [at(data, 0, "id"), at(data, -1, "id")] if data else []
@@ -150,7 +150,7 @@ def stores_are_listed(trial: Trial) -> Steps:
     behind = yield from trial.get(f"{PATH}?limit=100&after={last}")
     before = yield from trial.get(f"{PATH}?limit=100&before={oldest}")
     found = [among(part.json, oldest, middle, last) for part in (behind, before)]
-    trial.expect("responses:vector-stores:paged", found == [[middle, oldest], [last, middle]], shown(found))
+    trial.expect("responses:vector-stores:paged", found == [[middle, oldest], [last, middle]], preview(found))
 
 
 def among(page: Any, *ids: str) -> list[str]:
@@ -205,7 +205,7 @@ def among(page: Any, *ids: str) -> list[str]:
 )
 def a_file_is_attached(trial: Trial) -> Steps:
     """Attach a file with attributes, search for it with a filter, read it, and detach it."""
-    store, file = (yield from made(trial)), (yield from uploaded(trial))
+    store, file = (yield from new_store(trial)), (yield from uploaded(trial))
     path = f"{PATH}/{store}/files/{file}"
     begun = yield from trial.post(f"{PATH}/{store}/files", {"file_id": file, "attributes": {"year": 1687}})
     trial.served(begun)
@@ -258,7 +258,7 @@ def a_long_file_is_found_whole(trial: Trial) -> Steps:
 
 def _filled(trial: Trial, name: str) -> Found:
     """Return the id of a store with the long file, "" if an error says that the server does not take this file."""
-    store, sent = (yield from made(trial)), (yield from upload(trial, ROWS, name))
+    store, sent = (yield from new_store(trial)), (yield from upload(trial, ROWS, name))
     if is_refused(sent):
         return ""
     file = id_of(trial.whole(sent))
@@ -268,8 +268,8 @@ def _filled(trial: Trial, name: str) -> Found:
         return ""
     trial.whole(begun)
     done = yield from finished(trial, f"{PATH}/{store}/files/{file}")
-    is_told = at(done.json, "status") == "failed" and is_text(at(done.json, "last_error", "message"))
-    return "" if is_told else store
+    is_right = at(done.json, "status") == "failed" and is_text(at(done.json, "last_error", "message"))
+    return "" if is_right else store
 
 
 def _not_found(trial: Trial, store: str) -> Found:
@@ -310,7 +310,7 @@ def is_found(page: Any, file: str) -> bool:
 )
 def a_batch_is_attached(trial: Trial) -> Steps:
     """Attach a file that can be read and one that cannot as a batch, and list its files."""
-    store, good = (yield from made(trial)), (yield from uploaded(trial))
+    store, good = (yield from new_store(trial)), (yield from uploaded(trial))
     bad = yield from uploaded(trial, b"%PDF-1.7\n%%EOF\n", "broken.pdf")
     begun = yield from trial.post(f"{PATH}/{store}/file_batches", {"file_ids": [good, bad]})
     trial.served(begun)
@@ -323,8 +323,8 @@ def a_batch_is_attached(trial: Trial) -> Steps:
     trial.expect("responses:vector-stores:batch", is_ended and sorted(map(str, ids)) == sorted([good, bad]), done.came)
     failed = yield from trial.get(f"{PATH}/{store}/files/{bad}")
     error = at(failed.json, "last_error")
-    is_told = is_text(at(error, "code")) and is_text(at(error, "message"))
-    trial.expect("responses:vector-stores:failed", at(failed.json, "status") == "failed" and is_told, failed.came)
+    is_right = is_text(at(error, "code")) and is_text(at(error, "message"))
+    trial.expect("responses:vector-stores:failed", at(failed.json, "status") == "failed" and is_right, failed.came)
 
 
 @case(
@@ -350,7 +350,7 @@ def a_batch_is_attached(trial: Trial) -> Steps:
 )
 def what_is_wrong_is_refused(trial: Trial) -> Steps:
     """Retrieve an unknown vector store, attach an unknown file, and attach one with a list as an attribute."""
-    store = yield from made(trial)
+    store = yield from new_store(trial)
     unknown = yield from trial.get(f"{PATH}/{unlike(store)}")
     trial.expect("responses:vector-stores:unknown", unknown.status == 404, unknown.came)
     file = yield from uploaded(trial)

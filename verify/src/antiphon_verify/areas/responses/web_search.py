@@ -7,7 +7,7 @@ from typing import Any
 from antiphon_verify.areas.responses.hosted import WEB_SEARCH
 from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange
-from antiphon_verify.reading import at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import at, is_integer, is_text, listed, preview
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import web_search as replies
 from antiphon_verify.requirement import Requirement, Stop, capability, must, should
@@ -193,17 +193,17 @@ def accepted_search(requirement: Requirement, tool: Item) -> Case:
         trial.offered(exchange)
         echoed = at(exchange.json, "tools", 0)
         is_echoed = exchange.is_ok and all(_holds(at(echoed, key), value) for key, value in tool.items())
-        trial.expect(row.id, is_echoed, exchange.came if not exchange.is_ok else shown(echoed))
+        trial.expect(row.id, is_echoed, exchange.came if not exchange.is_ok else preview(echoed))
 
     script.__doc__ = f"Send a search tool: {name}."
     return Case(f"web_search_{name}", (row,), script, good=[replies.with_output(MESSAGE, tools=[tool])])
 
 
-def _holds(told: Any, sent: Any) -> bool:
+def _holds(echoed: Any, sent: Any) -> bool:
     """Whether the echoed tool has everything that was sent; servers fill in the rest."""
     if isinstance(sent, dict):
-        return all(_holds(at(told, key), value) for key, value in sent.items())
-    return bool(told == sent)
+        return all(_holds(at(echoed, key), value) for key, value in sent.items())
+    return bool(echoed == sent)
 
 
 ACCEPTED = (

@@ -2,7 +2,7 @@
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, shown
+from antiphon_verify.reading import at, preview
 from antiphon_verify.replies import replaced
 from antiphon_verify.replies.responses import webhooks as replies
 from antiphon_verify.replies.responses.webhooks import BODY, ENDED, URL
@@ -77,7 +77,7 @@ def an_endpoint_lives(trial: Trial) -> Steps:
     is_whole = all(at(endpoint, name) == value for name, value in BODY.items())
     trial.expect("responses:webhooks:created", is_whole, created.came)
     secret = at(endpoint, "signing_secret")
-    trial.expect("responses:webhooks:secret-shown", isinstance(secret, str) and bool(secret), shown(secret)[:40])
+    trial.expect("responses:webhooks:secret-shown", isinstance(secret, str) and bool(secret), preview(secret)[:40])
     found = yield from trial.get(path)
     trial.expect("responses:webhooks:retrieved", found.is_ok and at(found.json, "url") == URL, found.came)
     hidden = not isinstance(at(found.json, "signing_secret"), str)
@@ -110,7 +110,7 @@ def event_types_are_listed(trial: Trial) -> Steps:
     """List the event types."""
     listed = trial.whole((yield from trial.get("/webhook_event_types")))
     types = at(listed, "data")
-    trial.expect("responses:webhooks:event-types", isinstance(types, list) and ENDED in types, shown(types))
+    trial.expect("responses:webhooks:event-types", isinstance(types, list) and ENDED in types, preview(types))
 
 
 @case(

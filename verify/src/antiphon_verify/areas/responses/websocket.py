@@ -8,7 +8,7 @@ from antiphon_verify.areas.responses.compact import compactions_of
 from antiphon_verify.case import case
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import Exchange
-from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, preview
 from antiphon_verify.replies import Reply, frames
 from antiphon_verify.replies.responses import websocket as replies
 from antiphon_verify.replies.responses.compact import TURNS
@@ -33,7 +33,7 @@ def events_of(trial: Trial, exchange: Exchange) -> list[dict[str, Any]]:
     """Return the events of a whole response. Ends the case without one."""
     events = trial.streamed(exchange)
     if events[-1].get("type") not in ENDS:
-        raise Stop("failed", f"The answer ends with {shown(events[-1])}.")
+        raise Stop("failed", f"The answer ends with {preview(events[-1])}.")
     return events
 
 
@@ -44,8 +44,8 @@ def last(exchange: Exchange) -> Any:
 
 def is_error(message: Any) -> bool:
     """Whether a message is an error of WebSocket mode."""
-    is_told = is_text(at(message, "error", "message")) and is_integer(at(message, "status"))
-    return at(message, "type") == "error" and is_told
+    is_right = is_text(at(message, "error", "message")) and is_integer(at(message, "status"))
+    return at(message, "type") == "error" and is_right
 
 
 @case(
@@ -162,7 +162,7 @@ def a_prompt_cache_is_filled(trial: Trial) -> Steps:
     """Send a request that only fills the prompt cache."""
     events = events_of(trial, (yield from create(trial, prompt_cache_options={"prewarm": True}, generate=True)))
     response = at(events, -1, "response")
-    trial.expect("responses:websocket:prewarm", at(response, "output") == [], shown(response))
+    trial.expect("responses:websocket:prewarm", at(response, "output") == [], preview(response))
 
 
 @case(
@@ -184,7 +184,7 @@ def a_socket_is_warmed_up(trial: Trial) -> Steps:
     """Send a request with `generate: false`, and continue from it."""
     events = events_of(trial, (yield from create(trial, generate=False, store=False)))
     response = at(events, -1, "response")
-    trial.expect("responses:websocket:warm-up", at(response, "output") == [], shown(response))
+    trial.expect("responses:websocket:warm-up", at(response, "output") == [], preview(response))
     second = yield from create(trial, previous_response_id=id_of(response), store=False)
     is_used = at(last(second), "type") in ENDS[:2]
     trial.expect("responses:websocket:warm-up-used", is_used, second.came)
@@ -290,7 +290,7 @@ def lanes_are_distinguished(trial: Trial) -> Steps:
     """Create a response in a lane, and one in an invalid lane."""
     events = events_of(trial, (yield from create(trial, stream_id="lane-1")))
     trial.expect(
-        "responses:websocket:lane", all(event.get("stream_id") == "lane-1" for event in events), shown(events[0])
+        "responses:websocket:lane", all(event.get("stream_id") == "lane-1" for event in events), preview(events[0])
     )
     bad = yield from create(trial, stream_id="no lane")
     code = at(last(bad), "error", "code")
@@ -373,8 +373,8 @@ def steer(trial: Trial, response_id: str, answers: int = 1) -> ExchangeSteps:
 
 def is_returned(event: Any) -> bool:
     """Whether a failed steer has an error and its input."""
-    is_told = is_text(at(event, "error", "code")) and is_text(at(event, "error", "message"))
-    return is_told and bool(at(event, "steer", "input"))
+    is_right = is_text(at(event, "error", "code")) and is_text(at(event, "error", "message"))
+    return is_right and bool(at(event, "steer", "input"))
 
 
 @case(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Frame
-from antiphon_verify.reading import at, shown
+from antiphon_verify.reading import at, preview
 from antiphon_verify.replies.transport import sse as replies
 from antiphon_verify.requirement import Stop, may, must, should
 from antiphon_verify.samples import TEA
@@ -131,7 +131,7 @@ def judge_frames(trial: Trial, exchange: Exchange) -> None:
     trial.expect("transport:sse:one-object", all(isinstance(one, dict) for one in values), exchange.came)
     named = [(frame.event, at(value, "type")) for frame, value in zip(events, values, strict=True)]
     wrong = [pair for pair in named if pair[0] is None or pair[0] != pair[1]]
-    trial.expect("transport:sse:event-line", not wrong, shown(wrong))
+    trial.expect("transport:sse:event-line", not wrong, preview(wrong))
     trial.expect(
         "transport:sse:ended",
         all(frame.is_ended for frame in frames),

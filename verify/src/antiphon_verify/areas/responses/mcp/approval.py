@@ -18,7 +18,7 @@ from antiphon_verify.areas.responses.mcp.items import (
 )
 from antiphon_verify.case import case
 from antiphon_verify.mcp import LOOKUP
-from antiphon_verify.reading import MISSING, at, shown
+from antiphon_verify.reading import MISSING, at, preview
 from antiphon_verify.replies import replaced
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import mcp as replies
@@ -157,7 +157,7 @@ def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Ite
     trial.served(exchange)
     received = yield from received_calls(trial, path)
     is_called = any(at(one, "arguments", "word") == path for one in received)
-    trial.expect(name, not is_called, f"The MCP server was called: {shown(received)}")
+    trial.expect(name, not is_called, f"The MCP server was called: {preview(received)}")
     trial.expect(f"{name}-refused", exchange.status == 400, exchange.came)
 
 

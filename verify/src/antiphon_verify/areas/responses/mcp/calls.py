@@ -22,7 +22,7 @@ from antiphon_verify.areas.responses.mcp.items import (
 from antiphon_verify.case import case
 from antiphon_verify.exchange import parsed
 from antiphon_verify.mcp import LOOKUP, LOSE, LOST, TOOLS, row, shelf
-from antiphon_verify.reading import at, is_text, listed, shown
+from antiphon_verify.reading import at, is_text, listed, preview
 from antiphon_verify.replies import streams
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import mcp as replies
@@ -31,7 +31,7 @@ from antiphon_verify.soundness import STREAM_IDS, judge_stream
 from antiphon_verify.trial import Steps, Trial
 
 
-def is_told(item: Item, tool: dict[str, Any]) -> bool:
+def is_listed_whole(item: Item, tool: dict[str, Any]) -> bool:
     """Whether a list has this tool of the server unchanged."""
     found = [one for one in listed(item, "tools") if at(one, "name") == tool["name"]]
     expected = (tool["description"], tool["inputSchema"])
@@ -113,7 +113,7 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
     )
     trial.expect("responses:mcp:list-item", has_texts(listing) and have_schemas and bool(listing["tools"]), listing)
     trial.expect("responses:mcp:list-before", kinds.count(LIST) == 1 and kinds[0] == LIST, kinds)
-    trial.expect("responses:mcp:list-whole", all(is_told(listing, tool) for tool in TOOLS), listing)
+    trial.expect("responses:mcp:list-whole", all(is_listed_whole(listing, tool) for tool in TOOLS), listing)
     trial.expect("responses:mcp:used", CALL in kinds, kinds)
     calls = called(response)
     received = yield from received_calls(trial, "/call")
@@ -126,7 +126,7 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
     passed = sorted(
         json.dumps(parsed(str(one.get("arguments")).encode()), sort_keys=True, default=repr) for one in calls
     )
-    trial.expect("responses:mcp:call-arguments", arguments == passed, f"{shown(passed)} for {shown(arguments)}")
+    trial.expect("responses:mcp:call-arguments", arguments == passed, f"{preview(passed)} for {preview(arguments)}")
     looked_up = [one for one in calls if one.get("name") == LOOKUP["name"] and one.get("status") == "completed"]
     words = [at(parsed(str(one.get("arguments")).encode()), "word") for one in looked_up]
     pairs = [(str(word), str(one.get("output"))) for word, one in zip(words, looked_up, strict=True)]
@@ -238,7 +238,7 @@ def an_mcp_tool_fails(trial: Trial) -> Steps:
     are_reported = all(
         one.get("status") == "failed"
         and at(one, "error", "type") == "mcp_tool_execution_error"
-        and LOST in shown(at(one, "error", "content"))
+        and LOST in preview(at(one, "error", "content"))
         and one.get("output") is None
         for one in calls
     )

@@ -18,7 +18,7 @@ from antiphon_verify.areas.responses.mcp.items import (
 from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.mcp import LOOKUP
-from antiphon_verify.reading import at, listed, shown
+from antiphon_verify.reading import at, listed, preview
 from antiphon_verify.replies import replaced
 from antiphon_verify.replies.bodies import MESSAGE
 from antiphon_verify.replies.responses import mcp as replies
@@ -36,7 +36,7 @@ def allowing(requirement: Requirement, allowed: Any) -> Case:
     def script(trial: Trial) -> Steps:
         response = yield from respond(trial, f"/{name}", "Say hello.", allowed_tools=allowed)
         names = names_of(listed(listed_tools(response), "tools"))
-        trial.expect(row.id, names == {LOOKUP["name"]}, shown(sorted(map(str, names))))
+        trial.expect(row.id, names == {LOOKUP["name"]}, preview(sorted(map(str, names))))
 
     script.__doc__ = f"Allow only some tools: {name}."
     return Case(f"mcp_{name.replace('-', '_')}", (row,), script, good=[replies.ONE_TOOL])

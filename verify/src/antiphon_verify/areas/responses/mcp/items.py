@@ -4,7 +4,7 @@ from collections.abc import Generator
 from typing import Any
 
 from antiphon_verify.exchange import Exchange, Step, parsed
-from antiphon_verify.reading import at, is_text, listed, shown
+from antiphon_verify.reading import at, is_text, listed, preview
 from antiphon_verify.refusal import message_of
 from antiphon_verify.requirement import Stop
 from antiphon_verify.samples import spelled
@@ -38,7 +38,7 @@ def listed_tools(response: dict[str, Any]) -> Item:
     if not lists:
         raise Stop("not offered", LEFT_OUT)
     if at(lists[0], "error"):
-        raise Stop("skipped", f"{UNREACHED}{shown(at(lists[0], 'error'))}")
+        raise Stop("skipped", f"{UNREACHED}{preview(at(lists[0], 'error'))}")
     return lists[0]
 
 
