@@ -19,10 +19,10 @@ from antiphon import ids
 from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.responses import StoredResponse
+from antiphon.storage.store import Store
 from antiphon.upstream.backend import Listing, Reply
 from antiphon.upstream.registry import ModelRegistry
 from bench.backend import ANSWER

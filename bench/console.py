@@ -11,11 +11,12 @@ from typing import Any
 
 from msgspec.json import encode as encode_json
 
+from antiphon.console.changes import Changes
+from antiphon.console.summaries import summary
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import Response
-from antiphon.protocol.response_filters import Filters, parse_filters
-from antiphon.runs.facts import Origin, facts_of
-from antiphon.storage.contract import Store
+from antiphon.query.response_filters import Filters, parse_filters
+from antiphon.recording.facts import Origin, facts_of
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_page, figures
@@ -24,8 +25,8 @@ from antiphon.storage.records.facts import STORED, Facts, FactsQuery
 from antiphon.storage.records.figures import FiguresQuery
 from antiphon.storage.sqlite.file import path_of
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.stored.console.changes import Changes
-from antiphon.stored.console.summaries import summary
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from antiphon.telemetry.observers import ResponseRecord, Span
 from bench.report import OURS, Reading
 
@@ -79,7 +80,7 @@ async def _stored(kind: str, url: str, most: int) -> list[Reading]:
             readings.append((f"figures of {DAYS} days by {by}, {kind}, p95, ms", OURS, slowest))
         path = path_of(url) if isinstance(store, SqliteStore) else None
         if path is not None:
-            await store.purge()
+            await purge(store)
             size = _size(path) / most
             readings.append((f"facts and sums of a response, kept for {DAYS} days, {kind}: bytes on disk", OURS, size))
         return readings

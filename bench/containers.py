@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from statistics import median
 
-from antiphon.application.code import FileContent
+from antiphon.build.code import FileContent
+from antiphon.objects.files import Files
 from antiphon.protocol.tools import CodeInterpreterTool
 from antiphon.sandbox.bubblewrap import Bubblewrap
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
 from antiphon.storage.open import open_store
-from antiphon.stored.files import Files
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.code.tool import CodeLimits, CodeTools
 from bench.report import OURS, Reading

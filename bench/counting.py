@@ -7,12 +7,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from antiphon.protocol.response import Response, Usage
+from antiphon.storage.records.responses import StoredResponse
+from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.context import About, begin
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.observers import Call, Observer, ResponseRecord
 from antiphon.telemetry.requests import HTTP_SECONDS
-from antiphon.telemetry.store_metrics import timed
+from antiphon.telemetry.store_metrics import observe_store
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.upstream.backend_state import BackendState, Target
 from antiphon.upstream.options import BackendOptions
@@ -25,11 +27,11 @@ _RESPONSE = Response(id="resp", created_at=1, model="burst", status="completed",
 _TARGET = Target(BackendState(ScriptedBackend([]), DIALECTS["generic"], BackendOptions()), "burst", "burst")
 
 
-class _Store:
-    """Keeps nothing, so that what is left is the counting."""
+class _Store(SqliteStore):
+    """Stores nothing, so that what is left is the counting."""
 
-    async def save(self, response: Response) -> bool:
-        return True
+    async def _save_plainly(self, response: StoredResponse) -> None:
+        pass
 
 
 def counting() -> float:
@@ -37,7 +39,7 @@ def counting() -> float:
     models = SimpleNamespace(backends=[SimpleNamespace(offers=lambda: [{"id": "burst"}])])
     measures = Measures()
     measuring = ResponseMetrics(measures, ModelNames(cast("Any", models)), time.monotonic)
-    alone, counted = asyncio.run(_saves(_Store())), asyncio.run(_saves(timed(cast("Any", _Store()), measures)))
+    alone, counted = asyncio.run(_saves(None)), asyncio.run(_saves(measures))
     began = time.process_time()
     for _ in range(_RESPONSES):
         _tell(measuring)
@@ -69,8 +71,13 @@ def _tell(observer: Observer) -> None:
     observer.ended(record)
 
 
-async def _saves(store: Any) -> float:
+async def _saves(measures: Measures | None) -> float:
+    store, response = _Store.open("sqlite://"), StoredResponse("resp", 1, "completed", None, b"{}")
+    if measures is not None:
+        observe_store(store, measures)
     began = time.process_time()
     for _ in range(_RESPONSES):
-        await store.save(_RESPONSE)
-    return time.process_time() - began
+        await store.save(response)
+    took = time.process_time() - began
+    await store.close()
+    return took

@@ -16,12 +16,12 @@ import uvloop
 from antiphon import ids
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
+from antiphon.history.bounds import Bounds
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.storage.store import Store
 from antiphon.upstream.registry import ModelRegistry
 from bench.chain import Instant, body_of, turn
 

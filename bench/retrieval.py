@@ -9,11 +9,12 @@ import math
 from collections.abc import Iterator, Sequence
 from zlib import crc32
 
+from antiphon.retrieval.searching import Searching
 from antiphon.search.contract import Ranking, SearchRequest
-from antiphon.search.searching import Searching
 from antiphon.search.terms import terms_of
 from antiphon.search.vectors import unit
 from antiphon.sharing.offload import Offload, thread_turns
+from antiphon.storage.chunk_writer import put_chunks
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
@@ -67,7 +68,7 @@ async def ranks(url: str) -> dict[str, float]:
             zip(PASSAGES, await spelling.embed(list(PASSAGES), TENANT), strict=True)
         ):
             file = IndexedFile(TENANT, STORE, f"file-{place}", 1, "passage.txt")
-            await store.put_chunks(file, [ChunkRow(0, passage, 1, vector)])
+            await put_chunks(store, file, [ChunkRow(0, passage, 1, vector)])
             await store.write(chunks.publish, file)
         searching = searching_of(store, spelling, offload, lambda: 0.0)
         return {mode: await _mean_rank(searching, ranking) for mode, ranking in MODES.items()}

@@ -9,15 +9,16 @@ from heapq import nlargest
 from itertools import accumulate
 from operator import itemgetter, mul
 
+from antiphon.retrieval.searching import Searching
 from antiphon.search.chunking import chunks_of
 from antiphon.search.contract import Ranking, SearchRequest
-from antiphon.search.searching import Searching
 from antiphon.search.vectors import floats, unit
 from antiphon.sharing.offload import Offload, thread_turns
-from antiphon.storage.contract import Store
+from antiphon.storage.chunk_writer import put_chunks
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
+from antiphon.storage.store import Store
 from bench.report import OURS, Reading
 from bench.searched import STORE, TENANT, searching_of
 
@@ -109,7 +110,7 @@ async def _fill(store: Store, chance: _Chance, most: int, vectors: dict[int, byt
             for place in range(part, min(part + AT_ONCE, start + IN_A_FILE)):
                 text, vectors[place] = chance.text(), chance.vector()
                 rows.append(ChunkRow(place - start, text, WORDS, vectors[place]))
-            await store.put_chunks(file, rows)
+            await put_chunks(store, file, rows)
         await store.write(chunks.publish, file)
         if len(queries) < QUERIES:
             queries[chance.query(rows[0].text)] = chance.vector()
@@ -146,7 +147,7 @@ async def _indexed(files: int = 8) -> float:
         file = IndexedFile(TENANT, STORE, f"file-{place}", 1, "bench.txt")
         rows = [ChunkRow(chunk.position, chunk.text, chunk.tokens) for chunk in chunks_of(text)]
         for start in range(0, len(rows), AT_ONCE):
-            await store.put_chunks(file, rows[start : start + AT_ONCE])
+            await put_chunks(store, file, rows[start : start + AT_ONCE])
         await store.write(chunks.publish, file)
     took = time.process_time() - began
     await store.close()

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import cast
 
+from antiphon.retrieval.searching import Searching, search_turns
 from antiphon.search.contract import QueryEmbeddings
-from antiphon.search.searching import Searching, search_turns
 from antiphon.sharing.offload import Offload
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import VectorStore
+from antiphon.storage.store import Store
 
 TENANT, STORE = "t0", "vs_bench"
 

@@ -27,7 +27,8 @@ EITHER = "{.py,/**/*.py}"
 
 AREAS: Mapping[str, Area] = {
     "store": Area(
-        _code("storage/sql_store", "storage/notifications", "storage/sqlite", "storage/postgres")
+        _code("storage/store", "storage/upkeep", "storage/chunk_writer", "storage/notifications")
+        + _code("storage/sqlite", "storage/postgres")
         + _code("storage/operations/step"),
         (
             "tests/unit/storage",
@@ -40,7 +41,8 @@ AREAS: Mapping[str, Area] = {
         ),
     ),
     "jobs and leases": Area(
-        _code("jobs", "runs/idempotency", "storage/operations/jobs", "storage/operations/idempotency")
+        _code("jobs", "recording/idempotency", "storage/operations/jobs", "storage/operations/idempotency")
+        + _code("storage/operations/event_log", "storage/operations/leases")
         + _code("storage/sql/jobs.sql", "storage/sql/keys.sql"),
         (
             "tests/unit/jobs",
@@ -51,9 +53,9 @@ AREAS: Mapping[str, Area] = {
             f"{SERVER}/test_idempotency.py",
             f"{SERVER}/test_limits.py",
             f"{SERVER}/resources/test_conversations.py",
-            "tests/integration/runs/test_idempotency.py",
-            "tests/integration/runs/test_bounds.py",
-            "tests/integration/runs/test_history_memory.py",
+            "tests/integration/recording/test_idempotency.py",
+            "tests/integration/history/test_bounds.py",
+            "tests/integration/history/test_history_memory.py",
             "tests/integration/telemetry/test_store_metrics.py",
             "tests/integration/access/test_credentials.py",
             "tests/integration/cli/test_storage.py",
@@ -75,7 +77,7 @@ AREAS: Mapping[str, Area] = {
             f"{SERVER}/test_budgets.py",
             f"{SERVER}/test_fair_sharing.py",
             f"{SERVER}/admin/test_keys.py",
-            "tests/integration/test_application.py",
+            "tests/integration/build/test_server.py",
             "tests/integration/store",
             "tests/unit/upstream/test_prices.py",
             "tests/integration/cli/test_keys.py",
@@ -97,7 +99,7 @@ AREAS: Mapping[str, Area] = {
             "tests/unit/sharing",
             "tests/unit/upstream/test_*.py",
             "tests/unit/upstream/probing/test_reports.py",
-            "tests/unit/application/test_models.py",
+            "tests/unit/build/test_models.py",
             "tests/integration/upstream/test_*.py",
             "tests/integration/sharing",
             f"{SERVER}/test_routing.py",
@@ -113,13 +115,14 @@ AREAS: Mapping[str, Area] = {
         (
             "tests/unit/storage",
             "tests/integration/storage",
-            "tests/integration/stored",
+            "tests/integration/objects",
+            "tests/integration/console",
             "tests/integration/cache",
             "tests/integration/webhooks",
             "tests/integration/jobs/test_cleaner.py",
             "tests/integration/cli/test_storage.py",
-            "tests/integration/runs/test_context.py",
-            "tests/integration/runs/test_chain_cache.py",
+            "tests/integration/history/test_context.py",
+            "tests/integration/history/test_chain_cache.py",
             f"{SERVER}/resources",
             f"{SERVER}/test_tenants.py",
             f"{SERVER}/test_limits.py",

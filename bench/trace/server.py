@@ -6,10 +6,10 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from antiphon.application import build
+from antiphon.build import build
+from antiphon.build.hosting import limits_of
 from antiphon.cli.logs import begin_log
 from antiphon.cli.settings import read_settings
-from antiphon.hosting import limits_of
 from antiphon.http_server.host import Host
 from antiphon.server.application import create_app
 from bench.agents.history import SEAL_KEYS

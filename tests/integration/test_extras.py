@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon import AsyncAntiphon, ClientError, extras
-from antiphon.application import build
+from antiphon.build import build
 from antiphon.cli.main import NEEDED, VERIFY
 from antiphon.config import BackendConfig, McpServerConfig, Settings
 from antiphon.errors import ConfigError

@@ -4,9 +4,10 @@ import time
 
 from antiphon.ids import new_id
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import answers
 from antiphon.storage.records.tenants import StoredAnswer
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge, trim_answers
 from tests.store.making import Promise, T, hold
 
 SOON = 60
@@ -38,9 +39,9 @@ async def _expires(store: Store) -> None:
     old = _answer(kept=-1)
     await store.write(answers.keep, old)
     hold(await find_answer(store, T, old.key) is None, "an answer that has expired is found")
-    hold((await store.purge(dry_run=True))["answers"] >= 1, "an answer that has expired is not counted")
-    hold((await store.purge())["answers"] >= 1, "an answer that has expired is not deleted")
-    hold((await store.purge())["answers"] == 0, "an answer that has expired still exists")
+    hold((await purge(store, dry_run=True))["answers"] >= 1, "an answer that has expired is not counted")
+    hold((await purge(store))["answers"] >= 1, "an answer that has expired is not deleted")
+    hold((await purge(store))["answers"] == 0, "an answer that has expired still exists")
 
 
 async def _least_recently_used_goes_first(store: Store) -> None:
@@ -49,9 +50,9 @@ async def _least_recently_used_goes_first(store: Store) -> None:
     await store.write(answers.keep, first)
     await store.write(answers.keep, second)
     full = await store.read(answers.size)
-    hold(await store.trim_answers(full) == 0, "an answer was deleted although there was room")
+    hold(await trim_answers(store, full) == 0, "an answer was deleted although there was room")
     await find_answer(store, T, first.key)
-    hold(await store.trim_answers(full - 1) == 1, "not exactly one answer was deleted")
+    hold(await trim_answers(store, full - 1) == 1, "not exactly one answer was deleted")
     hold(await find_answer(store, T, first.key) == first.body, "the most recently used answer was deleted")
     hold(await find_answer(store, T, second.key) is None, "the least recently used answer was kept")
     hold(await store.read(answers.size) <= full - 1000, "the size does not match what was deleted")

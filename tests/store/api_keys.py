@@ -6,12 +6,12 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys, jobs
 from antiphon.storage.records.jobs import Reservation
 from antiphon.storage.records.money import Budget
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Limits, Role, UsageRecord
+from antiphon.storage.store import Store
 from tests.store.making import Promise, hold, new_key
 
 DAY = 86_400

@@ -5,12 +5,12 @@ import time
 from collections.abc import Sequence
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys, budgets, jobs, responses
 from antiphon.storage.records.jobs import Reservation
 from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim, TenantBudget, day_of
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import ApiKey, Limits, UsageField, UsageRecord
+from antiphon.storage.store import Store
 from tests.store.making import Promise, hold, new_key
 
 DAY = 86_400

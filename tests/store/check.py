@@ -12,10 +12,11 @@ from contextlib import suppress
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import chat_completions as stored_chat_completions
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.responses import StoredResponse
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store import (
     answers,
     api_keys,
@@ -133,7 +134,7 @@ async def _closed_refuses(store: Store) -> None:
         "find_item": store.read(stored_responses.find_item, T, nobody),
         "load_completion": store.read(stored_chat_completions.load, T, nobody),
         "measure_chain": store.measure_chain(T, nobody, 1),
-        "purge": store.purge(),
+        "purge": purge(store),
         "check_writable": store.check_writable(),
     }
     answers = await asyncio.gather(*calls.values(), return_exceptions=True)

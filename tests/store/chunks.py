@@ -7,9 +7,10 @@ from antiphon.ids import new_id
 from antiphon.search.filters import Comparison, Compound, Filter, matches
 from antiphon.search.terms import terms_of
 from antiphon.search.vectors import signature, unit
-from antiphon.storage.contract import Store
+from antiphon.storage.chunk_writer import put_chunks, sweep_chunks
 from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile, TermCounts
+from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold
 
 OTHER = "another tenant"
@@ -63,7 +64,7 @@ async def _found(store: Store, file: IndexedFile, query: str, filters: Filter | 
 
 
 async def _with(store: Store, file: IndexedFile, *texts: str) -> IndexedFile:
-    hold(await store.put_chunks(file, _rows(*texts)), "a new version of a file is rejected")
+    hold(await put_chunks(store, file, _rows(*texts)), "a new version of a file is rejected")
     hold(await store.write(stored_chunks.publish, file) is not None, "a new version of a file is not published")
     return file
 
@@ -73,8 +74,8 @@ async def _are_found_once_published(store: Store) -> None:
     file = _file()
     hold(await store.write(stored_chunks.publish, _file()) == 0, "a file without chunks has bytes")
     rows = _rows("one apple", "two apples and a pear", "a pear")
-    await store.put_chunks(file, rows[:2])
-    await store.put_chunks(file, rows[2:])
+    await put_chunks(store, file, rows[:2])
+    await put_chunks(store, file, rows[2:])
     hold(not await _found(store, file, "apple"), "a chunk is found before it is published")
     size = sum(len(row.text) + len(row.vector or b"") for row in rows)
     hold(await store.write(stored_chunks.publish, file) == size, "the bytes of the chunks are counted wrongly")
@@ -104,22 +105,22 @@ async def _of_an_older_version_are_never_found(store: Store) -> None:
     """A newer version of a file replaces the older one when it is published, and blocks writes of the older one."""
     old = await _with(store, _file(version=1), "old words")
     new = replace(old, version=2)
-    hold(not await store.put_chunks(old, _rows("again")), "a part of a published version is accepted")
-    await store.put_chunks(new, _rows("new words"))
+    hold(not await put_chunks(store, old, _rows("again")), "a part of a published version is accepted")
+    await put_chunks(store, new, _rows("new words"))
     hold(await _found(store, old, "words") == ["old words"], "a version is lost before the next one is published")
-    hold(not await store.put_chunks(replace(old, version=0), _rows("late")), "a part of an older version is accepted")
+    hold(not await put_chunks(store, replace(old, version=0), _rows("late")), "a part of an older version is accepted")
     hold(await store.write(stored_chunks.publish, old) is None, "an older version is published")
     await store.write(stored_chunks.publish, new)
     hold(await _found(store, old, "words") == ["new words"], "the old version is still found")
-    await store.sweep_chunks()
+    await sweep_chunks(store)
     hold(await _found(store, old, "words") == ["new words"], "a sweep removed chunks that are found")
 
 
 async def _may_be_put_twice(store: Store) -> None:
     """A part that arrives twice, from another worker, is stored once."""
     file, rows = _file(), _rows("one", "two", "three")
-    await store.put_chunks(file, rows[:2])
-    await store.put_chunks(file, rows)
+    await put_chunks(store, file, rows[:2])
+    await put_chunks(store, file, rows)
     await store.write(stored_chunks.publish, file)
     hold(sorted(await _found(store, file, "one two three")) == ["one", "three", "two"], "a chunk is stored twice")
     known = await store.read(stored_chunks.searched_store, T, file.store_id)
@@ -133,14 +134,14 @@ async def _are_gone_when_dropped(store: Store) -> None:
     other = await _with(store, _file(), "shared words elsewhere")
     await store.write(stored_chunks.drop, T, first.store_id, first.file_id)
     hold(await _found(store, first, "shared") == ["shared words too"], "a dropped file is found")
-    await store.sweep_chunks()
-    hold(await store.sweep_chunks() == 0, "a second sweep removed something")
+    await sweep_chunks(store)
+    hold(await sweep_chunks(store) == 0, "a second sweep removed something")
     hold(await _found(store, second, "shared") == ["shared words too"], "a sweep removed chunks that are found")
     await store.write(stored_chunks.drop, T, first.store_id, None)
     hold(not await _found(store, first, "shared"), "a file of a dropped store is found")
     files = await store.read(stored_chunks.signatures, T, first.store_id, frozenset())
     hold(not files.files and not files.parts, "signatures of a dropped store are found")
-    await store.sweep_chunks()
+    await sweep_chunks(store)
     hold(
         await store.read(stored_chunks.searched_store, T, first.store_id) is None, "a sweep left a store without files"
     )
@@ -203,7 +204,7 @@ async def _have_vectors(store: Store) -> None:
     """Vectors are returned unchanged, and their signatures packed; those of known files are omitted."""
     file = _file()
     rows = [*_rows("one", "two"), ChunkRow(2, "three", 1), ChunkRow(3, "four", 1, unit([-1.0, 2.0, 3.0]))]
-    await store.put_chunks(file, rows)
+    await put_chunks(store, file, rows)
     await store.write(stored_chunks.publish, file)
     found = await store.read(stored_chunks.signatures, T, file.store_id, frozenset())
     signed = {
@@ -217,7 +218,7 @@ async def _have_vectors(store: Store) -> None:
     hold(all(signature(vectors[number]) == bits for number, bits in signed.items()), "signatures are of other vectors")
     known = await store.read(stored_chunks.signatures, T, file.store_id, found.files)
     hold(known.files == found.files and not known.parts, "signatures of known files are returned")
-    await store.put_chunks(replace(file, version=2), rows)
+    await put_chunks(store, replace(file, version=2), rows)
     await store.write(stored_chunks.publish, replace(file, version=2))
     newer = await store.read(stored_chunks.signatures, T, file.store_id, found.files)
     hold(newer.revision > found.revision and not newer.files & found.files, "a new version is not detected")

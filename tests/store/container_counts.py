@@ -1,7 +1,7 @@
 """Promises about counts of containers."""
 
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import container_counts, containers
+from antiphon.storage.store import Store
 from tests.store.containers import AMPLE, expired_container, new_container
 from tests.store.making import Promise, T, hold
 

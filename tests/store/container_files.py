@@ -5,11 +5,12 @@ from dataclasses import replace
 
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.storage.records.files import FileQuery
+from antiphon.storage.store import Store
 from tests.store.containers import (
     ALL,
     AMPLE,
@@ -124,7 +125,7 @@ async def _files_have_a_quota(store: Store) -> None:
         not await store.write(containers.put, many, files, quota),
         "three files are stored in a container with a quota of two",
     )
-    hold(await store.load_container(T, many.id) is None, "a container is stored without its files")
+    hold(await find_container(store, T, many.id) is None, "a container is stored without its files")
     container, (first,) = await stored(store, T, "a")
     for names, size in ((("b", "c"), 1), (("b",), 21), (("a",), 31)):
         refused = await written(store, container, *names, size=size)

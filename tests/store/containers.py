@@ -5,10 +5,12 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainer, StoredContainerFile
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import expire_containers, purge
 from tests.store.files import HOLD, stale
 from tests.store.making import Promise, T, hold
 
@@ -59,16 +61,16 @@ async def _is_kept(store: Store) -> None:
     """A container is returned as it was stored until it is deleted, once, and it is unknown to other tenants."""
     container = new_container(is_auto=True, memory_limit="4g")
     hold(await store.write(containers.put, container, [], AMPLE), "it is not stored")
-    hold(await store.load_container(T, container.id) == container, "it is not returned unchanged")
+    hold(await find_container(store, T, container.id) == container, "it is not returned unchanged")
     again = replace(container, name="other")
     hold(await store.write(containers.put, again, [], AMPLE), "it is not found when it is stored again")
-    hold(await store.load_container(T, container.id) == container, "storing it again changes it")
-    hold(await store.load_container(OTHER, container.id) is None, "another tenant sees it")
+    hold(await find_container(store, T, container.id) == container, "storing it again changes it")
+    hold(await find_container(store, OTHER, container.id) is None, "another tenant sees it")
     hold(not await store.write(containers.delete, OTHER, container.id), "another tenant deletes it")
     hold(await store.write(containers.hold, OTHER, container.id, "h", "w", 60) is None, "another tenant holds it")
     hold(await store.write(containers.delete, T, container.id), "it is not deleted")
     hold(not await store.write(containers.delete, T, container.id), "it is deleted twice")
-    hold(await store.load_container(T, container.id) is None, "it still exists")
+    hold(await find_container(store, T, container.id) is None, "it still exists")
 
 
 async def _is_paged(store: Store) -> None:
@@ -135,7 +137,7 @@ async def _one_holds_it(store: Store) -> None:
     (holder,) = have
     before = found[holders.index(holder)]
     hold(before == container, "it is not returned as it was before")
-    now = await store.load_container(T, container.id)
+    now = await find_container(store, T, container.id)
     hold(now is not None and (now.worker, now.calls, now.is_busy) == ("w1", 1, True), f"a held container is {now}")
     late = next(one for one in holders if one != holder)
     hold(not await store.write(containers.renew_hold, T, container.id, late, 60), "another worker renews the hold")
@@ -152,7 +154,7 @@ async def _holds_end(store: Store) -> None:
     """A hold expires; once another holder has the container, the first can neither renew nor write."""
     container, _ = await stored(store)
     await store.write(containers.hold, T, container.id, "lost", "w1", 0)
-    is_busy = await store.load_container(T, container.id)
+    is_busy = await find_container(store, T, container.id)
     hold(is_busy is not None and not is_busy.is_busy, "it is busy after the hold has ended")
     files = await written(store, container, "a", "b")
     hold(
@@ -190,7 +192,7 @@ async def _deleting_ends_calls(store: Store) -> None:
         "a deleted container accepts a file",
     )
     await store.write(containers.end_hold, T, container.id, "h")
-    hold(await store.load_container(T, container.id) is None, "ending the hold restores it")
+    hold(await find_container(store, T, container.id) is None, "ending the hold restores it")
     hold(await stale(store, first.blob) == {first.blob}, "the blob of a deleted container is not stale")
     await store.write(stored_files.spare, T, late.blob)
     await stale(store)
@@ -206,20 +208,20 @@ async def _expires(store: Store) -> None:
     hold(await store.write(containers.put, old, files, AMPLE), "it is not stored")
     expected = replace(old, status="expired")
     for is_used in (False, True):
-        hold(await store.load_container(tenant, old.id, is_used=is_used) == expected, "it is not shown as expired")
+        hold(await find_container(store, tenant, old.id, is_used=is_used) == expected, "it is not shown as expired")
     states = [(one.id, one.status) for one in (await store.read(containers.page, tenant, ALL)).containers]
     hold(states == [(young.id, "running"), (ancient.id, "expired"), (old.id, "expired")], f"the list has {states}")
     await _takes_nothing(store, old, files[0])
-    hold(await store.expire_containers(10_000) >= 1, "it is not swept")
+    hold(await expire_containers(store, 10_000) >= 1, "it is not swept")
     blobs = [file.blob for file in (*files, *kept)]
     hold(await stale(store, *blobs) == {file.blob for file in files}, "not only its blobs are stale")
     hold(await store.read(sizes.stored_bytes, tenant) == 10, "bytes of an expired container still count")
-    hold(await store.load_container(tenant, old.id) == expected, "its row is no longer readable")
-    hold((await store.purge(dry_run=True))["containers"] >= 1, "a row past its retention time is not counted")
-    hold((await store.purge())["containers"] >= 1, "a row past its retention time is not purged")
-    hold(await store.load_container(tenant, ancient.id) is None, "a purged row still exists")
-    hold(await store.load_container(tenant, old.id) == expected, "its row is deleted before the retention time")
-    hold(await store.load_container(tenant, young.id) == young, "a running one was purged")
+    hold(await find_container(store, tenant, old.id) == expected, "its row is no longer readable")
+    hold((await purge(store, dry_run=True))["containers"] >= 1, "a row past its retention time is not counted")
+    hold((await purge(store))["containers"] >= 1, "a row past its retention time is not purged")
+    hold(await find_container(store, tenant, ancient.id) is None, "a purged row still exists")
+    hold(await find_container(store, tenant, old.id) == expected, "its row is deleted before the retention time")
+    hold(await find_container(store, tenant, young.id) == young, "a running one was purged")
     for one in (young, old):
         await store.write(containers.delete, tenant, one.id)
     await stale(store)
@@ -244,12 +246,12 @@ async def _use_moves_the_expiry(store: Store) -> None:
     idle, used, held = (new_container(last_active_at=before) for _ in range(3))
     for one in (idle, used, held):
         await store.write(containers.put, one, [], AMPLE)
-    await store.load_container(T, idle.id)
-    active = await store.load_container(T, used.id, is_used=True)
+    await find_container(store, T, idle.id)
+    active = await find_container(store, T, used.id, is_used=True)
     hold(active is not None and active.last_active_at > before, "a use is not recorded")
-    hold(await store.load_container(T, used.id) == active, "a use is not stored")
+    hold(await find_container(store, T, used.id) == active, "a use is not stored")
     await store.write(containers.hold, T, held.id, "h", "w", 60)
-    found = [await store.load_container(T, one.id) for one in (idle, held)]
+    found = [await find_container(store, T, one.id) for one in (idle, held)]
     times = [one.last_active_at if one else 0 for one in found]
     hold(times[0] == before < times[1], f"reading one and holding another changes {before} to {times}")
     long = new_container(idle=1)

@@ -4,12 +4,12 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import conversations, jobs, pages
+from antiphon.storage.operations import conversations, leases, pages
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import ItemPage, PageQuery, StoredConversation, StoredItem
+from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold, names, new_items, new_response
 
 
@@ -98,7 +98,7 @@ async def _has_one_writer(store: Store) -> None:
         replace(new_response(new_items("q"), new_items("a")), conversation_id=conversation.id) for _ in range(8)
     ]
     worker = new_id("worker")
-    held = await asyncio.gather(*(store.write(jobs.hold, T, conversation.id, one.id, worker) for one in responses))
+    held = await asyncio.gather(*(store.write(leases.hold, T, conversation.id, one.id, worker) for one in responses))
     hold(held.count(LockResult.DONE) == 1 and held.count(LockResult.BUSY) == 7, f"of 8 concurrent ones {held} hold it")
     winner = responses.pop(held.index(LockResult.DONE))
     busy = [
@@ -113,22 +113,23 @@ async def _has_one_writer(store: Store) -> None:
     found = await store.read(conversations.items, T, conversation.id)
     hold(found == [*winner.input, *winner.output], f"its items are {names(found)}")
     hold(
-        await store.write(jobs.hold, T, conversation.id, responses[1].id, worker) is LockResult.DONE, "it is still held"
+        await store.write(leases.hold, T, conversation.id, responses[1].id, worker) is LockResult.DONE,
+        "it is still held",
     )
     await store.write(conversations.let_go, conversation.id, winner.id)
     hold(
-        await store.write(jobs.hold, T, conversation.id, responses[2].id, worker) is LockResult.BUSY,
+        await store.write(leases.hold, T, conversation.id, responses[2].id, worker) is LockResult.BUSY,
         "another response released it",
     )
-    await store.write(stored_jobs.expire_worker, worker, None)
+    await store.write(leases.expire_worker, worker, None)
     hold(
-        await store.write(jobs.hold, T, conversation.id, responses[2].id, worker) is LockResult.DONE,
+        await store.write(leases.hold, T, conversation.id, responses[2].id, worker) is LockResult.DONE,
         "a worker that was removed holds it",
     )
     hold(await store.save(responses[2]) is True, "a response cannot end without appending")
     hold(await store.read(conversations.items, T, conversation.id) == found, "a response appended that must not")
     hold(
-        await store.write(jobs.hold, T, new_id("conv"), winner.id, worker) is LockResult.UNKNOWN,
+        await store.write(leases.hold, T, new_id("conv"), winner.id, worker) is LockResult.UNKNOWN,
         "an unknown one is held",
     )
     for one in (winner, responses[2]):
@@ -143,12 +144,12 @@ async def _late_writer_keeps_it(store: Store) -> None:
         one, other = (
             replace(new_response(new_items("q"), new_items("a")), conversation_id=conversation.id) for _ in range(2)
         )
-        await store.write(jobs.hold, T, conversation.id, one.id, late)
-        await store.write(stored_jobs.expire_worker, late, (await store.read(stored_jobs.beats))[late])
+        await store.write(leases.hold, T, conversation.id, one.id, late)
+        await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late])
         if takes == "lock":
-            outcome = await store.write(jobs.hold, T, conversation.id, other.id, heir)
+            outcome = await store.write(leases.hold, T, conversation.id, other.id, heir)
             hold(outcome is LockResult.DONE, f"the conversation of an expired worker is {outcome}")
-            outcome = await store.write(jobs.hold, T, conversation.id, one.id, late)
+            outcome = await store.write(leases.hold, T, conversation.id, one.id, late)
             hold(outcome is LockResult.BUSY, "a late response holds a conversation that another one holds")
         elif takes == "add":
             outcome = await store.write(conversations.add, T, conversation.id, new_items("new"))
@@ -169,12 +170,12 @@ async def _late_writer_keeps_it(store: Store) -> None:
 async def _locking_is_a_sign_of_life(store: Store) -> None:
     """A conversation that a worker holds after it expired is its own, before its next heartbeat."""
     first, second, late = await _new(store), await _new(store), new_id("worker")
-    await store.write(jobs.hold, T, first.id, new_id("resp"), late)
-    await store.write(stored_jobs.expire_worker, late, (await store.read(stored_jobs.beats))[late])
-    await store.write(jobs.hold, T, second.id, new_id("resp"), late)
-    outcome = await store.write(jobs.hold, T, second.id, new_id("resp"), new_id("worker"))
+    await store.write(leases.hold, T, first.id, new_id("resp"), late)
+    await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late])
+    await store.write(leases.hold, T, second.id, new_id("resp"), late)
+    outcome = await store.write(leases.hold, T, second.id, new_id("resp"), new_id("worker"))
     hold(outcome is LockResult.BUSY, f"the conversation of a living worker is {outcome}")
-    await store.write(stored_jobs.expire_worker, late, None)
+    await store.write(leases.expire_worker, late, None)
     for one in (first, second):
         await store.write(conversations.delete, T, one.id)
 
@@ -201,7 +202,7 @@ async def _is_part_of_history(store: Store) -> None:
     made = replace(
         new_response(new_items("q"), new_items("r")), conversation_id=conversation.id, conversation_end=len(first)
     )
-    await store.write(jobs.hold, T, conversation.id, made.id, "")
+    await store.write(leases.hold, T, conversation.id, made.id, "")
     await store.save(made, append=True)
     await store.write(conversations.add, T, conversation.id, new_items("later"))
     child = new_response(new_items("next"), previous=made.id)

@@ -4,10 +4,10 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import api_keys, jobs, responses
+from antiphon.storage.operations import api_keys, jobs, leases, responses
 from antiphon.storage.records.jobs import Deferral, LockResult, Reservation, Slots
 from antiphon.storage.records.tenants import ApiKey, Limits
+from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold, new_response
 
 EVERYBODY = 1_000_000
@@ -74,12 +74,13 @@ async def _return_their_slots(store: Store) -> None:
     soonest = await _queue(store)
     hold(await _claim(store, worker, free=1) == soonest, "a job is not claimed although a slot is free")
     hold(
-        (await store.read(jobs.owned, worker)).keys() == {*ids, soonest}, "a job was returned although a slot was free"
+        (await store.read(leases.owned, worker)).keys() == {*ids, soonest},
+        "a job was returned although a slot was free",
     )
     more = await _queue(store)
     hold(await _claim(store, worker, free=0, idle=0) == more, "a job waits for one in an idle slot")
     hold(
-        (await store.read(jobs.owned, worker)).keys() == {ids[0], soonest, more},
+        (await store.read(leases.owned, worker)).keys() == {ids[0], soonest, more},
         "the newest job in an idle slot still has it",
     )
     hold(
@@ -99,7 +100,7 @@ async def _due_ones_keep_theirs(store: Store) -> None:
     hold(job is not None and not job.uses_idle, "a job that is due uses an idle slot")
     soonest = await _queue(store)
     hold(await _claim(store, worker, free=0, idle=0) == soonest, "a job is not claimed")
-    hold((await store.read(jobs.owned, worker)).keys() == {due, soonest}, "a job that is due was returned")
+    hold((await store.read(leases.owned, worker)).keys() == {due, soonest}, "a job that is due was returned")
     await _end(store, due, soonest)
 
 
@@ -115,7 +116,9 @@ async def _return_their_share(store: Store) -> None:
     hold(await _claim(store, here, per_tenant=2) is None, "deferred jobs exceed the limit of their tenant")
     soonest = await _queue(store, key=key.id)
     hold(await _claim(store, here, per_tenant=2) == soonest, "a job waits for deferred jobs of its tenant")
-    hold((await store.read(jobs.owned, elsewhere)).keys() == {other}, "more or other jobs than necessary were returned")
+    hold(
+        (await store.read(leases.owned, elsewhere)).keys() == {other}, "more or other jobs than necessary were returned"
+    )
     await _end(store, one, other, third, soonest)
 
 

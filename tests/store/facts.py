@@ -7,11 +7,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_page, jobs, responses
 from antiphon.storage.records.facts import Facts, FactsQuery
 from antiphon.storage.records.jobs import Job
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.making import Promise, T, hold, new_items, new_response
 
 NOW = int(time.time() * 1000)
@@ -155,9 +156,9 @@ async def _expire(store: Store) -> None:
     tenant = new_id("tenant")
     old = new_facts(tenant=tenant, began=1_000, spans=b"[5]")
     await store.write(stored_facts.put_new, [old])
-    hold((await store.purge(dry_run=True))["facts"] >= 1, "expired ones are not counted")
-    hold((await store.purge())["facts"] >= 1, "expired ones are not deleted")
-    hold((await store.purge())["facts"] == 0, "expired ones still exist")
+    hold((await purge(store, dry_run=True))["facts"] >= 1, "expired ones are not counted")
+    hold((await purge(store))["facts"] >= 1, "expired ones are not deleted")
+    hold((await purge(store))["facts"] == 0, "expired ones still exist")
     hold(await store.read(stored_facts.spans, tenant, old.id) is None, "expired spans exist")
 
 

@@ -7,12 +7,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.ids import new_id
-from antiphon.protocol.response_filters import Filters, parse_filters
-from antiphon.storage.contract import Store
+from antiphon.query.response_filters import Filters, parse_filters
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_detail, figures
 from antiphon.storage.records.facts import SUMMED, Facts
 from antiphon.storage.records.figures import Figures, FiguresQuery, bucket_of, total_of
+from antiphon.storage.store import Store
 from tests.store.facts import new_facts
 from tests.store.making import Promise, hold, new_response
 

@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from antiphon.ids import new_id, now
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import file_texts
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.files import FileQuota, FileText, StoredFile
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.making import Promise, T, hold
 
 HOUR = 3600
@@ -39,8 +40,8 @@ async def _expires(store: Store) -> None:
     old = _text(kept=-1)
     await store.write(file_texts.keep, old)
     hold(await store.read(file_texts.find, T, old.digest, 1) is None, "a text that has expired is found")
-    hold((await store.purge())["file_texts"] >= 1, "a text that has expired is not deleted")
-    hold((await store.purge())["file_texts"] == 0, "a text that has expired still exists")
+    hold((await purge(store))["file_texts"] >= 1, "a text that has expired is not deleted")
+    hold((await purge(store))["file_texts"] == 0, "a text that has expired still exists")
 
 
 async def _goes_with_its_files(store: Store) -> None:

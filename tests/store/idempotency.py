@@ -4,12 +4,11 @@ import asyncio
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import conversations, idempotency, jobs, responses
-from antiphon.storage.operations import jobs as stored_jobs
+from antiphon.storage.operations import conversations, idempotency, leases, responses
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredConversation
 from antiphon.storage.records.tenants import Reply
+from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold, new_response
 
 
@@ -36,7 +35,7 @@ async def _reply_comes_with_the_response(store: Store) -> None:
     found = await store.read(idempotency.find, T, key)
     hold(found is not None and found.reply == Reply(T, key, True, b"reply\0"), f"the reply is {found}")
     await store.write(idempotency.free, T, key, mine.id)
-    await store.write(stored_jobs.expire_worker, worker, None)
+    await store.write(leases.expire_worker, worker, None)
     hold(await store.read(idempotency.find, T, key) == found, "a key with a reply was released")
     again = await store.write(idempotency.reserve, T, key, b"other", new_id("resp"), worker)
     hold(again == found, "a key with a reply was reserved again")
@@ -48,9 +47,9 @@ async def _dead_workers_free_their_keys(store: Store) -> None:
     key, late, heir = new_id("key"), new_id("worker"), new_id("worker")
     one, other = new_response(), new_response()
     await store.write(idempotency.reserve, T, key, b"print", one.id, late)
-    hold(late in await store.read(stored_jobs.beats), "a worker with a reserved key is not watched")
+    hold(late in await store.read(leases.beats), "a worker with a reserved key is not watched")
     hold(
-        await store.write(stored_jobs.expire_worker, late, (await store.read(stored_jobs.beats))[late]) is True,
+        await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late]) is True,
         "a silent worker does not expire",
     )
     found = await store.read(idempotency.find, T, key)
@@ -67,20 +66,20 @@ async def _expired_worker_that_reserves_is_active(store: Store) -> None:
     """A worker that had expired and reserves a key is active again: no other worker takes the key over."""
     first, key, worker = new_id("key"), new_id("key"), new_id("worker")
     await store.write(idempotency.reserve, T, first, b"print", "resp_1", worker)
-    await store.write(stored_jobs.expire_worker, worker, (await store.read(stored_jobs.beats))[worker])
+    await store.write(leases.expire_worker, worker, (await store.read(leases.beats))[worker])
     await store.write(idempotency.reserve, T, key, b"print", "resp_2", worker)
-    hold(worker in await store.read(stored_jobs.beats), "a worker that reserved a key after it expired is not watched")
+    hold(worker in await store.read(leases.beats), "a worker that reserved a key after it expired is not watched")
     found = await store.write(idempotency.reserve, T, key, b"print", "resp_3", new_id("worker"))
     hold(found.response_id == "resp_2", "the key of an active worker is reserved again")
     for response_id in ("resp_1", "resp_2"):
-        await store.write(stored_jobs.release, worker, response_id)
+        await store.write(leases.release, worker, response_id)
 
 
 async def _late_worker_keeps_its_key(store: Store) -> None:
     """An expired worker can answer a key that no other request reserved; then the answer is final."""
     key, late, one = new_id("key"), new_id("worker"), new_response()
     await store.write(idempotency.reserve, T, key, b"print", one.id, late)
-    await store.write(stored_jobs.expire_worker, late, (await store.read(stored_jobs.beats))[late])
+    await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late])
     hold(
         await store.save(one, reply=Reply(T, key, False, b"reply")) is True, "a key without another owner was rejected"
     )
@@ -94,16 +93,16 @@ async def _what_is_held_can_be_freed(store: Store) -> None:
     conversation = StoredConversation(new_id("conv"), 1, b"{}", T)
     await store.write(conversations.create, conversation, [])
     await store.write(idempotency.reserve, T, key, b"print", "resp_1", worker)
-    await store.write(jobs.hold, T, conversation.id, "resp_2", worker)
-    found = sorted(await store.read(stored_jobs.held, worker))
+    await store.write(leases.hold, T, conversation.id, "resp_2", worker)
+    found = sorted(await store.read(leases.held, worker))
     hold(found == ["resp_1", "resp_2"], f"it holds {found}")
-    await store.write(stored_jobs.release, worker, "resp_1")
+    await store.write(leases.release, worker, "resp_1")
     hold(await store.read(idempotency.find, T, key) is None, "a released key is reserved")
-    hold(list(await store.read(stored_jobs.held, worker)) == ["resp_2"], "too much was released")
-    await store.write(stored_jobs.release, worker, "resp_2")
-    outcome = await store.write(jobs.hold, T, conversation.id, "resp_3", worker)
+    hold(list(await store.read(leases.held, worker)) == ["resp_2"], "too much was released")
+    await store.write(leases.release, worker, "resp_2")
+    outcome = await store.write(leases.hold, T, conversation.id, "resp_3", worker)
     hold(outcome is LockResult.DONE, "a released conversation is held")
-    await store.write(stored_jobs.release, worker, "resp_3")
+    await store.write(leases.release, worker, "resp_3")
     await store.write(conversations.delete, T, conversation.id)
 
 

@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import conversations, files, item_blobs, jobs, responses, sizes
 from antiphon.storage.records.responses import StoredConversation, StoredItem
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.files import HOLD, stale
 from tests.store.making import Promise, T, hold, new_response
 
@@ -42,7 +43,7 @@ async def _expires(store: Store) -> None:
     """A blob is stale once its response has expired and was purged."""
     item = await new_image(store)
     await store.save(new_response((), [item], until=1))
-    await store.purge()
+    await purge(store)
     hold(await stale(store, str(item.blob)) == {item.blob}, "it is not stale")
 
 

@@ -5,13 +5,14 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import api_keys, webhooks
+from antiphon.storage.operations import api_keys, event_log, leases, webhooks
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.jobs import Frames, Job, LockResult, Progress, Reservation
 from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.records.tenants import Announcement, ApiKey, Limits, WebhookEndpoint
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.making import Promise, T, hold, new_items, new_response, same
 
 EVERYBODY = 1_000_000
@@ -47,7 +48,7 @@ async def _end(store: Store, *responses: StoredResponse) -> None:
 
 
 async def _log(store: Store, one: StoredResponse, after: int = -1) -> list[tuple[int, int, bytes]]:
-    tail = await store.read(stored_jobs.tail, one.tenant, one.id, after)
+    tail = await store.read(event_log.tail, one.tenant, one.id, after)
     return [] if tail is None else [(frames.first, frames.last, frames.body) for frames in tail.frames]
 
 
@@ -126,36 +127,36 @@ async def _is_taken_over(store: Store) -> None:
     """An expired worker's jobs are claimed by another: finished parts remain, others go with their numbers."""
     queued, dead, heir = await _queue(store), new_id("worker"), new_id("worker")
     job = await _claim(store, dead)
-    await store.write(stored_jobs.beat, dead)
+    await store.write(leases.beat, dead)
     kept = StoredItem(new_id("msg"), b"kept")
     job = await _advance(store, job, Progress([Frames(2, 3, b"23")], [(0, kept)], keep=True))
     job = await _advance(store, job, Progress([Frames(4, 5, b"hal")], called=b"older"))
     job = await _advance(store, job, Progress(called=b"\0notes"))
     job = await _advance(store, job, Progress([Frames(6, 6, b"f")]))
-    before = await store.read(stored_jobs.tail, T, queued.id, -1)
-    beat = (await store.read(stored_jobs.beats))[dead]
-    await store.write(stored_jobs.beat, dead)
+    before = await store.read(event_log.tail, T, queued.id, -1)
+    beat = (await store.read(leases.beats))[dead]
+    await store.write(leases.beat, dead)
     for older in (beat, 0):
         hold(
-            await store.write(stored_jobs.expire_worker, dead, older) is False,
+            await store.write(leases.expire_worker, dead, older) is False,
             f"a worker with a heartbeat expired at {older}",
         )
     await _expire(store, dead)
-    hold(dead not in await store.read(stored_jobs.beats), "an expired worker is still watched")
+    hold(dead not in await store.read(leases.beats), "an expired worker is still watched")
     again = await _claim(store, heir)
     hold(again.response.id == queued.id, "another job is waiting")
     hold(
         await store.write(stored_jobs.advance, job, Progress(keep=True)) is None,
         "a worker still writes to a job that another one claimed",
     )
-    hold(dead not in await store.read(stored_jobs.beats), "a worker still owns a job that another one claimed")
+    hold(dead not in await store.read(leases.beats), "a worker still owns a job that another one claimed")
     hold((again.attempt, again.lost) == (2, 1), f"attempt {again.attempt}, {again.lost} lost")
     hold(again.next_number == 7, f"used numbers are used again, from {again.next_number} on")
     hold(list(again.response.output) == [kept], "a finished item is lost")
     hold(again.called == b"\0notes", f"of the calls in progress {again.called!r} was kept")
     log = await _log(store, queued)
     hold(log == [(0, 1, b"01"), (2, 3, b"23")], f"the log is {log}")
-    after = await store.read(stored_jobs.tail, T, queued.id, -1)
+    after = await store.read(event_log.tail, T, queued.id, -1)
     hold(
         bool(before and after and before.generation != after.generation),
         "it cannot be detected that events are missing",
@@ -164,8 +165,8 @@ async def _is_taken_over(store: Store) -> None:
 
 
 async def _expire(store: Store, worker: str) -> None:
-    beat = (await store.read(stored_jobs.beats)).get(worker, 0)
-    hold(await store.write(stored_jobs.expire_worker, worker, beat) is True, "a silent worker does not expire")
+    beat = (await store.read(leases.beats)).get(worker, 0)
+    hold(await store.write(leases.expire_worker, worker, beat) is True, "a silent worker does not expire")
 
 
 async def _late_worker_keeps_its_job(store: Store) -> None:
@@ -175,7 +176,7 @@ async def _late_worker_keeps_its_job(store: Store) -> None:
     await _expire(store, late)
     hold((await store.read(stored_jobs.backlog)).jobs >= 2, "the jobs of an expired worker do not wait")
     hold(
-        (await store.read(stored_jobs.owned, late)).keys() == {one.id, other.id},
+        (await store.read(leases.owned, late)).keys() == {one.id, other.id},
         "an expired worker lost an unclaimed job",
     )
     hold(await store.write(stored_jobs.claim, late, EVERYBODY) is None, "a worker claimed its own job")
@@ -184,8 +185,8 @@ async def _late_worker_keeps_its_job(store: Store) -> None:
         await store.write(stored_jobs.finish, job, replace(job.response, status="completed")),
         "a late worker cannot end its job",
     )
-    await store.write(stored_jobs.beat, late)
-    hold(late in await store.read(stored_jobs.beats), "a worker with a new heartbeat is not watched")
+    await store.write(leases.beat, late)
+    hold(late in await store.read(leases.beats), "a worker with a new heartbeat is not watched")
     hold(
         await store.write(stored_jobs.claim, new_id("worker"), EVERYBODY) is None,
         "the job of a worker with a new heartbeat was claimed by another",
@@ -274,18 +275,18 @@ async def _keys_keep_their_concurrency(store: Store) -> None:
 
 async def _purge_spares_what_is_made(store: Store) -> None:
     """A response that expired while its job runs remains until the job has ended; then it is purged."""
-    await store.purge()
+    await purge(store)
     queued = await _queue(store, until=int(time.time()) - 10)
     job = await _claim(store, new_id("worker"))
     for dry_run in (True, False):
-        found = (await store.purge(dry_run=dry_run))["responses"]
+        found = (await purge(store, dry_run=dry_run))["responses"]
         hold(found == 0, f"purge(dry_run={dry_run}) deleted {found} responses in progress")
     hold(await store.read(stored_jobs.find_job, T, queued.id) is not None, "the job of an expired response is missing")
     hold(
         await store.write(stored_jobs.finish, job, replace(job.response, status="completed")),
         "the job of an expired response cannot end",
     )
-    hold((await store.purge())["responses"] == 1, "an expired response that has ended is not purged")
+    hold((await purge(store))["responses"] == 1, "an expired response that has ended is not purged")
 
 
 async def _is_handed_back(store: Store) -> None:
@@ -293,12 +294,12 @@ async def _is_handed_back(store: Store) -> None:
     one, other, worker = await _queue(store), await _queue(store), new_id("worker")
     await _claim(store, worker)
     await _claim(store, worker)
-    owned = await store.read(stored_jobs.owned, worker)
+    owned = await store.read(leases.owned, worker)
     hold(owned.keys() == {one.id, other.id}, f"a worker of two jobs owns {owned}")
-    await store.write(stored_jobs.give_back, worker, one.id)
-    hold((await store.read(stored_jobs.owned, worker)).keys() == {other.id}, "a returned job is still owned")
-    hold(await store.write(stored_jobs.expire_worker, worker, None) is True, "a worker cannot be removed")
-    hold(await store.read(stored_jobs.owned, worker) == {}, "a removed worker still owns a job")
+    await store.write(leases.give_back, worker, one.id)
+    hold((await store.read(leases.owned, worker)).keys() == {other.id}, "a returned job is still owned")
+    hold(await store.write(leases.expire_worker, worker, None) is True, "a worker cannot be removed")
+    hold(await store.read(leases.owned, worker) == {}, "a removed worker still owns a job")
     again = [await _claim(store, worker) for _ in range(2)]
     hold([(job.attempt, job.lost) for job in again] == [(2, 0)] * 2, "a returned job counts as lost")
     await _end(store, one, other)

@@ -3,10 +3,10 @@
 import time
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import lessons
 from antiphon.storage.operations.lessons import MOST_LESSONS
 from antiphon.storage.records.lessons import StoredLesson
+from antiphon.storage.store import Store
 from tests.store.making import Promise, hold
 
 

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.records.tenants import ApiKey
+from antiphon.storage.store import Store
 
 T = "check_store"
 """The tenant that owns everything saved here."""

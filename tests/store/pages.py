@@ -5,10 +5,11 @@ from dataclasses import replace
 from itertools import product
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import conversations, jobs, pages, responses
+from antiphon.storage.input_pages import input_page
+from antiphon.storage.operations import conversations, leases, pages, responses
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import ChainExtent, ItemPage, PageQuery, StoredConversation, StoredItem
+from antiphon.storage.store import Store
 from tests.store.making import Promise, T, chain_of, hold, names, new_items, new_response, size_of
 
 MANY = 2500
@@ -24,9 +25,9 @@ async def _input_is_paged(store: Store) -> None:
         await store.save(response)
     expected = [item for turn in chain[:3] for item in (*turn.input, *turn.output)] + [*chain[3].input]
     await _check_parts(store, chain[3].id, expected)
-    unknown = await store.input_page(T, chain[3].id, PageQuery(2, chain[3].output[0].id))
+    unknown = await input_page(store, T, chain[3].id, PageQuery(2, chain[3].output[0].id))
     hold(unknown == ItemPage(unknown="after"), f"an item of the output bounds the list: {unknown}")
-    hold(await store.input_page(T, new_id("resp"), PageQuery(2)) is None, "an unknown response has a list")
+    hold(await input_page(store, T, new_id("resp"), PageQuery(2)) is None, "an unknown response has a list")
     await store.write(responses.delete, T, chain[1].id)
     await _check_parts(store, chain[3].id, [*chain[3].input])
 
@@ -37,7 +38,7 @@ async def _conversation_comes_first(store: Store) -> None:
     before = new_items("a", "b", "c")
     await store.write(conversations.create, conversation, before)
     made = replace(new_response(new_items("d"), new_items("e")), conversation_id=conversation.id, conversation_end=3)
-    await store.write(jobs.hold, T, conversation.id, made.id, "worker")
+    await store.write(leases.hold, T, conversation.id, made.id, "worker")
     await store.save(made, append=True)
     await store.write(conversations.add, T, conversation.id, new_items("later"))
     child = new_response(new_items("f"), previous=made.id)
@@ -57,7 +58,7 @@ async def _check_parts(store: Store, response_id: str, expected: Sequence[Stored
         for after, before, limit in product((None, *ids), (None, *ids), (1, 3, len(ids))):
             begin = ids.index(after) + 1 if after else 0
             between = order[begin : ids.index(before) if before else len(ids)]
-            page = await store.input_page(T, response_id, PageQuery(limit, after, before, descending))
+            page = await input_page(store, T, response_id, PageQuery(limit, after, before, descending))
             hold(page is not None and not page.unknown, f"there is no part: {page}")
             if page is not None:
                 found = names(page.items), page.has_more
@@ -75,7 +76,7 @@ async def _parts_have_a_size(store: Store) -> None:
     for most, count in ((1_000_000, 2), (10, 1), (10_000_000, 5)):
         query = PageQuery(100, most_bytes=most)
         for page in (
-            await store.input_page(T, response.id, query),
+            await input_page(store, T, response.id, query),
             await store.read(pages.conversation_page, T, conversation.id, query),
         ):
             hold(page == ItemPage(items[:count], has_more=count < 5), f"{most} bytes are not {count} items")
@@ -112,11 +113,11 @@ async def _parents_of_others_are_unknown(store: Store) -> None:
     mine = StoredConversation(new_id("conv"), 1000, b"{}", T)
     await store.write(conversations.create, mine, [])
     made = replace(new_response(new_items("b")), conversation_id=mine.id, conversation_end=9)
-    await store.write(jobs.hold, T, mine.id, made.id, "worker")
+    await store.write(leases.hold, T, mine.id, made.id, "worker")
     await store.save(made)
     strayed = replace(new_response(new_items("c"), id=made.id), conversation_id=conversation.id, conversation_end=9)
     hold(await store.save(strayed, append=True) is False, "a response was added to another tenant's conversation")
-    held = await store.write(jobs.hold, T, conversation.id, strayed.id, "worker")
+    held = await store.write(leases.hold, T, conversation.id, strayed.id, "worker")
     hold(held is LockResult.UNKNOWN, "another tenant's conversation was held")
     hold(await store.read(responses.history, T, child.id) is None, "another tenant's response is part of a history")
     extent = await store.measure_chain(T, child.id, 99)
@@ -127,14 +128,14 @@ async def _parents_of_others_are_unknown(store: Store) -> None:
         await store.save(response)
     lengths = [(await store.measure_chain(T, one.id, 99)).length for one in (own, theirs)]
     hold(lengths == [1, 0], f"another tenant's response that follows this one's was counted: {lengths}")
-    page = await store.input_page(T, child.id, PageQuery(9))
+    page = await input_page(store, T, child.id, PageQuery(9))
     hold(page == ItemPage(child.input), f"another tenant's items are listed: {page}")
-    known = await store.input_page(T, child.id, PageQuery(9, parent.input[0].id))
+    known = await input_page(store, T, child.id, PageQuery(9, parent.input[0].id))
     hold(known == ItemPage(unknown="after"), f"another tenant's item is known: {known}")
     for item in (*parent.input, *secret):
         hold(await store.read(responses.find_item, T, item.id) is None, "another tenant's item is found")
     unknown = (
-        await store.input_page(T, parent.id, PageQuery(9)),
+        await input_page(store, T, parent.id, PageQuery(9)),
         await store.read(pages.conversation_page, T, conversation.id, PageQuery(9)),
     )
     hold(unknown == (None, None), f"another tenant's lists are {unknown}")

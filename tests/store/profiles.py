@@ -3,9 +3,9 @@
 import time
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import profiles
 from antiphon.storage.records.profiles import StoredProfile
+from antiphon.storage.store import Store
 from tests.store.making import Promise, hold
 
 

@@ -1,9 +1,9 @@
 """Promises about prompts and their versions."""
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import prompts, sizes
 from antiphon.storage.records.prompts import PromptQuery, StoredPrompt
+from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold
 
 OTHER = T + "2"

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import reports
 from antiphon.storage.operations.reports import MOST_OF_ONE, MOST_REPORTS
 from antiphon.storage.records.reports import StoredReport
+from antiphon.storage.store import Store
 from tests.store.making import Promise, hold
 
 

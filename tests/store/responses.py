@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import conversations, idempotency, jobs, responses
+from antiphon.storage.operations import conversations, event_log, idempotency, leases, responses
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import LargeItem, StoredConversation, StoredItem, StoredResponse
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.making import (
     Promise,
     T,
@@ -207,7 +208,7 @@ async def _large_item_says_its_size(store: Store) -> None:
 
 async def _what_expired_is_unknown(store: Store) -> None:
     """From its `expires_at` on a response is unknown; `purge` deletes it, nothing else, and returns the number."""
-    await store.purge()
+    await purge(store)
     past, future = int(time.time()) - 10, int(time.time()) + 1000
     gone = [new_response(new_items("a"), until=past) for _ in range(3)]
     kept = [new_response(new_items("b"), until=until) for until in (future, None)]
@@ -222,7 +223,7 @@ async def _what_expired_is_unknown(store: Store) -> None:
     hold(await store.read(responses.history, T, child.id) is None, "a chain through an expired one still has a history")
     hold(await store.write(responses.delete, T, gone[0].id) is False, "an expired one can be deleted")
     for dry_run, count in ((True, 3), (False, 3), (False, 0)):
-        found = (await store.purge(dry_run=dry_run))["responses"]
+        found = (await purge(store, dry_run=dry_run))["responses"]
         hold(found == count, f"purge(dry_run={dry_run}) returned {found} instead of {count}")
     for response in kept:
         same(await store.read(responses.load, T, response.id), response)
@@ -242,7 +243,7 @@ async def _tenants_are_apart(store: Store) -> None:
         await store.read(responses.history, "other", mine.id),
         await store.read(responses.find_item, "other", mine.input[0].id),
         await store.read(responses.find_item, "other", item.id),
-        await store.read(stored_jobs.tail, "other", mine.id, -1),
+        await store.read(event_log.tail, "other", mine.id, -1),
         await store.read(stored_jobs.find_job, "other", mine.id),
         await store.read(conversations.load, "other", conversation.id),
         await store.write(conversations.update, "other", conversation.id, b"[]"),
@@ -256,7 +257,7 @@ async def _tenants_are_apart(store: Store) -> None:
         await store.write(conversations.delete, "other", conversation.id),
         await store.write(conversations.add, "other", conversation.id, [item]),
         await store.write(conversations.delete_item, "other", conversation.id, item.id),
-        await store.write(jobs.hold, "other", conversation.id, mine.id, "w"),
+        await store.write(leases.hold, "other", conversation.id, mine.id, "w"),
     ]
     hold(outcomes == [LockResult.UNKNOWN] * 4, f"another tenant wrote to a conversation: {outcomes}")
     await store.write(responses.delete, T, mine.id)
@@ -282,7 +283,7 @@ async def _nothing_leads_to_another_tenant(store: Store) -> None:
     outcome = await store.write(stored_jobs.enqueue, replace(guest, id=new_id("resp")), b"", [])
     hold(outcome is LockResult.UNKNOWN, f"a job in another tenant's conversation is {outcome}")
     held = replace(guest, id=new_id("resp"), tenant="other")
-    hold(await store.write(jobs.hold, "other", conversation.id, held.id, "w") is LockResult.DONE, "it cannot be held")
+    hold(await store.write(leases.hold, "other", conversation.id, held.id, "w") is LockResult.DONE, "it cannot be held")
     hold(await store.save(held, append=True) is True, "its own tenant cannot append")
     hold(await store.read(responses.history, T, held.id) is None, "a history begins at another tenant's response")
     found_items = await store.read(responses.history, "other", held.id)

@@ -3,8 +3,8 @@
 import asyncio
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import secrets
+from antiphon.storage.store import Store
 from tests.store.making import Promise, hold
 
 

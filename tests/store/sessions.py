@@ -5,9 +5,10 @@ import os
 import time
 from dataclasses import replace
 
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import sessions
 from antiphon.storage.records.sessions import ConsoleSession
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.making import Promise, hold
 
 
@@ -38,7 +39,7 @@ async def _are_found(store: Store) -> None:
 
 async def _expire(store: Store) -> None:
     """A session or a code that has expired is not found; `purge` deletes it and nothing else."""
-    await store.purge()
+    await purge(store)
     ended, good = _new(-1), _new()
     code = os.urandom(32)
     for one in (ended, good):
@@ -47,7 +48,7 @@ async def _expire(store: Store) -> None:
     hold(await store.read(sessions.find, ended.digest) is None, "a session that has expired is found")
     hold(not await store.write(sessions.redeem_code, code), "a code that has expired is accepted")
     for dry_run in (True, False):
-        gone = await store.purge(dry_run=dry_run)
+        gone = await purge(store, dry_run=dry_run)
         counted = gone["sessions"], gone["codes"]
         hold(counted == (1, 1), f"purge(dry_run={dry_run}) returned {counted} of sessions and codes instead of (1, 1)")
     hold(await store.read(sessions.find, good.digest) == good, "a purge deleted a session that has not expired")

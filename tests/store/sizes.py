@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import conversations, idempotency, jobs, responses
+from antiphon.storage.operations import conversations, event_log, idempotency, jobs, leases, responses
 from antiphon.storage.operations import sizes as stored_sizes
 from antiphon.storage.records.jobs import Frames, Job, LockResult, Progress
 from antiphon.storage.records.responses import StoredConversation, StoredItem, StoredResponse
 from antiphon.storage.records.tenants import Reply
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.making import Promise, hold, new_items, new_response, size_of
 
 
@@ -38,7 +39,7 @@ async def _saved_bytes_are_exact(store: Store) -> None:
     await _hold_size(store, tenant, 9, left)
     await store.write(conversations.delete, tenant, conversation.id)
     await store.save(replace(larger, expires_at=1))
-    await store.purge()
+    await purge(store)
     await _hold_size(store, tenant)
 
 
@@ -93,15 +94,15 @@ async def _dropped_events_are_not_counted(store: Store) -> None:
     job = await _advance(store, await _claim(store, "w"), Progress([Frames(2, 2, b"2")], keep=True))
     await _advance(store, job, Progress([Frames(3, 5, b"345")]))
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1 + 3)
-    await store.write(jobs.give_back, "w", queued.id)
+    await store.write(leases.give_back, "w", queued.id)
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1)
     await _advance(store, await _claim(store, late), Progress([Frames(6, 6, b"lost")]))
-    await store.write(jobs.expire_worker, late, (await store.read(jobs.beats))[late])
+    await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late])
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1 + 4)
     job = await _claim(store, "w")
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1)
     await _advance(store, job, Progress([Frames(7, 7, b"7")]))
-    await store.write(jobs.expire_worker, "w", None)
+    await store.write(leases.expire_worker, "w", None)
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1)
     hold(await store.write(responses.delete, tenant, queued.id), "a response was not deleted")
     await _hold_size(store, tenant)
@@ -119,7 +120,7 @@ async def _ended_logs_are_counted(store: Store) -> None:
             await store.write(jobs.finish, job, ended, [Frames(4, 4, b"4")] if is_streamed else []),
             "a job was not finished",
         )
-        tail = await store.read(jobs.tail, tenant, queued.id, -1)
+        tail = await store.read(event_log.tail, tenant, queued.id, -1)
         await _hold_size(store, tenant, _size(ended), *(len(one.body) for one in (tail.frames if tail else ())))
         await store.write(responses.delete, tenant, queued.id)
 

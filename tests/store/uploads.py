@@ -5,10 +5,11 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import sizes, uploads
 from antiphon.storage.records.files import FileQuota, FileUse, StoredFile, StoredPart, StoredUpload
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.files import AMPLE, HOLD, OTHER, new_file, stale
 from tests.store.making import Promise, hold
 
@@ -97,14 +98,14 @@ async def _expires(store: Store) -> None:
     hold(await _part(store, upload, 1) is None, "it accepts a part")
     hold(not await store.write(uploads.cancel, upload.tenant, upload.id), "it is cancelled")
     hold(await store.write(uploads.complete, await _file(store, upload), upload.id) is None, "it becomes a file")
-    hold((await store.purge(dry_run=True))["pending_uploads"] >= 1, "it is not counted")
-    hold((await store.purge())["pending_uploads"] >= 1, "it is not purged")
+    hold((await purge(store, dry_run=True))["pending_uploads"] >= 1, "it is not counted")
+    hold((await purge(store))["pending_uploads"] >= 1, "it is not purged")
     hold(await store.read(stored_files.use, upload.tenant) == FileUse(0, 0), "it still reserves its bytes")
     found = await store.read(uploads.load, upload.tenant, upload.id)
     hold(found == replace(upload, status="expired"), f"after the purge it is {found}")
     old = _new(upload.tenant, expires_in=-90_000)
     await store.write(uploads.create, old, AMPLE)
-    hold((await store.purge())["uploads"] >= 1, "one that expired long ago is not purged")
+    hold((await purge(store))["uploads"] >= 1, "one that expired long ago is not purged")
     hold(await store.read(uploads.load, upload.tenant, old.id) is None, "one that expired long ago still exists")
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
+from antiphon.storage.chunk_writer import write_chunks
 from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.operations import files as file_rows
-from antiphon.storage.operations import ingestions, jobs, sizes, vector_stores
+from antiphon.storage.operations import ingestions, leases, sizes, vector_stores
 from antiphon.storage.records.chunks import ChunkRow
 from antiphon.storage.records.vector_stores import (
     Attached,
@@ -19,6 +19,8 @@ from antiphon.storage.records.vector_stores import (
     StorePageQuery,
     VectorStore,
 )
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.files import new_file, put
 from tests.store.making import Promise, T, hold
 
@@ -54,7 +56,7 @@ async def claimed(store: Store, worker: str) -> Ingestion:
 
 async def ingested(store: Store, ingestion: Ingestion, text: str = "words") -> bool:
     """Ingest a claimed file with one chunk."""
-    await store.write_chunks(ingestion, [ChunkRow(0, text, 1)])
+    await write_chunks(store, ingestion, [ChunkRow(0, text, 1)])
     return await store.write(ingestions.complete, ingestion, 1, MOST)
 
 
@@ -204,7 +206,7 @@ async def _work_is_fenced(store: Store) -> None:
     hold(new.file.version > old[0].file.version, "a later claim has no newer version")
     await store.write(vector_stores.detach, T, store_id, files[1])
     await store.write(file_rows.delete, T, files[2])
-    late = [await store.write_chunks(one, [ChunkRow(0, "late", 1)]) for one in old[:3]]
+    late = [await write_chunks(store, one, [ChunkRow(0, "late", 1)]) for one in old[:3]]
     late += [await store.write(ingestions.complete, one, 1, MOST) for one in old[:3]]
     hold(not any(late), f"late writes are accepted: {late}")
     hold(await ingested(store, new), "the newest version cannot write")
@@ -224,10 +226,10 @@ async def _dead_workers_lose_files(store: Store) -> None:
     store_id, dead, alive = await new_store(store, files=[file]), new_id("worker"), new_id("worker")
     while (one := await claimed(store, dead)).file.store_id != store_id:
         pass
-    await store.write_chunks(one, [ChunkRow(0, "half", 1)])
+    await write_chunks(store, one, [ChunkRow(0, "half", 1)])
     hold(one.seq in await store.read(ingestions.owned, dead), "the files of a worker are not known")
-    hold(dead in await store.read(jobs.beats), "a worker that has a file is not watched")
-    hold(await store.write(jobs.expire_worker, dead, 0), "a silent worker does not expire")
+    hold(dead in await store.read(leases.beats), "a worker that has a file is not watched")
+    hold(await store.write(leases.expire_worker, dead, 0), "a silent worker does not expire")
     hold(await store.read(ingestions.is_waiting), "a file of an expired worker does not wait")
     while (two := await claimed(store, alive)).file.store_id != store_id:
         pass
@@ -236,7 +238,7 @@ async def _dead_workers_lose_files(store: Store) -> None:
     hold(await ingested(store, two, "whole"), "the other worker's writes are not accepted")
     hold(await chunks(store, store_id) == 1, "chunks of the dead worker are found")
     for worker in (dead, alive):
-        await store.write(jobs.expire_worker, worker, None)
+        await store.write(leases.expire_worker, worker, None)
     await store.write(vector_stores.delete, T, store_id)
 
 
@@ -249,7 +251,7 @@ async def _is_fair(store: Store) -> None:
     order = [(await claimed(store, worker)).file.store_id for _ in range(3)]
     hold(order == [many, few, many], f"of {many} and {few}, the order is {order}")
     hold(await store.write(ingestions.claim, worker, 2) is None, "a tenant has more than `per_tenant` at one worker")
-    await store.write(jobs.expire_worker, worker, None)
+    await store.write(leases.expire_worker, worker, None)
     for tenant, one in ((crowd, many), (late, few)):
         await store.write(vector_stores.delete, tenant, one)
 
@@ -269,7 +271,7 @@ async def _skips_paused_models(store: Store) -> None:
     hold([one and one.file.file_id for one in found] == [plain, other, None], f"with a paused model, {found}")
     hold(await store.read(ingestions.is_waiting), "a file of a paused model does not wait")
     hold((await claimed(store, worker)).file.file_id == waits, "a file waits for a model that is not paused")
-    await store.write(jobs.expire_worker, worker, None)
+    await store.write(leases.expire_worker, worker, None)
     for one in stores.values():
         await store.write(vector_stores.delete, T, one.id)
 
@@ -292,7 +294,7 @@ async def _too_many_chunks_fail(store: Store) -> None:
     store_id = await new_store(store, files=files)
     hold(await ingested(store, await _claim_of(store, store_id)), "the first is not ingested")
     late = await _claim_of(store, store_id)
-    await store.write_chunks(late, [ChunkRow(0, "more", 1)])
+    await write_chunks(store, late, [ChunkRow(0, "more", 1)])
     hold(await store.write(ingestions.complete, late, 1, 1), "the second does not end")
     found = await entry(store, store_id, late.file.file_id)
     hold((found.status, found.error_code) == ("failed", "invalid_file"), f"it is {found}")
@@ -308,8 +310,8 @@ async def _expires(store: Store) -> None:
     await ingested(store, await _claim_of(store, old.id))
     outcome = await store.write(vector_stores.attach, T, old.id, [NewStoreFile(file)])
     hold(outcome.result is AttachResult.EXPIRED, f"an expired store accepts files: {outcome}")
-    hold((await store.purge(dry_run=True))["vector_stores"] >= 1, "it is not counted")
-    hold((await store.purge())["vector_stores"] >= 1, "it is not emptied")
+    hold((await purge(store, dry_run=True))["vector_stores"] >= 1, "it is not counted")
+    hold((await purge(store))["vector_stores"] >= 1, "it is not emptied")
     found = await store.read(vector_stores.find, T, old.id)
     hold(found is not None and found.is_expired and found.counts.total == 0, f"it is {found}")
     hold(await chunks(store, old.id) == 0, "its chunks are found")

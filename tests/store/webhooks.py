@@ -4,9 +4,9 @@ import time
 from dataclasses import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import jobs, responses, webhooks
 from antiphon.storage.records.tenants import Announcement, Delivery, WebhookEndpoint
+from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold, new_items, new_response
 
 

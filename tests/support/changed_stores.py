@@ -7,7 +7,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from antiphon.errors import StoreError
 from antiphon.storage import operations
 from antiphon.storage.operations.step import P, R, Read, Write
 from antiphon.storage.sqlite.store import SqliteStore
@@ -51,24 +50,20 @@ class ChangedStore(SqliteStore):
         return Original(self)
 
     def read(self, operation: Read[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
-        changed: Any = getattr(type(self), operation.name, None)
+        changed = self._replaced(operation)
         if changed is None:
             return super().read(operation, *args, **kwargs)
-        return self._observed(operation, changed(self, *args, **kwargs))
+        return self._observed(operation.name, "read", changed, self, *args, **kwargs)
 
     def write(self, operation: Write[P, R], *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, R]:
-        changed: Any = getattr(type(self), operation.name, None)
+        changed = self._replaced(operation)
         if changed is None:
             return super().write(operation, *args, **kwargs)
-        return self._observed(operation, changed(self, *args, **kwargs))
+        return self._observed(operation.name, "write", changed, self, *args, **kwargs)
 
-    async def _observed(self, operation: Named, work: Awaitable[R]) -> R:
-        try:
-            return await work
-        except StoreError:
-            if self.observer is not None:
-                self.observer(operation, 0.0, True)
-            raise
+    def _replaced(self, operation: Named) -> Any:
+        """Return what replaces an operation. A method of the store with its name, such as `save`, does not."""
+        return None if hasattr(SqliteStore, operation.name) else getattr(type(self), operation.name, None)
 
 
 def replace_operation(store: Any, operation: Named, act: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:

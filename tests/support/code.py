@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from antiphon.application.code import CodeSandbox, open_sandbox
-from antiphon.application.tools import toolset_of
+from antiphon.build.code import CodeSandbox, open_sandbox
+from antiphon.build.tools import toolset_of
 from antiphon.config import Settings
 from antiphon.runs.engine import Engine
 from antiphon.sandbox.bubblewrap import Bubblewrap

@@ -10,6 +10,7 @@ from antiphon.storage.records.containers import (
     ContainerPage,
     ContainerQuery,
     ContainerQuota,
+    FoundContainer,
     StoredContainer,
     StoredContainerFile,
 )
@@ -37,9 +38,9 @@ class MemoryContainers(Methods):
             self.rows[container.id] = {file.path: file for file in files}
         return True
 
-    async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
+    async def load_container(self, tenant: str, container_id: str) -> FoundContainer | None:
         found = self.containers.get(container_id)
-        return found if found is not None and found.tenant == tenant else None
+        return FoundContainer(found, is_use_due=False) if found is not None and found.tenant == tenant else None
 
     async def delete_container(self, tenant: str, container_id: str) -> bool:
         self.rows.pop(container_id, None)
@@ -52,9 +53,10 @@ class MemoryContainers(Methods):
     async def hold_container(
         self, tenant: str, container_id: str, holder: str, worker: str, seconds: float
     ) -> StoredContainer | None:
-        found = await self.load_container(tenant, container_id)
-        if found is None or found.status == "expired":
+        looked_up = await self.load_container(tenant, container_id)
+        if looked_up is None or looked_up.container.status == "expired":
             return None
+        found = looked_up.container
         if self.holders.get(container_id, holder) != holder:
             return replace(found, is_busy=True)
         self.holders[container_id] = holder
@@ -95,9 +97,6 @@ class MemoryContainers(Methods):
 
     async def container_file_page(self, tenant: str, container_id: str, query: ContainerQuery) -> ContainerFilePage:
         return ContainerFilePage(tuple(self.rows.get(container_id, {}).values()))
-
-    async def expire_containers(self, limit: int) -> int:
-        return 0
 
     def paths(self, container_id: str) -> list[str]:
         """The paths of a container's files."""

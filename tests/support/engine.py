@@ -11,16 +11,16 @@ from antiphon.access.keyring import Keyring
 from antiphon.access.unseal import Unsealer
 from antiphon.errors import BackendError
 from antiphon.gateway import Gateway
+from antiphon.history.context import Context
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.context import Context
 from antiphon.runs.engine import Engine
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.prepare import compacts, open_response, tools_of, view_of
 from antiphon.runs.run import Run, turn_of
 from antiphon.runs.turn import Turn
-from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat_completions.prefix import Conversation

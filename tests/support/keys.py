@@ -6,9 +6,9 @@ from typing import Any
 
 from antiphon.access.api_keys import Mint
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.tenants import ApiKey, Limits, Role
+from antiphon.storage.store import Store
 
 
 async def issue(store: Store, tenant: str = "acme", **limits: Any) -> str:

@@ -15,34 +15,34 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from antiphon import ids
 from antiphon.access.metering import MAX_RESPONSES
-from antiphon.application import Application
-from antiphon.application.attachments import read_attachments
-from antiphon.application.files import open_files
-from antiphon.application.images import read_image
-from antiphon.application.search import open_embeddings, open_search
+from antiphon.build import Application
+from antiphon.build.attachments import read_attachments
+from antiphon.build.files import open_files
+from antiphon.build.images import read_image
+from antiphon.build.search import open_embeddings, open_search
 from antiphon.config import Settings
 from antiphon.http_server.host import Host
 from antiphon.jobs.ingester import Ingester
 from antiphon.jobs.worker import Worker
+from antiphon.objects.webhooks import Webhooks
 from antiphon.outbound.ssrf import LookUp
+from antiphon.recording.facts_writer import FactsWriter
 from antiphon.runs.engine import Engine
-from antiphon.runs.facts_writer import FactsWriter
 from antiphon.server.application import create_app
 from antiphon.server.limits import Limits
 from antiphon.server.watchers import WatchAccess
 from antiphon.sharing.memory import Memory
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.store import Store
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from antiphon.telemetry.otel.collector import Traces
-from antiphon.telemetry.store_metrics import timed
+from antiphon.telemetry.store_metrics import observe_store
 from antiphon.telemetry.timeline import Timeline
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.webhooks.courier import Courier, webhook_reach
-from antiphon.webhooks.endpoints import Endpoints
 from tests.support.prompt import PromptServer
 from tests.support.waiting import let_others_run
 
@@ -58,7 +58,7 @@ class Served:
     sdk: AsyncOpenAI
     http: aiohttp.ClientSession
     host: Host
-    endpoints: Endpoints
+    endpoints: Webhooks
     house: Application
 
     async def post(self, path: str, **kwargs: object) -> tuple[int, dict[str, object]]:
@@ -99,6 +99,7 @@ async def serve(
     limits: Limits | None = None,
     memory: int = Memory().size,
     max_responses: int = MAX_RESPONSES,
+    retention: int = 30 * 86_400,
     facts: bool = True,
     bodies: bool = False,
     console: bool = True,
@@ -108,12 +109,12 @@ async def serve(
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end."""
     opened = await open_store(store) if isinstance(store, str) else store
     models = ModelRegistry(backends, ids.now, dialects, shares, fallback)
-    engine = Engine(models, opened, ids.new_id, ids.now, max_responses=max_responses)
+    engine = Engine(models, opened, ids.new_id, ids.now, retention, max_responses=max_responses)
     engine.memory = Memory(memory, (limits or Limits()).body)
     engine.open_files = partial(open_files, engine, settings or Settings())
     engine.observers.add(AccessLog())
     if measures is not None:
-        opened = engine.store = timed(opened, measures)
+        observe_store(opened, measures)
         engine.measures = measures
         engine.observers.add(ResponseMetrics(measures, ModelNames(models), time.monotonic))
     if facts:
@@ -129,7 +130,7 @@ async def serve(
     engine.chunk_tokens = (settings or Settings()).search_chunk_tokens
     reach = webhook_reach(allows_private=allows_private)
     courier = Courier(opened, ids.now, reach, count=engine.measures.webhooks.add)
-    endpoints = Endpoints(opened, courier, ids.new_id, ids.now, reach)
+    endpoints = Webhooks(opened, courier, ids.new_id, ids.now, reach)
     house = Application(engine, backends, Worker(engine), courier, endpoints, asyncio.create_task(let_others_run()))
     house.ingester = Ingester(engine)
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)

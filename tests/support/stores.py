@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from antiphon.storage.contract import Store
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from antiphon.application import toolset_of
+from antiphon.build import toolset_of
 from antiphon.config import Settings
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support import npm

@@ -20,8 +20,8 @@ import pytest_asyncio
 from aiohttp.test_utils import TestServer
 from openai import AsyncOpenAI
 
-from antiphon.application import toolset_of
-from antiphon.application.images import images_of
+from antiphon.build import toolset_of
+from antiphon.build.images import images_of
 from antiphon.cli.demo_backend import demo_app
 from antiphon.config import Settings
 from antiphon.http_server.host import Host

@@ -28,47 +28,65 @@ ARROWS: dict[str, set[str]] = {
     "protocol": {"extras", "ids", "stack", "version"},
     "translation": {"protocol"},
     **{base: {"protocol"} for base in BASES},
+    "query": {"protocol"},
+    "query.matching": {"query", "storage.records"},
     "search": {"protocol"},
-    "search.embeddings": {"search", "telemetry", "upstream"},
-    "search.frequent_terms": {"search", "storage.contract"},
-    "search.loaded": {"sharing"},
-    "search.nearest": {"search", "search.loaded", "sharing", "storage.contract"},
-    "search.searching": {"search.frequent_terms", "search.nearest"},
-    "storage.records": {"search"},
+    "storage.records": {"query", "search"},
     "storage.changes": set(),
     "storage.operations": {"protocol", "search", "storage.changes", "storage.records"},
-    "storage.contract": {"storage.operations"},
-    "storage.answers": {"storage.contract"},
-    "storage.notifications": {"storage.contract"},
-    "storage.probe": {"storage.contract"},
-    "storage": {"storage.contract", "sharing"},
+    "storage.clock": {"ids"},
+    "storage.act": {"storage.clock", "storage.operations"},
+    "storage.terms": {"storage.operations"},
+    "storage.store": {"storage.act", "storage.terms"},
+    "storage.answers": {"storage.store"},
+    "storage.chunk_writer": {"storage.store"},
+    "storage.containers": {"storage.store"},
+    "storage.input_pages": {"storage.store"},
+    "storage.notifications": {"storage.store"},
+    "storage.probe": {"storage.store"},
+    "storage.upkeep": {"storage.chunk_writer"},
+    "storage.blobs.base": {"storage.records"},
+    "storage": {"storage.store", "storage.blobs.base", "sharing"},
     "outbound": {"extras", "sharing", "version"},
     "documents.extraction": set(),
     "documents": {"sharing", "documents.extraction"},
     "upstream": {"upstream.backend", "translation", "sharing", "periodic"},
     "sandbox": {"sandbox.contract", "outbound", "sharing"},
-    "tools": {"tools.base", "outbound", "periodic", "documents", "search", "sandbox.contract", "storage.contract"},
+    "tools": {"tools.base", "outbound", "periodic", "documents", "search", "sandbox.contract", "storage.containers"},
     "tools.registry": {"tools.base"},
     "telemetry.context": {"errors"},
     "telemetry.formatters": {"telemetry.context"},
-    "telemetry": {"telemetry.formatters", "upstream", "storage.contract"},
+    "status.code_status": set(),
+    "status.upkeep": set(),
+    "telemetry": {"telemetry.formatters", "upstream", "status.code_status", "status.upkeep", "storage.store"},
+    "retrieval": {"search", "sharing", "storage.store", "telemetry", "upstream"},
     "access.keyring": {"packages"},
-    "access": {"access.keyring", "upstream", "storage.contract"},
-    "cache": {"access", "telemetry", "storage.answers"},
-    "runs": {"cache", "telemetry", "tools.registry", "storage.notifications", "documents", "search"},
-    "stored": {"runs"},
-    "webhooks": {"outbound", "storage.contract"},
-    "jobs": {"stored", "webhooks"},
-    "gateway": {"jobs", "storage.probe"},
+    "access": {"access.keyring", "upstream", "storage.store"},
+    "cache": {"access", "telemetry", "storage.answers", "storage.upkeep"},
+    "forwarding": {"access", "telemetry"},
+    "recording.checkpoints": {"protocol"},
+    "runs.tool_policy": {"tools.registry", "translation"},
+    "runs.steps": {"recording.checkpoints", "runs.tool_policy"},
+    "history": {"access", "cache", "documents", "runs.steps", "storage.blobs.base", "storage.store"},
+    "status": {"history", "status.code_status", "status.upkeep", "storage.store", "storage.probe", "upstream"},
+    "recording": {"forwarding", "history", "storage.notifications", "telemetry"},
+    "runs.prompt_memory": {"upstream"},
+    "runs.engine": {"runs.prompt_memory", "recording", "search"},
+    "runs": {"runs.engine"},
+    "webhooks": {"outbound", "storage.store"},
+    "objects": {"recording", "storage.containers", "storage.input_pages", "webhooks"},
+    "console": {"objects", "query.matching", "runs"},
+    "jobs": {"objects", "runs"},
+    "gateway": {"console", "jobs", "status"},
     "http_server": set(),
     "server": {"gateway", "http_server"},
-    "application": {"config", "jobs", "sandbox", "search.embeddings", "search.searching", "storage", "tools"},
-    "hosting": {"server", "application"},
-    "library": {"hosting"},
+    "build": {"config", "jobs", "retrieval", "sandbox", "storage", "tools"},
+    "build.hosting": {"server", "build"},
+    "library": {"build.hosting"},
     "types": {"protocol"},
     "translate": {"runs"},
     "testing": {"sandbox.contract", "verifier"},
-    "cli": {"hosting", "verifier"},
+    "cli": {"build.hosting", "verifier"},
     "": {"library", "translate", "types"},
     "__main__": {"cli"},
 }
@@ -78,9 +96,9 @@ FACADES = {"translation": {"protocol", "translation", "translate"}}
 """Packages that offer names of other rooms too, each loaded at its first use. Nothing of ours imports the package."""
 
 BY_THE_GATEWAY = {
-    "server": {"gateway", "http_server", "protocol", "errors", "ids", "sharing", "version", "telemetry"},
+    "server": {"gateway", "objects", "http_server", "protocol", "errors", "ids", "sharing", "version", "telemetry"},
     "library": {
-        *("gateway", "protocol", "config", "application", "errors", "hosting", "http_server", "ids", "server"),
+        *("gateway", "protocol", "config", "build", "errors", "http_server", "ids", "server"),
         "upstream.backend",
     },
 }
@@ -88,8 +106,8 @@ BY_THE_GATEWAY = {
 
 TECHNOLOGIES = ("storage", "tools")
 SHARED = {
-    *("act", "base", "changes", "contract", "later", "notifications", "open", "operations", "records", "registry"),
-    *("clock", "schema", "sql"),
+    *("act", "base", "changes", "later", "notifications", "open", "operations", "records", "registry"),
+    *("chunk", "clock", "containers", "large", "schema", "sql", "store", "terms"),
 }
 """Files of such a folder that serve several technologies: every SQL store has operations."""
 
@@ -98,7 +116,7 @@ SANS_IO = (
     *("telemetry.metrics", "telemetry.kinds", "telemetry.requests", "telemetry.exposition"),
     *("runs.phases", "runs.plan", "runs.request_builder", "runs.turn", "runs.agentic_turn", "runs.steps"),
     *("runs.refusals", "runs.simplified"),
-    *("runs.tool_policy", "runs.provenance", "runs.corrections", "runs.loops", "runs.truncate"),
+    *("runs.tool_policy", "runs.provenance", "runs.corrections", "runs.loops", "history.truncate"),
     *("upstream.probing.answers", "upstream.probing.consent", "upstream.probing.descriptions"),
     *(
         "upstream.probing.findings",
@@ -108,6 +126,7 @@ SANS_IO = (
         "upstream.probing.window",
     ),
     *("upstream.http1.filters", "upstream.http1.origin", "upstream.http1.response"),
+    "query",
     *("cache.key", "cache.cached_answer", "cache.vectors"),
     *("search.bm25", "search.chunking", "search.filters", "search.fitting", "search.fusion"),
     *("search.index_terms", "search.passages", "search.terms", "search.vectors"),
@@ -132,7 +151,7 @@ ASYNCHRONOUS = (ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)
 
 
 def modules_of(package: Path) -> dict[str, Path]:
-    """The files of a package: `storage/contract.py` is `storage.contract`; the package itself is the empty name."""
+    """The files of a package: `storage/store.py` is `storage.store`; the package itself is the empty name."""
     return {module_name(path, package): path for path in package.rglob("*.py")}
 
 
@@ -190,7 +209,7 @@ def reach(room: str) -> set[str]:
 
 
 def technology(module: str) -> str | None:
-    """`storage.sqlite.rows` is part of `storage.sqlite`; `storage.contract` is shared."""
+    """`storage.sqlite.rows` is part of `storage.sqlite`; `storage.store` is shared."""
     folder, _, name = module.partition(".")
     kind = name.partition(".")[0].partition("_")[0]
     return f"{folder}.{kind}" if folder in TECHNOLOGIES and kind and kind not in SHARED else None
@@ -299,7 +318,7 @@ def test_the_server_and_the_library_enter_the_core_by_the_gateway(module: str) -
     ("module", "code"),
     [
         ("server.resources.models", "from antiphon.runs.run import Run"),
-        ("server.websocket.connection", "def late():\n    from antiphon.storage.contract import Store"),
+        ("server.websocket.connection", "def late():\n    from antiphon.storage.store import Store"),
         ("library.calls", "from antiphon.runs.engine import Engine"),
     ],
 )
@@ -330,7 +349,7 @@ def test_no_arrow_points_back() -> None:
     ("module", "code"),
     [
         ("protocol.items.messages", "from antiphon.runs import run"),
-        ("translation.writer", "def late():\n    import antiphon.storage.contract"),
+        ("translation.writer", "def late():\n    import antiphon.storage.store"),
         ("runs.run", "from antiphon.storage.sqlite.store import SqliteStore"),
         ("upstream.call", "from antiphon.telemetry.observers import Call"),
         ("storage.postgres.store", "from antiphon.storage.sqlite.rows import Act"),
@@ -338,7 +357,7 @@ def test_no_arrow_points_back() -> None:
         ("http_server.host", "from antiphon.server.limits import Limits"),
         ("http_server.workers", "from antiphon.errors import log"),
         ("http_server.asgi", "from antiphon import Antiphon"),
-        ("server.application", "from antiphon.application import Application"),
+        ("server.application", "from antiphon.build import Application"),
     ],
 )
 def test_a_wall_holds(module: str, code: str) -> None:

@@ -16,8 +16,11 @@ PRIVATE = {
         ("_beating", "_claiming", "_running"),
         "a worker that is killed within this process: no server stops its tasks without a word",
     ),
-    "integration/runs/test_attachments.py": (("_attachments",), "the next process, with an engine in this one"),
-    "integration/runs/test_vision.py": (("_making",), "all three wait for one description before one of them leaves"),
+    "integration/history/test_attachments.py": (("_attachments",), "the next process, with an engine in this one"),
+    "integration/history/test_vision.py": (
+        ("_making",),
+        "all three wait for one description before one of them leaves",
+    ),
     "integration/storage/sqlite/test_facts.py": (("_reader",), "SQLite counts the steps of its connection alone"),
     "integration/storage/test_history_cost.py": (
         ("_perform_read", "_perform_read"),

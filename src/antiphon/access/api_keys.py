@@ -18,10 +18,10 @@ from typing import Protocol
 
 from antiphon.errors import ConfigError, StoreError, log
 from antiphon.ids import TENANT_RULE, Clock, is_tenant_name
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.operations import secrets as stored_secrets
 from antiphon.storage.records.tenants import ApiKey, Limits
+from antiphon.storage.store import Store
 
 PREFIX = "sk-antiphon-"
 

@@ -29,11 +29,11 @@ from antiphon.access.spending import NOTHING_SPENT, RESERVED, Spent, Tariff, Wei
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.jobs import NOTHING_RESERVED, Reservation
 from antiphon.storage.records.money import MoneyClaim
 from antiphon.storage.records.tenants import ApiKey, BucketState, UsageRecord
+from antiphon.storage.store import Store
 from antiphon.upstream.permitted import permit, restriction
 
 TRY_AGAIN = 0.5

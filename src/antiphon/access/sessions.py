@@ -11,10 +11,10 @@ from hashlib import sha256
 from math import inf
 
 from antiphon.ids import Clock
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import sessions
 from antiphon.storage.records.sessions import ConsoleSession
 from antiphon.storage.records.tenants import ApiKey
+from antiphon.storage.store import Store
 
 IDLE = 12 * 3_600
 """Seconds without a request after which a session ends."""

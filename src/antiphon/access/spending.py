@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from antiphon.errors import AntiphonError, ClientError, log
 from antiphon.protocol.response import Usage
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import MoneyClaim
 from antiphon.storage.records.tenants import ApiKey
+from antiphon.storage.store import Store
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry

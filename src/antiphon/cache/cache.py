@@ -28,9 +28,10 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CacheParam, CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import answers, secrets
 from antiphon.storage.records.tenants import StoredAnswer
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import trim_answers
 from antiphon.telemetry.observers import CacheStatus
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.router import Router
@@ -117,7 +118,7 @@ class Cache:
         self._written += len(answer)
         if self._written * TRIM_EVERY >= self._room.most_bytes:
             self._written = 0
-            await self._store.trim_answers(self._room.most_bytes)
+            await trim_answers(self._store, self._room.most_bytes)
 
 
 def origin_of(target: Target) -> Origin:

@@ -17,9 +17,9 @@ from antiphon.ids import Clock
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.requests import CreateResponse
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import answers
 from antiphon.storage.records.tenants import StoredAnswer
+from antiphon.storage.store import Store
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.backend_state import Target
 from antiphon.upstream.call import Unobserved, call

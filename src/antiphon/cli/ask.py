@@ -8,7 +8,7 @@ import msgspec
 import typer
 from rich.console import Console
 
-from antiphon.application import Application, build
+from antiphon.build import Application, build
 from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings

@@ -13,7 +13,7 @@ from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import notice, say, with_store
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
-from antiphon.storage.contract import Store
+from antiphon.storage.store import Store
 
 
 def console(

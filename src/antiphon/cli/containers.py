@@ -7,16 +7,16 @@ from typing import Annotated, Any
 import typer
 from rich.filesize import decimal
 
-from antiphon.application.files import files_of
+from antiphon.build.files import files_of
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import say, with_store
+from antiphon.console.containers import ContainerReader
 from antiphon.errors import ConfigError
+from antiphon.objects.containers import Containers
 from antiphon.protocol.console import ListContainersQuery
-from antiphon.storage.contract import Store
-from antiphon.stored.console.containers import ContainerReader
-from antiphon.stored.containers import Containers
+from antiphon.storage.store import Store
 
 AT_ONCE = 100
 """Containers that are read at a time."""

@@ -23,13 +23,13 @@ from rich.filesize import decimal
 
 from antiphon import ids
 from antiphon.access.keyring import CIPHERS, read_key
-from antiphon.application.backends import backends_of
-from antiphon.application.code import sandbox_problem
-from antiphon.application.files import check_files
-from antiphon.application.images import check_images, images_key
-from antiphon.application.models import unknown_models
-from antiphon.application.tools import toolset_of
-from antiphon.application.tracing import tracing_of
+from antiphon.build.backends import backends_of
+from antiphon.build.code import sandbox_problem
+from antiphon.build.files import check_files
+from antiphon.build.images import check_images, images_key
+from antiphon.build.models import unknown_models
+from antiphon.build.tools import toolset_of
+from antiphon.build.tracing import tracing_of
 from antiphon.cli.complain import reason_of
 from antiphon.cli.launching.server import runs
 from antiphon.cli.settings import address
@@ -40,10 +40,10 @@ from antiphon.http_server.host import WEBSOCKET
 from antiphon.jobs.cleaner import MOST_SKEW, differs
 from antiphon.packages import described, problem_with
 from antiphon.sharing.compression import ZSTD
-from antiphon.storage.contract import Store
 from antiphon.storage.open import creates_file, open_store, schema_of
-from antiphon.storage.operations import lessons
+from antiphon.storage.operations import health, lessons
 from antiphon.storage.records.lessons import StoredLesson
+from antiphon.storage.store import Store
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.lessons import LIFE
@@ -134,7 +134,7 @@ async def _store(settings: Settings, found: list[Finding]) -> None:
         return
     store = await open_store(url, is_written=True)
     try:
-        await store.check()
+        await store.read(health.check)
         await store.check_writable()
         found.append(Finding("store", "ok", f"{store.url} can be read and written; its schema is {schema.found}."))
         await _check_clock(store, found)

@@ -9,18 +9,18 @@ from typing import Annotated, BinaryIO, get_args
 
 import typer
 
-from antiphon.application.files import files_of
+from antiphon.build.files import files_of
 from antiphon.cli.flags import ConfigFlag, StoreFlag, TenantFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import say, with_store
 from antiphon.errors import ConfigError
+from antiphon.objects.files import Files
+from antiphon.protocol.filenames import clean_filename
 from antiphon.protocol.files import FileForm, FilesQuery, Purpose
-from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import Store
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.records.files import StoredFile
-from antiphon.stored.file_objects import clean_filename
-from antiphon.stored.files import Files
+from antiphon.storage.store import Store
 
 PIECE = 1024 * 1024
 """Bytes that are read at a time."""
@@ -151,7 +151,7 @@ async def _upload(files: Files, path: Path, tenant: str, purpose: str) -> str:
     try:
         form = FileForm(purpose=purpose)  # type: ignore[arg-type] # checked above
         name = clean_filename(path.name) or "file"
-        return (await files.create(form, name, written, RequestIdentity(tenant))).id
+        return str((await files.create(form, name, written, RequestIdentity(tenant)))["id"])
     except BaseException:
         await files.drop(tenant, written.blob)
         raise

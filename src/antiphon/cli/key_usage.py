@@ -9,7 +9,6 @@ from typing import Annotated, get_args
 
 import typer
 
-from antiphon.access.usage import usage_object
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_options import budget_of, money
 from antiphon.cli.key_tables import plain_table, print_whole, spent_at_most
@@ -17,11 +16,12 @@ from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import notice, say, with_store
 from antiphon.errors import ConfigError
 from antiphon.ids import TENANT_RULE, is_tenant_name
-from antiphon.storage.contract import Store
+from antiphon.objects.usage import usage_object
 from antiphon.storage.operations import api_keys
 from antiphon.storage.operations import budgets as stored_budgets
 from antiphon.storage.records.money import DAY, Budget, TenantBudget, day_of
 from antiphon.storage.records.tenants import UsageField, UsageRow
+from antiphon.storage.store import Store
 from antiphon.upstream.prices import decimal
 
 DAYS = 30

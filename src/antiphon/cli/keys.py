@@ -29,9 +29,9 @@ from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import notice, say, with_store
 from antiphon.errors import AntiphonError, ConfigError, StoreError
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.tenants import ApiKey, Limits, Role
+from antiphon.storage.store import Store
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

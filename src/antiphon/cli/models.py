@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from antiphon.application import build
+from antiphon.build import build
 from antiphon.cli import profiles
 from antiphon.cli.complain import complain
 from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag

@@ -10,18 +10,18 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 from rich.console import Console
 
-from antiphon.application import build
+from antiphon.build import build
 from antiphon.cli.complain import complain, did_you_mean
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, ConfigError, StoreError
 from antiphon.jobs import lessons
 from antiphon.jobs.profiles import measured, store_measurement
-from antiphon.storage.contract import Store
 from antiphon.storage.open import creates_file, open_store
 from antiphon.storage.operations import lessons as stored_lessons
 from antiphon.storage.operations import profiles as stored_profiles
 from antiphon.storage.records.lessons import StoredLesson
 from antiphon.storage.records.profiles import StoredProfile
+from antiphon.storage.store import Store
 from antiphon.translation.dialects.profile import FACTS, NOTHING_KNOWN, ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.backend import place_of

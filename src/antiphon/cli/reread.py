@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from antiphon.application import Application, check_backends
+from antiphon.build import Application, check_backends
 from antiphon.config import Settings
 from antiphon.errors import ConfigError, log
 from antiphon.storage.open import creates_file

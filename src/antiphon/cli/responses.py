@@ -16,11 +16,11 @@ from rich.text import Text
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.errors import ConfigError
-from antiphon.protocol.response_filters import FilterError, Filters, parse_filters
+from antiphon.objects.response_list import shown
+from antiphon.query.response_filters import FilterError, Filters, parse_filters
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts_page
 from antiphon.storage.records.facts import Facts, FactsQuery
-from antiphon.stored.response_list import shown
 
 WIDEST = 240
 """Width of the table in characters if the output is not a terminal."""

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from antiphon.application import Application, build
-from antiphon.application.models import unknown_models
+from antiphon.build import Application, build
+from antiphon.build.hosting import app_of, limits_of
+from antiphon.build.models import unknown_models
 from antiphon.cli.complain import cannot_listen
 from antiphon.cli.logs import begin_log, log_loop_errors
 from antiphon.cli.offered import offered
@@ -26,7 +27,6 @@ from antiphon.config import Settings, listen_address, settings_file
 from antiphon.errors import ConfigError, log, redacted
 from antiphon.extras import command, is_installed
 from antiphon.gateway import Gateway
-from antiphon.hosting import app_of, limits_of
 from antiphon.http_server.host import BACKLOG, WEBSOCKET, Host
 from antiphon.http_server.workers import Workers
 from antiphon.packages import load_optional, problem_with

@@ -22,9 +22,9 @@ from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings, watch_address
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.jobs.cleaner import CHECK, MOST_SKEW, differs
-from antiphon.upstream.code_status import CodeStatus
+from antiphon.status.code_status import CodeStatus
+from antiphon.status.status import BackendStatus, ResourceStatus, Status, StorageStatus, TenantStorage
 from antiphon.upstream.options import is_listed
-from antiphon.upstream.status import BackendStatus, ResourceStatus, Status, StorageStatus, TenantStorage
 
 EVERY = 1.0
 """Seconds between two updates."""

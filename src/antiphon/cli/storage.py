@@ -10,7 +10,9 @@ from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import say, with_store
 from antiphon.errors import AntiphonError
 from antiphon.jobs.cleaner import CHECK, MOST_CONTAINERS, objection
-from antiphon.storage.contract import Store
+from antiphon.storage import upkeep
+from antiphon.storage.operations import health
+from antiphon.storage.store import Store
 
 CALLED = {
     "keys": "idempotency keys",
@@ -86,11 +88,11 @@ def purge(
             await opened.clock_skew()  # the clock of the store decides which data has expired
         elif reason := await objection(opened, fraction):
             raise AntiphonError(f"{reason} Nothing was deleted. {CHECK}")
-        gone = await opened.purge(retention, dry_run=dry_run)
+        gone = await upkeep.purge(opened, retention, dry_run=dry_run)
         if not dry_run:
-            from antiphon.application.files import sweep_files  # noqa: PLC0415 - not for a count
+            from antiphon.build.files import sweep_files  # noqa: PLC0415 - not for a count
 
-            await opened.expire_containers(MOST_CONTAINERS)
+            await upkeep.expire_containers(opened, MOST_CONTAINERS)
             await sweep_files(opened, settings)
         say(("Would delete " if dry_run else "Deleted ") + _listed(gone) + ".")
 
@@ -98,7 +100,7 @@ def purge(
 
 
 async def _say_ready(store: Store) -> None:
-    await store.check()
+    await store.read(health.check)
     say(f"{store.url} is up to date.")
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 
 from antiphon.errors import ClientError, ConfigError
-from antiphon.gateway.files import Files
+from antiphon.objects.files import storing
+from antiphon.objects.vector_store_objects import usual_sizes
 from antiphon.protocol.files import FileForm
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import vector_stores
 from antiphon.storage.records.vector_stores import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
-from antiphon.stored.vector_store_files import usual_sizes
 
 PART = 1024 * 1024
 """Bytes of a file that are read at a time."""
@@ -118,13 +118,13 @@ def _digest(path: Path) -> bytes:
 
 
 async def _attach(engine: Engine, store: VectorStore, name: str, path: Path) -> str:
-    files, tenant = Files(engine), store.tenant
+    files, tenant = storing(engine.files), store.tenant
     written = await files.write(tenant, _content(path), await files.room(tenant))
     identity = RequestIdentity(tenant)
     made = await files.create(FileForm(purpose="assistants"), path.name, written, identity)
     file_id = str(made["id"])
     attributes = msgspec.json.encode({"path": name[:512]})
-    new = NewStoreFile(file_id, attributes, *usual_sizes(engine, store.embedding_model))
+    new = NewStoreFile(file_id, attributes, *usual_sizes(engine.chunk_tokens, store.embedding_model))
     outcome = await engine.store.write(vector_stores.attach, tenant, store.id, [new])
     if outcome.result is not AttachResult.DONE:
         raise ConfigError(f"The vector store {store.id} accepts no more files: {outcome.result.value}.")

@@ -12,7 +12,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from antiphon import ids
-from antiphon.application import build
+from antiphon.build import build
 from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag, TenantFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.settings import read_settings

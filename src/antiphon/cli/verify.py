@@ -10,8 +10,8 @@ from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.cli.with_store import notice, with_store
 from antiphon.errors import ConfigError
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import reports as stored_reports
+from antiphon.storage.store import Store
 from antiphon_verify.cli import flags
 from antiphon_verify.cli.checking import Options, check
 from antiphon_verify.cli.reports import add_commands
@@ -109,7 +109,7 @@ def _check_store(store: str | None, config: Path | None) -> None:
 
 
 def _save(report: Report, store: str | None, config: Path | None) -> None:
-    from antiphon.stored.console.reports import stored_report  # noqa: PLC0415 - for this option only
+    from antiphon.console.reports import stored_report  # noqa: PLC0415 - for this option only
 
     kept = stored_report(encode_report(report))
     with_store(store, config, lambda opened: opened.write(stored_reports.put, kept))

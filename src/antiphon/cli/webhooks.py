@@ -9,9 +9,9 @@ from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.with_store import say, with_store
 from antiphon.errors import ConfigError
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import webhooks
 from antiphon.storage.records.tenants import Delivery
+from antiphon.storage.store import Store
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import Console
 
 from antiphon.cli.settings import read_settings
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
+from antiphon.storage.store import Store
 
 
 def with_store(url: str | None, config: Path | None, act: Callable[[Store], Awaitable[None]]) -> None:

@@ -1,30 +1,32 @@
 """The only entry point into the core: for the HTTP server, WebSockets and the library.
 
-A `Gateway` delegates and decides nothing. It returns a value, or a `Run`: await its result or iterate its
-events. The other names below are the values that cross this boundary.
+A `Gateway` has the objects of the API, and creates responses. It returns a value, or a `Run`: await its result or
+iterate its events. The other names below are the values that cross this boundary.
 """
 
 from antiphon.access.limits import has_budget, is_weighed
 from antiphon.access.metering import UsageLease
 from antiphon.access.spending import Weight
 from antiphon.access.tally import ImagesTally, Tally
-from antiphon.access.usage import UsageFound, usage_object
 from antiphon.access.weight import weight_of, weight_of_chat, weight_of_response
+from antiphon.forwarding.passthrough import Passing, Sink
 from antiphon.gateway.gateway import Gateway, charged_to
-from antiphon.gateway.made import JsonObject
+from antiphon.history.context import CHAINABLE
 from antiphon.jobs.queue import Queued
 from antiphon.jobs.replay import CutOff
+from antiphon.objects.pages import JsonObject
+from antiphon.objects.usage import UsageFound, usage_object
+from antiphon.objects.webhooks import Webhooks
 from antiphon.protocol.json_pieces import LargeObject, encode_large
-from antiphon.runs.completion_recorder import CompletionRecorder
-from antiphon.runs.context import CHAINABLE
+from antiphon.recording.completion_recorder import CompletionRecorder
+from antiphon.recording.idempotency import Log, check_key
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine, going_away
-from antiphon.runs.idempotency import Log, check_key
 from antiphon.runs.input_tokens import Count
-from antiphon.runs.passthrough import Passing, Sink
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.run import Run
 from antiphon.runs.tool_policy import IGNORED
-from antiphon.runs.turn import output_text
+from antiphon.status.status import Status
+from antiphon.storage.records.containers import StoredContainer
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.responses import StoredItem
 from antiphon.storage.records.sessions import ConsoleSession
@@ -32,9 +34,8 @@ from antiphon.storage.records.tenants import ApiKey, Reply, Role, UsageField
 from antiphon.telemetry.context import within_request
 from antiphon.translation.to_chat_completions.adjustments import ADJUSTED
 from antiphon.translation.wire import COMMENT, encode
+from antiphon.translation.writer import output_text
 from antiphon.upstream.permitted import REDIRECTING, permit, redirected
-from antiphon.upstream.status import Status
-from antiphon.webhooks.endpoints import Endpoints
 
 __all__ = [
     "ADJUSTED",
@@ -47,7 +48,6 @@ __all__ = [
     "ConsoleSession",
     "Count",
     "CutOff",
-    "Endpoints",
     "Engine",
     "Facts",
     "Gateway",
@@ -63,11 +63,13 @@ __all__ = [
     "Run",
     "Sink",
     "Status",
+    "StoredContainer",
     "StoredItem",
     "Tally",
     "UsageField",
     "UsageFound",
     "UsageLease",
+    "Webhooks",
     "Weight",
     "charged_to",
     "check_key",

@@ -1,99 +1,76 @@
-"""The API as methods, except for the parts in other files of this package."""
+"""What the server and the library call: responses, requests that are passed on, and the objects of the API."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from antiphon.access.limits import allows
-from antiphon.access.metering import Attend, UsageLease
-from antiphon.access.spending import Weight
-from antiphon.access.usage import UsageFound, find_usage
-from antiphon.errors import ClientError, StoreError, log
-from antiphon.gateway.chat_completions import ChatCompletions
-from antiphon.gateway.conversations import Conversations
-from antiphon.gateway.input_memory import RecentInputs
-from antiphon.gateway.made import JsonObject, Made
-from antiphon.jobs import queue, replay
-from antiphon.jobs.queue import Queued
-from antiphon.protocol.requests import CompactRequest, CreateResponse
-from antiphon.protocol.resources import (
-    InputItemsQuery,
-    ResponsesQuery,
-)
+from antiphon.access.metering import UsageLease
+from antiphon.forwarding.passthrough import MakeForm, Passing
+from antiphon.history.recent_inputs import RecentInputs
+from antiphon.jobs.queue import LEAD, BackgroundQueue
+from antiphon.jobs.replay import Replays
+from antiphon.objects.chat_completions import ChatCompletions
+from antiphon.objects.conversations import Conversations
+from antiphon.objects.items import ItemViews
+from antiphon.objects.large import Capacity
+from antiphon.objects.models import Models
+from antiphon.objects.pages import JsonObject
+from antiphon.objects.responses import Responses
+from antiphon.objects.usage import KeyUsage
+from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.validation.known_tools import decode_beside_tools, keep
 from antiphon.protocol.validation.large_requests import decode_large
+from antiphon.recording.completion_recorder import CompletionParts
+from antiphon.recording.facts import origin_of
+from antiphon.recording.idempotency import IdempotencyKeys
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.compact import compact
 from antiphon.runs.engine import Engine, going_away
-from antiphon.runs.facts import origin_of
-from antiphon.runs.idempotency import Log, admit
-from antiphon.runs.input_tokens import Count, count_input_tokens
-from antiphon.runs.passthrough import MakeForm, Passing
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
-from antiphon.runs.storage_status import running_containers, storage_status
-from antiphon.sharing.memory import Account, Memory
+from antiphon.sharing.memory import Account
 from antiphon.sharing.recent import Recent
-from antiphon.sharing.resources import SharedResources
-from antiphon.storage.notifications import Subscription
-from antiphon.storage.operations import container_counts, idempotency, sizes, webhooks
-from antiphon.storage.operations import jobs as stored_jobs
-from antiphon.storage.probe import StoreProbe
+from antiphon.status.process_status import ProcessStatus
+from antiphon.status.readiness import Readiness
 from antiphon.storage.records.responses import StoredItem
-from antiphon.storage.records.tenants import ApiKey, Reply, UsageField
-from antiphon.stored import response_list, responses
-from antiphon.telemetry.code import code_metrics
-from antiphon.telemetry.kinds import Family, Gauge, Known, families
-from antiphon.telemetry.metrics import known
-from antiphon.telemetry.process import process_metrics
-from antiphon.telemetry.requests import RequestCounter
-from antiphon.upstream.code_status import CodeStatus
-from antiphon.upstream.status import Status, profiles_of, status_of, together
-from antiphon.webhooks.endpoints import shown_delivery
+from antiphon.telemetry.scrape import Scrape
 
 if TYPE_CHECKING:
-    from antiphon.access.key_admin import KeyAdmin
     from antiphon.access.sessions import FailedAttempts, Sessions
-    from antiphon.gateway.containers import Containers
-    from antiphon.gateway.files import Files
-    from antiphon.gateway.prompts import Prompts
-    from antiphon.gateway.vector_stores import VectorStores
-    from antiphon.stored.console.containers import ContainerReader
-    from antiphon.stored.console.reader import ConsoleReader
-    from antiphon.stored.console.reports import Reports
+    from antiphon.console.containers import ContainerReader
+    from antiphon.console.files import FileLists
+    from antiphon.console.reader import ConsoleReader
+    from antiphon.console.reports import Reports
+    from antiphon.objects.container_files import ContainerFiles
+    from antiphon.objects.containers import Containers
+    from antiphon.objects.files import Files
+    from antiphon.objects.keys import Keys
+    from antiphon.objects.prompts import Prompts
+    from antiphon.objects.uploads import Uploads
+    from antiphon.objects.vector_store_files import VectorStoreFiles
+    from antiphon.objects.vector_stores import VectorStores
+    from antiphon.objects.webhooks import WebhookDeliveries
 
-
-CODE_FIELDS = frozenset(CodeStatus.__struct_fields__) - {"containers"}
-"""Returns the state of the sandbox."""
 
 TOOLS = 16 * 1024 * 1024
 """Bytes of the tools that are kept for later requests, of all tenants: about 100 lists as long as Codex's."""
 
-RUNNING = "Containers that have not expired."
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """The bytes that a tenant has stored, and its limit, 0 for none."""
-
-    size: int
-    most: int
-
 
 class Gateway:
-    """The API as methods. Each raises `ClientError` for the API's 4xx errors, and other errors for 5xx."""
+    """Creates responses, passes requests on to backends, and has the objects of the API.
+
+    Methods raise `ClientError` for the API's 4xx errors, and other errors for 5xx. Objects that few requests need are
+    loaded on first use.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.new_id, self.now = engine.new_id, engine.now
-        self.conversations = Conversations(engine)
-        self.completions = ChatCompletions(engine)
         self.accepts = engine.models.accepts
         """Whether any backend accepts the parameter with this name, which is not in the API."""
         self.offload = engine.offload.run
@@ -104,58 +81,46 @@ class Gateway:
         """The newest histories that each tenant sends again with each turn."""
         self.known_keys = engine.api_keys
         """The API keys, which also decide whether a request needs one: once the first was created."""
-        self._store_probe = StoreProbe(lambda: engine.store)
+        self.lease = engine.meter.admit
+        """Reserves the tokens that a request with a key can use."""
+        self.compact = partial(compact, engine)
+        """Compacts a context."""
+        self.count_tokens = partial(count_input_tokens, engine)
+        """Counts the tokens of a request's input."""
+        self._begin_objects(engine)
+        self._begin_monitoring(engine)
 
-    @cached_property
-    def console(self) -> "ConsoleReader":
-        """The console's view of responses; loaded when the console is used."""
-        from antiphon.stored.console.reader import ConsoleReader  # noqa: PLC0415 - for the console alone
+    def _begin_objects(self, engine: Engine) -> None:
+        store, memory, offload, new_id, now = engine.store, engine.memory, engine.offload, engine.new_id, engine.now
+        self._capacity = Capacity(offload, memory)
+        self._views = ItemViews(store, self._capacity, engine.keyring, lambda: engine.files)
+        self.responses = Responses(store, self._views, now)
+        self.queue = BackgroundQueue(engine, self.responses)
+        self.replays = Replays(store, self._views, engine.wakes, lambda: engine.is_over)
+        self.conversations = Conversations(store, self._views, offload, engine.bounds, engine.quota, new_id, now)
+        parts = CompletionParts(store, new_id, now, memory, offload, engine.retention)
+        self.chat_completions = ChatCompletions(parts, self._capacity, engine.quota)
+        self.models = Models(engine.models, lambda: engine.vision is not None)
+        self.usage = KeyUsage(store, engine.meter.settle, engine.currency, engine.bounds.stored_bytes)
+        self.idempotency = IdempotencyKeys(store, new_id, engine.worker, engine.holding, engine.wakes, offload)
 
-        return ConsoleReader(self._engine)
-
-    @cached_property
-    def reports(self) -> "Reports":
-        """The reports of `antiphon verify`; loaded when the console shows one."""
-        from antiphon.stored.console.reports import Reports  # noqa: PLC0415 - for the console alone
-
-        return Reports(self._engine.store, self._engine.offload)
-
-    @cached_property
-    def files(self) -> "Files":
-        """`/v1/files` and `/v1/uploads`; loaded by the first request for them."""
-        from antiphon.gateway.files import Files  # noqa: PLC0415 - for requests with files alone
-
-        return Files(self._engine)
-
-    @cached_property
-    def vector_stores(self) -> "VectorStores":
-        """The operations on vector stores; loaded on first use."""
-        from antiphon.gateway.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
-
-        return VectorStores(self._engine)
-
-    @cached_property
-    def containers(self) -> "Containers":
-        """`/v1/containers`; loaded by the first request for them."""
-        from antiphon.gateway.containers import Containers  # noqa: PLC0415 - for containers alone
-
-        return Containers(self._engine)
-
-    @cached_property
-    def container_reader(self) -> "ContainerReader":
-        """The console's view of containers; loaded when it is used."""
-        from antiphon.stored.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
-
-        return ContainerReader(self._engine.store)
-
-    @cached_property
-    def prompts(self) -> "Prompts":
-        """The operations on prompts; loaded by the first request that names one."""
-        from antiphon.gateway.prompts import Prompts  # noqa: PLC0415 - for prompts alone
-
-        return Prompts(self._engine)
-
-    # The state of this process.
+    def _begin_monitoring(self, engine: Engine) -> None:
+        self.memory, self.shared, self.wakes = engine.memory, engine.shared, engine.wakes
+        self.measures, self.retention = engine.measures, engine.retention
+        store, models, upkeep = engine.store, engine.models, engine.upkeep
+        self.readiness = Readiness(store, engine.api_keys, models)
+        self.status = ProcessStatus(
+            models,
+            engine.runs,
+            engine.shared,
+            upkeep,
+            lambda: engine.code_state and engine.code_state(),
+            store,
+            engine.bounds,
+        )
+        self.metrics = Scrape(
+            engine.measures, models, engine.runs, engine.shared, upkeep, self.status.code, store, LEAD
+        )
 
     @property
     def accepts_work(self) -> bool:
@@ -163,100 +128,9 @@ class Gateway:
         return self._engine.accepts_work
 
     @property
-    def requests(self) -> RequestCounter:
-        """Counts and times requests by route, method and status."""
-        return self._engine.measures.requests
-
-    @property
-    def websockets(self) -> Gauge:
-        """The number of open WebSockets."""
-        return self._engine.measures.websockets
-
-    @property
-    def memory(self) -> Memory:
-        """The memory of this process for clients."""
-        return self._engine.memory
-
-    @property
-    def shared(self) -> SharedResources:
-        """The resources that tenants share in this process."""
-        return self._engine.shared
-
-    def expect(self, what: str) -> Subscription:
-        """Wait for a change of a response; all waits end when this process shuts down."""
-        return self._engine.wakes.expect(what)
-
-    def status(self) -> Status:
-        """Return the state of this process's backends and shared resources."""
-        engine, upkeep = self._engine, self._engine.upkeep
-        return status_of(
-            engine.models,
-            len(engine.runs),
-            engine.shared.usage(),
-            upkeep.clock_skew,
-            upkeep.purge_held,
-            disk_full=upkeep.is_disk_full,
-            code=self._code(),
-        )
-
-    def _code(self) -> CodeStatus | None:
-        """Return the state of this process's sandbox; None if none is configured."""
-        if self._engine.code_state is None:
-            return None
-        state = self._engine.code_state()
-        return CodeStatus(**{name: getattr(state, name) for name in CODE_FIELDS})
-
-    async def status_of_all(self, others: Sequence[Status]) -> Status:
-        """Return the state of this process and of others as one, with the store that they share."""
-        engine = self._engine
-        storage = await storage_status(engine.store, engine.bounds)
-        status = together([self.status(), *others])
-        code = status.code and replace(status.code, containers=await running_containers(engine.store))
-        return replace(status, storage=storage, code=code)
-
-    def measured(self, worker: str) -> list[Family]:
-        """Return the metrics of this process, labelled with its name."""
-        engine = self._engine
-        read = known(engine.models, lambda: len(engine.runs), engine.shared.usage)
-        known_here = [*read, *code_metrics(self._code), *_upkeep(engine)]
-        return families([*engine.measures.all(), *known_here, *process_metrics()], worker=worker)
-
-    async def backlog(self) -> list[Family]:
-        """Return the metrics that all processes have in common, since they are in the store."""
-        store = self._engine.store
-        waiting, containers = (
-            await store.read(stored_jobs.backlog, queue.LEAD),
-            await store.read(container_counts.running),
-        )
-        jobs, deliveries = "Background responses in the queue.", "Webhooks in the outbox."
-        deferred = "Background responses in the queue that can wait for idle slots."
-        overdue = "Background responses that still wait after their window."
-        return families(
-            [
-                Known("antiphon_background_waiting", jobs, look=lambda: {(): waiting.jobs}),
-                Known("antiphon_background_deferred", deferred, look=lambda: {(): waiting.deferred}),
-                Known("antiphon_background_overdue", overdue, look=lambda: {(): waiting.overdue}),
-                Known("antiphon_webhooks_waiting", deliveries, look=lambda: {(): waiting.deliveries}),
-                Known("antiphon_containers_running", RUNNING, look=lambda: {(): float(containers)}),
-            ]
-        )
-
-    async def store_answers(self) -> bool:
-        """Whether the store can be read and written."""
-        return await self._store_probe.is_usable()
-
-    async def keys_are_usable(self) -> bool:
-        """Whether requests can be authenticated: they need no API key, or the store has keys."""
-        return await self._engine.api_keys.are_usable()
-
-    async def backend_answers(self) -> bool:
-        """Whether at least one backend answered HTTP, with any status; polls them if none did."""
-        models = self._engine.models
-        if not any(served.is_reached for served in models.backends):
-            await models.refresh()
-        return any(served.is_reached for served in models.backends)
-
-    # Responses.
+    def images_model(self) -> str:
+        """The model that generates images if a request names none; empty for none."""
+        return self._engine.images_model
 
     async def decode_large(self, tenant: str, body: bytes) -> tuple[CreateResponse, bool]:
         """Return the large body of `POST /responses`, and whether it is large without its tools, if these are known.
@@ -296,58 +170,6 @@ class Gateway:
             run.warm_up()
         return run
 
-    def enqueue(self, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None) -> Awaitable[Queued]:
-        """Queue a background response; `body` is the request's JSON, for the worker that runs it."""
-        return queue.enqueue(self._engine, request, body, ticket)
-
-    def retrieve(self, tenant: str, response_id: str, include: Collection[str]) -> Made:
-        """Return a stored response."""
-        return responses.retrieve(self._engine.store, tenant, response_id, include, self._engine)
-
-    def list_responses(self, tenant: str, query: ResponsesQuery) -> Made:
-        """Return a page of a tenant's responses."""
-        filters = response_list.filters_of(query.q, self.now())
-        return response_list.list_responses(self._engine.store, tenant, query, filters)
-
-    def cancel(self, tenant: str, response_id: str) -> Made:
-        """Cancel a background response; return its current state."""
-        return queue.cancel(self._engine, tenant, response_id)
-
-    def delete(self, tenant: str, response_id: str) -> Made:
-        """Delete a stored response."""
-        return responses.delete(self._engine.store, tenant, response_id)
-
-    def input_items(self, tenant: str, response_id: str, query: InputItemsQuery) -> Made:
-        """Return a page of the input items of a response."""
-        return responses.list_input_items(self._engine.store, tenant, response_id, query, self._engine)
-
-    def check_replay(self, tenant: str, response_id: str) -> Awaitable[None]:
-        """Raise `ClientError` unless the events of this response can be replayed."""
-        return replay.begin_replay(self._engine, tenant, response_id)
-
-    def replay(
-        self, tenant: str, response_id: str, after: int = -1, *, padding: bool = True
-    ) -> AsyncGenerator[bytes, None]:
-        """Yield the server-sent events of a background response after a number, to the end. Raises `CutOff`."""
-        return replay.replay(self._engine, tenant, response_id, after, padding=padding)
-
-    def compact(
-        self,
-        request: CompactRequest,
-        tenant: str = "",
-        watch: Callable[[Run], None] = lambda run: None,
-        *,
-        is_large: bool = False,
-    ) -> Made:
-        """Compact a context; `watch` receives the run that does it."""
-        return compact(self._engine, request, tenant, watch, is_large=is_large)
-
-    def count_tokens(self, request: CreateResponse, tenant: str = "", *, is_large: bool = False) -> Awaitable[Count]:
-        """Return how many tokens the input of such a request has."""
-        return count_input_tokens(self._engine, request, tenant, is_large=is_large)
-
-    # Chat Completions, embeddings, models.
-
     async def passing(
         self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, *, is_large: bool = False
     ) -> Passing:
@@ -364,7 +186,7 @@ class Gateway:
         self, path: str, request: JsonObject, tenant: str, grant: UsageLease | None, form: MakeForm | None
     ) -> Passing:
         """Select a backend for a request for images, as JSON or as a `form`: the image server for its model."""
-        from antiphon.runs.image_answers import PassingImages  # noqa: PLC0415 - for requests for images alone
+        from antiphon.forwarding.image_answers import PassingImages  # noqa: PLC0415 - for requests for images alone
 
         engine = self._engine
         if not engine.accepts_work:
@@ -376,71 +198,110 @@ class Gateway:
         passing.account, passing.most = Account(engine.memory, tenant), engine.memory.most(tenant)
         return passing
 
-    @property
-    def images_model(self) -> str:
-        """The model that generates images if a request names none; empty for none."""
-        return self._engine.images_model
+    # What few requests need: loaded on first use.
 
-    async def models(self, find_key: Callable[[], Awaitable[ApiKey | None]]) -> list[JsonObject]:
-        """Return the models that a key allows, from the current list; all of them without a key."""
-        await self._engine.models.refresh()
-        key, listed = await find_key(), self._engine.models.list()
-        return listed if key is None else [model for model in listed if allows(key.limits, model["id"])]
+    @cached_property
+    def prompts(self) -> "Prompts":
+        """The prompts; loaded by the first request that names one."""
+        from antiphon.objects.prompts import Prompts  # noqa: PLC0415 - for prompts alone
 
-    async def model(self, name: str, find_key: Callable[[], Awaitable[ApiKey | None]]) -> JsonObject:
-        """Return a model that a key allows. Raises `ClientError` (404) if there is no such model."""
-        model = next((model for model in await self.models(find_key) if model["id"] == name), None)
-        if model is None:
-            text = f"The model '{name[:100]}' does not exist."
-            raise ClientError(text, status=404, code="model_not_found", param="model")
-        return model
+        engine = self._engine
+        return Prompts(engine.store, engine.offload, engine.named_prompts, engine.quota, self.new_id, self.now)
 
-    def known_models(self) -> list[JsonObject]:
-        """Return the models as the backends listed them last: no backend is called."""
-        return self._engine.models.list()
+    @cached_property
+    def files(self) -> "Files":
+        """The files of `/v1/files`; loaded by the first request that needs them."""
+        from antiphon.objects.files import storing  # noqa: PLC0415 - for requests with files alone
 
-    def context_window(self, model: str) -> int | None:
-        """Return the maximum tokens of prompt and answer together, None if unknown."""
-        return self._engine.models.context_window(model)
+        return storing(self._engine.files)
 
-    def verdict(self, model: str) -> str:
-        """Return a sentence about whether coding agents can use a model; empty if that was not measured."""
-        from antiphon.upstream.probing.measurement import least  # noqa: PLC0415 - for coding agents alone
+    @cached_property
+    def uploads(self) -> "Uploads":
+        """The uploads of files in parts; loaded by the first request for one."""
+        from antiphon.objects.uploads import Uploads  # noqa: PLC0415 - for uploads alone
 
-        return least(self._engine.models.profiles(model))
+        return Uploads(self._engine.store, self.files, self.new_id, self.now)
 
-    def sees_images(self, model: str) -> bool | None:
-        """Whether a model accepts images or has them described, None if that is unknown."""
-        return True if self._engine.vision is not None else self._engine.models.sees_images(model)
+    @cached_property
+    def containers(self) -> "Containers":
+        """The containers of code; loaded by the first request for one."""
+        from antiphon.objects.containers import Containers, limits_of  # noqa: PLC0415 - for containers alone
 
-    # API keys, limits, idempotency keys.
+        limits = limits_of(self._engine.bounds)
+        return Containers(self._engine.store, self.files, limits, self.new_id, self.now)
 
-    def digest_key(self, key: bytes) -> Awaitable[bytes]:
-        """Return the digest by which an API key is found."""
-        return self._engine.api_keys.digest(key)
+    @cached_property
+    def container_files(self) -> "ContainerFiles":
+        """The files in containers; loaded by the first request for containers."""
+        from antiphon.objects.container_files import ContainerFiles  # noqa: PLC0415 - for containers alone
 
-    def find_key(self, digest: bytes) -> Awaitable[ApiKey | None]:
-        """Return the valid API key with this digest, else None."""
-        return self._engine.api_keys.find(digest)
+        return ContainerFiles(self._engine.store, self.containers, self.files)
 
-    def lease(
-        self,
-        key: ApiKey,
-        model: str | None,
-        weigh: Callable[[], Weight],
-        attend: Attend = nullcontext,
-        *,
-        is_queued: bool = False,
-    ) -> Awaitable[UsageLease]:
-        """Reserve the tokens that a request with this key can use. See `Meter.admit`."""
-        return self._engine.meter.admit(key, model, weigh, attend, is_queued=is_queued)
+    @cached_property
+    def container_reader(self) -> "ContainerReader":
+        """The console's view of containers; loaded when it is used."""
+        from antiphon.console.containers import ContainerReader  # noqa: PLC0415 - for the console alone
 
-    async def usage(
-        self, tenant: str | None, begin: int, end: int, by: Collection[UsageField] = ("key", "day")
-    ) -> UsageFound:
-        """Return the total usage of a tenant's keys; without a `tenant`, of all tenants."""
-        await self._engine.meter.settle()
-        return await find_usage(self._engine.store, tenant, begin, end, by)
+        return ContainerReader(self._engine.store)
+
+    @cached_property
+    def vector_stores(self) -> "VectorStores":
+        """The vector stores; loaded by the first request for one."""
+        from antiphon.objects.vector_stores import VectorStores  # noqa: PLC0415 - for vector stores alone
+
+        engine = self._engine
+        indexing = engine.embedding_model, engine.chunk_tokens
+        return VectorStores(engine.store, lambda: engine.search, self._capacity, *indexing, self.new_id, self.now)
+
+    @cached_property
+    def vector_store_files(self) -> "VectorStoreFiles":
+        """The files in vector stores; loaded by the first request for vector stores."""
+        from antiphon.objects.file_text import file_text  # noqa: PLC0415 - for vector stores alone
+        from antiphon.objects.vector_store_files import VectorStoreFiles  # noqa: PLC0415 - the same
+
+        engine = self._engine
+        read_text = partial(file_text, engine)
+        return VectorStoreFiles(
+            engine.store, self.vector_stores, lambda: engine.files, read_text, self._capacity, self.new_id
+        )
+
+    @cached_property
+    def file_lists(self) -> "FileLists":
+        """The console's lists of files and vector stores; loaded when they are used."""
+        from antiphon.console.files import FileLists  # noqa: PLC0415 - for the console alone
+
+        return FileLists(lambda: self.files, self.vector_stores, self.vector_store_files, self._capacity)
+
+    @cached_property
+    def console(self) -> "ConsoleReader":
+        """The console's view of responses; loaded when the console is used."""
+        from antiphon.console.reader import ConsoleReader  # noqa: PLC0415 - for the console alone
+        from antiphon.console.rebuilt import rebuild_calls  # noqa: PLC0415 - the same
+
+        engine = self._engine
+        rebuild = partial(rebuild_calls, engine)
+        return ConsoleReader(engine.store, self._views, rebuild, engine.runs, engine.retention, self.now)
+
+    @cached_property
+    def reports(self) -> "Reports":
+        """The reports of `antiphon verify`; loaded when the console shows one."""
+        from antiphon.console.reports import Reports  # noqa: PLC0415 - for the console alone
+
+        return Reports(self._engine.store, self._engine.offload)
+
+    @cached_property
+    def keys(self) -> "Keys":
+        """The API keys, as the console manages them."""
+        from antiphon.objects.keys import Keys  # noqa: PLC0415 - for the console alone
+
+        return Keys(self._engine.store, self.known_keys, self.new_id, self.now)
+
+    @cached_property
+    def deliveries(self) -> "WebhookDeliveries":
+        """The deliveries of webhooks, as the console manages them."""
+        from antiphon.objects.webhooks import WebhookDeliveries  # noqa: PLC0415 - for the console alone
+
+        return WebhookDeliveries(self._engine.store)
 
     @cached_property
     def sessions(self) -> "Sessions":
@@ -449,91 +310,14 @@ class Gateway:
 
         return Sessions(self._engine.store, self.now)
 
-    def key_admin(self) -> "KeyAdmin":
-        """Return the operations on API keys."""
-        from antiphon.access.key_admin import KeyAdmin  # noqa: PLC0415 - for the console alone
-
-        return KeyAdmin(self._engine.store, self.known_keys, self.new_id, self.now)
-
-    def profiles(self) -> list[JsonObject]:
-        """Return the known facts about each model at each backend."""
-        return profiles_of(self._engine.models)
-
-    async def deliveries(
-        self, tenant: str | None, limit: int, after: str, *, is_failed: bool | None
-    ) -> list[JsonObject]:
-        """Return deliveries of webhooks, newest first; without a `tenant`, of all tenants."""
-        found = await self._engine.store.read(webhooks.page, tenant, limit, after, is_failed=is_failed)
-        return [shown_delivery(one) for one in found]
-
-    def retry_delivery(self, delivery_id: str) -> Awaitable[bool]:
-        """Attempt a delivery now; return False if it is unknown."""
-        return self._engine.store.write(webhooks.retry, delivery_id)
-
+    @cached_property
     def failed_attempts(self) -> "FailedAttempts":
-        """Return the rate limiter for failed sign-ins to the console, by address."""
+        """The rate limiter for failed sign-ins to the console, by address."""
         from antiphon.access.sessions import FailedAttempts  # noqa: PLC0415 - for the console alone
 
         return FailedAttempts(monotonic)
-
-    @property
-    def retention(self) -> int:
-        """Seconds for which a response is stored."""
-        return self._engine.retention
-
-    @property
-    def currency(self) -> str:
-        """The currency of prices and budgets, a label."""
-        return self._engine.meter.currency
-
-    @property
-    def has_prices(self) -> bool:
-        """Whether any model has prices in the settings."""
-        backends = self._engine.models.backends
-        return any(one.prices is not None for served in backends for one in served.options.configured)
-
-    async def stored(self, tenant: str) -> Stored:
-        """Return the bytes that a tenant has stored, and its limit."""
-        return Stored(await self._engine.store.read(sizes.stored_bytes, tenant), self._engine.bounds.stored_bytes)
-
-    def reserve(
-        self, tenant: str, key: str, path: str, body: bytes, prefix: str
-    ) -> Awaitable[RequestIdentity | Reply | Log]:
-        """Reserve an `Idempotency-Key`: a ticket for a new request, else the reply that the earlier one received."""
-        return admit(self._engine, tenant, key, path, body, prefix)
-
-    def reserved(self, ticket: RequestIdentity) -> AbstractAsyncContextManager[None]:
-        """Hold a reserved key while the request runs; if it fails, the key is free for the next attempt."""
-        return _reserved(self._engine, ticket)
-
-
-def _upkeep(engine: Engine) -> list[Known]:
-    ahead = "Seconds by which a process's clock is ahead of the store's."
-    held = "Stored responses that have expired, if they are too many for one purge."
-    full = "Whether the disk of the store has no room: 1 or 0."
-    return [
-        Known("antiphon_disk_full", full, look=lambda: {(): float(engine.upkeep.is_disk_full)}),
-        Known("antiphon_clock_skew_seconds", ahead, look=lambda: {(): engine.upkeep.clock_skew}),
-        Known("antiphon_purge_held", held, look=lambda: {(): float(engine.upkeep.purge_held)}),
-    ]
 
 
 def charged_to(ticket: RequestIdentity, grant: UsageLease | None) -> RequestIdentity:
     """Return the ticket of a background response, which settles its reservation."""
     return ticket if grant is None else replace(ticket, taken=grant.taken)
-
-
-@asynccontextmanager
-async def _reserved(engine: Engine, ticket: RequestIdentity) -> AsyncGenerator[None, None]:
-    try:
-        yield
-    except BaseException:
-        try:
-            await engine.store.write(idempotency.free, ticket.tenant, ticket.key, ticket.response_id)
-        except StoreError as trouble:
-            text = "Cannot release the Idempotency-Key of the failed response %s until the store works again: %s"
-            log.warning(text, ticket.response_id, trouble)
-        raise
-    finally:
-        # If the lease remains, the worker releases it.
-        engine.holding.discard(ticket.response_id)

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from antiphon.errors import log
 from antiphon.periodic import Periodic
 from antiphon.runs.engine import Upkeep
-from antiphon.storage.contract import RETENTION, Store
-from antiphon.storage.operations import files, responses
+from antiphon.storage.operations import expiry, files
 from antiphon.storage.records.responses import PurgeSize
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import RETENTION, expire_containers, purge
 
 LOOK_EVERY = 2.0
 """Seconds between two checks of the clock; other servers wait for this one to write its time."""
@@ -74,11 +75,11 @@ class Cleaner(Periodic):
         if abs(skew) > MOST_SKEW or (self._purged is not None and time.monotonic() - self._purged < PURGE_EVERY):
             return
         self._purged = time.monotonic()
-        size = await self._store.write(responses.purge_size, self._fraction)
+        size = await self._store.write(expiry.purge_size, self._fraction)
         self._report_size(size)
         if not size.is_too_large:
-            await self._store.purge(self._retention)
-        await self._store.expire_containers(MOST_CONTAINERS)
+            await purge(self._store, self._retention)
+        await expire_containers(self._store, MOST_CONTAINERS)
         if self._delete_blobs is not None:
             await sweep(self._store, self._delete_blobs)
 
@@ -118,5 +119,5 @@ async def objection(store: Store, fraction: float) -> str | None:
         skew = await store.clock_skew()
     if skew is not None and abs(skew) > MOST_SKEW:
         return differs(skew)
-    size = await store.write(responses.purge_size, fraction)
+    size = await store.write(expiry.purge_size, fraction)
     return too_large(size, fraction) if size.is_too_large else None

@@ -12,10 +12,10 @@ import msgspec
 
 from antiphon.protocol import events
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.runs.checkpoints import ToolCallRecord, from_bytes
+from antiphon.recording.checkpoints import ToolCallRecord, from_bytes
 from antiphon.runs.engine import Engine
 from antiphon.runs.tool_calls import LEFT, restore_done
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import event_log
 from antiphon.storage.records.jobs import Job
 from antiphon.storage.records.responses import StoredItem
 from antiphon.translation.hosted_items import begin
@@ -196,8 +196,8 @@ async def close_half_made(engine: Engine, job: Job, writer: ResponseWriter) -> l
 async def _read_log(engine: Engine, job: Job, first: int) -> dict[int, HalfMadeItem]:
     """Return the items after the stored ones, by output index; reads the log page by page."""
     items: dict[int, HalfMadeItem] = {}
-    after, stored = job.kept_number - 1, job.response
-    while (tail := await engine.store.read(jobs.tail, stored.tenant, stored.id, after)) is not None and tail.frames:
+    after, stored, store = job.kept_number - 1, job.response, engine.store
+    while (tail := await store.read(event_log.tail, stored.tenant, stored.id, after)) is not None and tail.frames:
         for frames in tail.frames:
             for event in _events(frames.body):
                 if event["sequence_number"] > after and event.get("output_index", -1) >= first:

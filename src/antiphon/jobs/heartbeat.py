@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from antiphon.errors import StoreError, log, reportable
-from antiphon.storage.contract import Pulse
+from antiphon.storage.store import Pulse
 
 LATE = 2.5
 """Seconds without a beat of the event loop after which the thread beats: well before the worker would expire."""

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 from antiphon.documents.reader import DocumentError
 from antiphon.errors import AntiphonError, ClientError, StoreError, log, reportable
+from antiphon.objects.file_text import file_text, weight_of_file
 from antiphon.runs.engine import Engine
 from antiphon.search.chunking import Chunk, chunks_of, estimate_tokens
 from antiphon.search.contract import UnavailableError
 from antiphon.sharing.memory import Account
+from antiphon.storage.chunk_writer import write_chunks
 from antiphon.storage.operations import ingestions
 from antiphon.storage.records.chunks import ChunkRow
 from antiphon.storage.records.files import StoredFile
 from antiphon.storage.records.vector_stores import Ingestion
-from antiphon.stored.file_text import file_text, weight_of_file
 
 if TYPE_CHECKING:
     from antiphon.search.fitting import Part
@@ -58,22 +59,27 @@ async def ingest(engine: Engine, ingestion: Ingestion) -> None:
 
     Nothing is written once another worker owns the file. Raises `StoreError`.
     """
+    # A file on which workers crash would otherwise take down one worker after the other.
     if ingestion.lost >= MOST_LOST:
         text = f"The server stopped {ingestion.lost} times while it read this file. Attach it again to retry."
         await engine.store.write(ingestions.fail, ingestion, "server_error", text)
         return
     try:
+        # Before the time limit starts, and before a large file is read in vain.
         await _try_model(engine, ingestion)
         async with asyncio.timeout(SECONDS) as limit:
             await _ingest(engine, ingestion, limit)
-    except LostError:
+    except LostError:  # another worker records the end
         return
     except UnavailableError as error:
+        # An outage of the model is not the file's fault: it waits, for a day if necessary.
         await _wait(engine, ingestion, error)
     except StoreError:
+        # Nothing can be recorded now: the caller waits, and returns the file to the queue.
         raise
     except DocumentError as error:
         if error.reason == "busy":
+            # Other files have all the readers: that says nothing about this one.
             await asyncio.sleep(BUSY)
             await engine.store.write(ingestions.release, engine.worker, ingestion.seq)
             return
@@ -121,8 +127,10 @@ async def _write(
     engine: Engine, ingestion: Ingestion, file: StoredFile, memory: Account, limit: asyncio.Timeout
 ) -> int:
     """Write all chunks of a file; return how many. The time of the embedding server does not count for the limit."""
+    # Before the content is read. It waits as long as necessary: no client waits for this.
     await memory.obtain(weight_of_file(file, engine.memory.most(file.tenant)))
     text = await _text(engine, file)
+    # A limit on the work, and so on the cost, of embedding: checked before the first request.
     tokens = await engine.offload.run(file.tenant, estimate_tokens, text)
     if tokens > MOST_TOKENS:
         raise DocumentError(
@@ -131,13 +139,16 @@ async def _write(
         )
     count = 0
     with await engine.reserve_storage(file.tenant, len(text)):
+        # Part by part, so that neither all chunks nor all vectors of a large file are in memory at once.
         async for part in _parts(engine, ingestion, text):
+            # A slow embedding server must not make a large file fail.
             with _untimed(limit):
                 rows = await _rows(engine, ingestion, part, count)
             if (count := count + len(rows)) > MOST_CHUNKS:
                 raise DocumentError("invalid_file", f"The file has more than {MOST_CHUNKS:,} chunks. Split the file.")
             for start in range(0, len(rows), AT_ONCE):
-                if not await engine.store.write_chunks(ingestion, rows[start : start + AT_ONCE]):
+                # Chunks of an unfinished version are invisible to searches: `complete` shows all of them at once.
+                if not await write_chunks(engine.store, ingestion, rows[start : start + AT_ONCE]):
                     raise LostError
     return count
 

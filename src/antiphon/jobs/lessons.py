@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import lessons as stored_lessons
 from antiphon.storage.records.lessons import StoredLesson
+from antiphon.storage.store import Store
 from antiphon.upstream.backend import place_of
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.lessons import LIFE, Lesson

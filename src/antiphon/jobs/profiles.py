@@ -12,9 +12,9 @@ from antiphon.errors import BackendError, StoreError, log
 from antiphon.ids import Clock
 from antiphon.jobs.lessons import store_new, use
 from antiphon.periodic import Periodic
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import lessons, profiles
 from antiphon.storage.records.profiles import StoredProfile
+from antiphon.storage.store import Store
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Backend, place_of
 from antiphon.upstream.backend_state import BackendState

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace as replace_struct
@@ -11,19 +10,21 @@ from msgspec.structs import replace as replace_struct
 from antiphon.access.credentials import carries_credentials, without_credentials
 from antiphon.access.spending import NOTHING_SPENT
 from antiphon.errors import AntiphonError, ClientError, reportable
+from antiphon.history.context import Context, conversation_locked, conversation_not_found
+from antiphon.history.decoding import load_item, load_items
+from antiphon.history.history_memory import HistoryMemory
 from antiphon.jobs.half_made import close_half_made
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
+from antiphon.objects.pages import JsonObject
+from antiphon.objects.responses import Responses
 from antiphon.protocol.requests import BackgroundOptions, CreateResponse, LocalRequest
 from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import LARGE, decode_request
-from antiphon.runs.checkpoints import from_bytes
-from antiphon.runs.context import Context, conversation_locked, conversation_not_found
-from antiphon.runs.decoding import load_item, load_items
+from antiphon.recording.checkpoints import from_bytes
+from antiphon.recording.facts import Origin, facts_of, origin_of
+from antiphon.recording.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.engine import Engine
-from antiphon.runs.facts import Origin, facts_of, origin_of
-from antiphon.runs.history_memory import HistoryMemory
-from antiphon.runs.persistence import RequestIdentity, Retention, encode_json, ended
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.prepare import (
     check_stores,
@@ -36,11 +37,10 @@ from antiphon.runs.prepare import (
 )
 from antiphon.runs.run import Run
 from antiphon.sharing.memory import Account, weight_of_json
-from antiphon.storage.operations import jobs, responses
+from antiphon.storage.operations import jobs
 from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
 from antiphon.storage.records.jobs import SOONEST, Deferral, Job, LockResult
 from antiphon.storage.records.tenants import Reply
-from antiphon.stored.responses import not_found, show_response
 from antiphon.telemetry.context import note
 from antiphon.translation.to_chat_completions.prefix import MANY
 from antiphon.translation.writer import ResponseWriter
@@ -66,18 +66,37 @@ class Queued:
     ignored_tools: Sequence[str]
 
 
-async def enqueue(
-    engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None
-) -> Queued:
-    """Queue a background response; return it in its current state, durable.
+class BackgroundQueue:
+    """The background responses of all tenants. Workers of any server run them."""
 
-    Raises `ClientError` if the request can be rejected before the model is called.
-    """
-    ticket = engine.ticket(ticket)
-    if not engine.bounds.stored_bytes:
-        return await _enqueue(engine, request, body, ticket)
-    with await engine.reserve_storage(ticket.tenant, len(body)):
-        return await _enqueue(engine, request, body, ticket)
+    def __init__(self, engine: Engine, stored: Responses) -> None:
+        self._engine, self._stored = engine, stored
+
+    async def enqueue(self, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None) -> Queued:
+        """Queue a background response; return it in its current state, durable.
+
+        `body` is the request's JSON, for the worker that runs it. Raises `ClientError` if the request can be rejected
+        before the model is called.
+        """
+        engine = self._engine
+        ticket = engine.ticket(ticket)
+        if not engine.bounds.stored_bytes:
+            return await _enqueue(engine, request, body, ticket)
+        with await engine.reserve_storage(ticket.tenant, len(body)):
+            return await _enqueue(engine, request, body, ticket)
+
+    async def cancel(self, tenant: str, response_id: str) -> JsonObject:
+        """End a background response, on any server; return its current state. One that has ended is unchanged.
+
+        Raises `ClientError`: 404 if it is unknown, 400 if it is not a background response (specification section 13).
+        """
+        while (job := await self._engine.store.read(jobs.find_job, tenant, response_id)) is not None:
+            if await end(self._engine, job):
+                break
+        response = await self._stored.retrieve(tenant, response_id)
+        if not response["background"]:
+            raise ClientError("Cannot cancel a synchronous response.")
+        return response
 
 
 async def _enqueue(engine: Engine, request: CreateResponse, body: bytes, ticket: RequestIdentity) -> Queued:
@@ -142,23 +161,6 @@ def _deferral_of(request: CreateResponse, created_at: int) -> Deferral:
     continues = options.continuation_id
     digest = sha256(continues.encode("utf-8", "surrogatepass")).hexdigest()[:32] if continues else ""
     return Deferral(created_at + window - LEAD if window else 0, digest)
-
-
-async def cancel(engine: Engine, tenant: str, response_id: str) -> dict[str, Any]:
-    """End a background response, on any server; return its current state. One that has ended is unchanged.
-
-    Raises `ClientError`: 404 if it is unknown, 400 if it is not a background response (specification section 13).
-    """
-    while (job := await engine.store.read(jobs.find_job, tenant, response_id)) is not None:
-        if await end(engine, job):
-            break
-    stored = await engine.store.read(responses.load, tenant, response_id)
-    if stored is None:
-        raise not_found(response_id)
-    response = await show_response(stored, (), engine)
-    if not response["background"]:
-        raise ClientError("Cannot cancel a synchronous response.")
-    return response
 
 
 async def end(engine: Engine, job: Job, error: AntiphonError | None = None) -> bool:
@@ -261,7 +263,7 @@ async def _take_up(engine: Engine, job: Job, intake: HistoryMemory) -> Backgroun
         request = decode_request(job.request, _takes)
         items = [load_item(item) for item in stored.input]
     if request.prompt is not None:
-        from antiphon.runs.prompted import restore  # noqa: PLC0415 - few requests name a prompt
+        from antiphon.history.prompted import restore  # noqa: PLC0415 - few requests name a prompt
 
         request = restore(request)
     request = replace_struct(request, input=items)

@@ -6,13 +6,13 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from antiphon.errors import StoreError, log
+from antiphon.history.context import CHAINABLE, store_item
 from antiphon.protocol.events import Event, ResponseOutputItemAddedEvent, ResponseOutputItemDoneEvent
 from antiphon.protocol.items.hosted import ImageGenerationCall
 from antiphon.protocol.response import Response
-from antiphon.runs.checkpoints import Checkpoint, to_bytes
-from antiphon.runs.context import CHAINABLE, store_item
+from antiphon.recording.checkpoints import Checkpoint, to_bytes
+from antiphon.recording.persistence import Retention, ended
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import Retention, ended
 from antiphon.runs.run import Run
 from antiphon.storage.operations import jobs
 from antiphon.storage.records.facts import Facts

@@ -1,18 +1,20 @@
 """A background response's stream, read from its log: past events from any number on, then new ones (section 9)."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
 import msgspec
 
 from antiphon.errors import ClientError
+from antiphon.objects.items import KEPT, ItemViews
+from antiphon.objects.large import LARGE, decoded
+from antiphon.objects.pages import not_found
 from antiphon.protocol.json_pieces import encode_large
-from antiphon.runs.engine import Engine
-from antiphon.storage.operations import jobs, responses
+from antiphon.storage.notifications import Notifier
+from antiphon.storage.operations import event_log, responses
 from antiphon.storage.records.jobs import Frames
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.stored.large import LARGE, decoded
-from antiphon.stored.responses import KEPT, not_found
+from antiphon.storage.store import Store
 
 LOOK_AGAIN = 1.0
 """Seconds between two checks of the log without a notification: another replica's may be lost."""
@@ -24,55 +26,58 @@ class CutOff(Exception):  # noqa: N818 - the reader must reconnect; this is not 
     """The log lost its open end: a reader that has received it must not continue with the events that follow."""
 
 
-async def begin_replay(engine: Engine, tenant: str, response_id: str) -> None:
-    """Raise `ClientError` unless the response has a log: 404 if it is unknown, else 400."""
-    tail = await engine.store.read(jobs.tail, tenant, response_id, -1)
-    if tail is None:
-        raise not_found(response_id)
-    if not tail.is_streamed:
-        stored = await engine.store.read(responses.load, tenant, response_id)
-        raise _no_log(stored)
+class Replays:
+    """The streams of all background responses of one store. `is_over` returns whether this process serves no more."""
 
+    def __init__(self, store: Store, views: ItemViews, wakes: Notifier, is_over: Callable[[], bool]) -> None:
+        self._store, self._views, self._wakes, self._is_over = store, views, wakes, is_over
 
-async def replay(
-    engine: Engine, tenant: str, response_id: str, after: int, *, padding: bool
-) -> AsyncGenerator[bytes, None]:
-    """Yield the events after a number as server-sent events, to the end of the stream. Raises `CutOff`."""
-    generation: int | None = None
-    with engine.wakes.expect(response_id) as change:
-        while True:
-            tail = await change.look((tenant, after), partial(engine.store.read, jobs.tail, tenant, response_id, after))
-            if tail is None or engine.is_over or generation not in (None, tail.generation):
-                raise CutOff
-            generation = tail.generation
-            for frames in tail.frames:
-                is_whole = padding and frames.first > after
-                body = frames.body if is_whole else await _shown(engine, tenant, frames, after, padding)
-                if KEPT not in body:
-                    yield body
-                else:
-                    async for event in _with_images(engine, tenant, body):
-                        yield event
-                after = frames.last
-            if not tail.frames and tail.status not in OPEN:
-                return
-            if not tail.frames:
-                await change.wait(LOOK_AGAIN)
+    async def check(self, tenant: str, response_id: str) -> None:
+        """Raise `ClientError` unless the response has a log: 404 if it is unknown, else 400."""
+        tail = await self._store.read(event_log.tail, tenant, response_id, -1)
+        if tail is None:
+            raise not_found("Response", response_id)
+        if not tail.is_streamed:
+            raise _no_log(await self._store.read(responses.load, tenant, response_id))
 
+    async def events(
+        self, tenant: str, response_id: str, after: int = -1, *, padding: bool = True
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the events after a number as server-sent events, to the end of the stream. Raises `CutOff`."""
+        generation: int | None = None
+        with self._wakes.expect(response_id) as change:
+            while True:
+                read = partial(self._store.read, event_log.tail, tenant, response_id, after)
+                tail = await change.look((tenant, after), read)
+                if tail is None or self._is_over() or generation not in (None, tail.generation):
+                    raise CutOff
+                generation = tail.generation
+                for frames in tail.frames:
+                    is_whole = padding and frames.first > after
+                    body = frames.body if is_whole else await self._shown(tenant, frames, after, padding)
+                    if KEPT not in body:
+                        yield body
+                    else:
+                        async for event in self._with_images(tenant, body):
+                            yield event
+                    after = frames.last
+                if not tail.frames and tail.status not in OPEN:
+                    return
+                if not tail.frames:
+                    await change.wait(LOOK_AGAIN)
 
-async def _shown(engine: Engine, tenant: str, frames: Frames, after: int, padding: bool) -> bytes:
-    """Return the frames that a client has not received; large ones are split in a thread."""
-    if len(frames.body) <= LARGE:
-        return _part(frames, after, padding)
-    return await engine.offload.run(tenant, _part, frames, after, padding)
+    async def _shown(self, tenant: str, frames: Frames, after: int, padding: bool) -> bytes:
+        """Return the frames that a client has not received; large ones are split in a thread."""
+        if len(frames.body) <= LARGE:
+            return _part(frames, after, padding)
+        return await self._views.capacity.offload.run(tenant, _part, frames, after, padding)
 
+    async def _with_images(self, tenant: str, body: bytes) -> AsyncGenerator[bytes, None]:
+        """Yield each event, with its images."""
+        from antiphon.objects.images import event_with_images  # noqa: PLC0415 - few responses have images
 
-async def _with_images(engine: Engine, tenant: str, body: bytes) -> AsyncGenerator[bytes, None]:
-    """Yield each event, with its images."""
-    from antiphon.stored.images import event_with_images  # noqa: PLC0415 - few responses have images
-
-    for event in filter(None, body.split(b"\n\n")):
-        yield await event_with_images(engine, tenant, event) + b"\n\n"
+        for event in filter(None, body.split(b"\n\n")):
+            yield await event_with_images(self._views, tenant, event) + b"\n\n"
 
 
 def _part(frames: Frames, after: int, padding: bool) -> bytes:

@@ -1,8 +1,8 @@
 """Adds the responses of past minutes to the sums from which statistics are read."""
 
 from antiphon.periodic import Periodic
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import figures
+from antiphon.storage.store import Store
 
 LOOK_EVERY = 20.0
 """Seconds between two runs."""

@@ -16,7 +16,7 @@ from antiphon.jobs.queue import end, work
 from antiphon.runs.engine import Engine
 from antiphon.sharing.scheduler import KEPT_FREE, SHARE, FairScheduler
 from antiphon.storage.changes import JOBS
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import jobs, leases
 from antiphon.storage.records.jobs import Job, Slots
 from antiphon.telemetry.context import About, begin
 
@@ -101,8 +101,8 @@ class Worker:
         with suppress(StoreError):
             if self._pending is not None:  # a claim in progress may have been granted
                 await self._pending
-            for response_id in await self.engine.store.read(jobs.owned, self.engine.worker):
-                await self.engine.store.write(jobs.give_back, self.engine.worker, response_id)
+            for response_id in await self.engine.store.read(leases.owned, self.engine.worker):
+                await self.engine.store.write(leases.give_back, self.engine.worker, response_id)
 
     async def close(self) -> None:
         """Return the jobs to the queue, and release all leases."""
@@ -111,7 +111,7 @@ class Worker:
         if self._heartbeat is not None:
             await asyncio.to_thread(self._heartbeat.close)
         with suppress(StoreError):
-            await self.engine.store.write(jobs.expire_worker, self.engine.worker, None)
+            await self.engine.store.write(leases.expire_worker, self.engine.worker, None)
 
     async def _repeat(self, act: Callable[[], Awaitable[None]], every: float) -> None:
         with self.engine.wakes.expect(JOBS) as change:
@@ -125,11 +125,14 @@ class Worker:
                 await (change.wait(every) if act == self._claim else asyncio.sleep(every))
 
     async def _claim(self) -> None:
+        # Jobs in idle slots do not count: they return to the queue as soon as another one needs their slot.
         while self._slots.in_use < self.concurrency:
             here = int(SHARE * (self.concurrency - self._slots.in_use))  # the scheduler's limit for one tenant
             free = self.concurrency - len(self._running)
             idle = free - self.concurrency // KEPT_FREE
             slots = Slots(free, idle, int(SHARE * idle), self._recent.keys())
+            # A write that is cancelled here can still be granted in the store, so the claim survives this task:
+            # `release_jobs` waits for it.
             self._pending = asyncio.ensure_future(
                 self.engine.store.write(jobs.claim, self.engine.worker, self.per_tenant, here, slots)
             )
@@ -138,9 +141,11 @@ class Worker:
                 return
             if (returned := self._running.get(job.response.id)) is not None:  # its slot was needed, and is free again
                 await _cancel([returned])
+            # This process knows which backend has their common prompt in its cache, so it claims those that follow.
             if job.continuation:
                 self._remember((job.response.tenant, job.continuation))
             (self._idle if job.uses_idle else self._slots).take(job.response.tenant)
+            # Before the work begins: without a heartbeat, another worker would take over a job that is alive.
             if self._heartbeat is not None:
                 self._heartbeat.need()
             self.engine.measures.jobs.add("claimed")
@@ -190,7 +195,7 @@ class Worker:
 
     async def _beat(self) -> None:
         if self._running or self.engine.holding:
-            await self.engine.store.write(jobs.beat, self.engine.worker)
+            await self.engine.store.write(leases.beat, self.engine.worker)
             if self._heartbeat is not None:
                 self._heartbeat.beaten()
 
@@ -210,7 +215,7 @@ class Worker:
             raise
 
     async def _judge(self, gap: float) -> None:
-        beats = await self.engine.store.read(jobs.beats)
+        beats = await self.engine.store.read(leases.beats)
         for worker in self._watched.keys() - beats.keys():
             del self._watched[worker]
         for worker, beat in beats.items():
@@ -219,7 +224,7 @@ class Worker:
                 self._watched[worker] = Watch(beat)
                 continue
             watch.silence += gap
-            if watch.silence >= SILENCE and await self.engine.store.write(jobs.expire_worker, worker, beat):
+            if watch.silence >= SILENCE and await self.engine.store.write(leases.expire_worker, worker, beat):
                 log.warning(
                     "%s has sent no heartbeat for %.0f s. Others may take over its jobs and leases.", worker, SILENCE
                 )
@@ -228,18 +233,18 @@ class Worker:
     async def _look_at_own(self) -> None:
         """Stop work that this worker lost; release jobs and leases that it owns without knowing of them."""
         running = set(self._running)
-        owned = await self.engine.store.read(jobs.owned, self.engine.worker)
+        owned = await self.engine.store.read(leases.owned, self.engine.worker)
         for response_id in running - owned.keys():
             if task := self._running.get(response_id):
                 task.cancel()
-        held = await self.engine.store.read(jobs.held, self.engine.worker)
+        held = await self.engine.store.read(leases.held, self.engine.worker)
         now = asyncio.get_running_loop().time()
         strays = (owned.keys() - self._running.keys()) | (set(held) - self.engine.holding)
         self._strays = {one: self._strays.get(one, now) for one in strays}
         # Only after a while: a check can run between a step in the store and the same step here.
         for response_id in [one for one, since in self._strays.items() if now - since >= LOOK_EVERY]:
-            await self.engine.store.write(jobs.give_back, self.engine.worker, response_id)
-            await self.engine.store.write(jobs.release, self.engine.worker, response_id)
+            await self.engine.store.write(leases.give_back, self.engine.worker, response_id)
+            await self.engine.store.write(leases.release, self.engine.worker, response_id)
 
 
 async def _cancel(tasks: "Sequence[asyncio.Future[None]]") -> None:

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+from antiphon.build.hosting import app_of, limits_of
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, reportable
-from antiphon.hosting import app_of, limits_of
 from antiphon.http_server.asgi import AsgiApp, Receive, Scope, Send
 from antiphon.library.service import IN_APPLICATIONS, Service
 from antiphon.server.limits import hosts_of

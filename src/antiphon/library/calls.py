@@ -189,7 +189,7 @@ class Calls:
             with identified():
                 gateway, request, body, ticket = await self._request(parameters, stream=False)
                 if request.background:
-                    queued = await gateway.enqueue(request, body, ticket)
+                    queued = await gateway.queue.enqueue(request, body, ticket)
                     return read_object(msgspec.to_builtins(queued.response), Response)
                 run = await gateway.create(request, ticket)
                 response = await run.result()
@@ -220,7 +220,7 @@ class Calls:
             with identified():
                 gateway = await self.gateway()
                 after = decode_stream_query(query).starting_after
-                await gateway.check_replay(TENANT, response_id)
+                await gateway.replays.check(TENANT, response_id)
             source = _replayed(gateway, response_id, -1 if after is None else after)
         async with aclosing(source if options.timeout is None else within(options.timeout, source)) as batches:
             async for batch in batches:
@@ -246,7 +246,7 @@ class Calls:
     async def _begun(self, parameters: Mapping[str, Any]) -> Batches:
         gateway, request, body, ticket = await self._request(parameters, stream=True)
         if request.background:
-            queued = await gateway.enqueue(request, body, ticket)
+            queued = await gateway.queue.enqueue(request, body, ticket)
             return _replayed(gateway, queued.response.id, -1)
         return _made(await gateway.create(request, ticket))
 
@@ -329,7 +329,7 @@ async def _made(run: Run) -> AsyncGenerator[Sequence[Event], None]:
 
 
 async def _replayed(gateway: Gateway, response_id: str, after: int) -> AsyncGenerator[Sequence[Event], None]:
-    async with aclosing(gateway.replay(TENANT, response_id, after)) as frames:
+    async with aclosing(gateway.replays.events(TENANT, response_id, after)) as frames:
         async for body in _whole(frames):
             lines = [line for line in body.split(b"\n") if line.startswith(b"data: ")]
             async for events in _read_lines(gateway, lines):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from antiphon.application import Application, build, demo_backend
+from antiphon.build import Application, build, demo_backend
 from antiphon.config import BackendConfig, Settings, checked
 from antiphon.errors import ConfigError
 from antiphon.upstream.backend import Backend

@@ -3,7 +3,7 @@
 An agent that stores nothing sends its whole history with each request, and adds to its end. The JSON of the new
 `input` then begins with that of the one before, byte for byte. One comparison in C finds that; only the items behind it
 are decoded and checked, and the items before them are the same objects. They are not changed: `normalise_input` copies
-each item. What they become is kept too (`runs/sent_histories.py`).
+each item. What they become is kept too (`history/sent_histories.py`).
 """
 
 from collections.abc import Sequence

@@ -216,7 +216,7 @@ class LocalRequest(CreateResponse, kw_only=True, forbid_unknown_fields=True):
 
 
 class PromptedRequest(LocalRequest, kw_only=True, forbid_unknown_fields=True):
-    """A request with the fields of its prompt for those that it does not set (`antiphon.runs.prompted`)."""
+    """A request with the fields of its prompt for those that it does not set (`antiphon.history.prompted`)."""
 
     opening: list[Message] = field(default_factory=list)
     """The messages of the prompt: the model sees them before the conversation, and they are not stored with it."""

@@ -80,7 +80,7 @@ class InputItemsQuery(Struct, kw_only=True):
 class ResponsesQuery(Struct, kw_only=True):
     """`GET /responses`: a page of at most `limit` responses, newest first by default.
 
-    `after` and `before` are ids of responses. `q` is a line of filters (`antiphon.protocol.response_filters`).
+    `after` and `before` are ids of responses. `q` is a line of filters (`antiphon.query.response_filters`).
     """
 
     after: ItemId | None = None

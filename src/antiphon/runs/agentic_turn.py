@@ -20,8 +20,8 @@ from antiphon.protocol.items.content import Item, OutputText
 from antiphon.protocol.items.messages import Compaction, CompactionTrigger, InputItem, Message
 from antiphon.protocol.response import Usage
 from antiphon.protocol.validation.call_rules import CALLS, open_calls
+from antiphon.recording.checkpoints import Checkpoint, ToolCallRecord
 from antiphon.runs.auxiliary_calls import summary_of
-from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
 from antiphon.runs.loops import STOPPED
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.request_builder import RequestBuilder

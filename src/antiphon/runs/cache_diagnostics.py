@@ -14,8 +14,8 @@ from antiphon.protocol.items.messages import Compaction, SentCompaction, kinds_o
 from antiphon.protocol.response import Response, Usage
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.prompt_memory import PromptMemory
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import responses
+from antiphon.storage.store import Store
 from antiphon.translation.to_chat_completions.reuse import Fingerprint, same_parts
 from antiphon.upstream.backend_state import Target
 

@@ -5,14 +5,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from antiphon.history.context import nothing_given
 from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, InputItem, Message
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.protocol.response import Response
-from antiphon.runs.context import nothing_given
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 

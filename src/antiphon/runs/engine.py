@@ -12,20 +12,21 @@ from antiphon.access.metering import MAX_RESPONSES, Meter, response_slots
 from antiphon.access.spending import RESERVED, Tariff
 from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError
+from antiphon.history.bounds import Bounds
+from antiphon.history.chain_cache import ChainCache
+from antiphon.history.vision import Vision
 from antiphon.ids import Clock, NewId, new_id
-from antiphon.runs.bounds import Bounds
-from antiphon.runs.chain_cache import ChainCache
-from antiphon.runs.facts_writer import FactsWriter
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.facts_writer import FactsWriter
+from antiphon.recording.persistence import RequestIdentity
+from antiphon.recording.quota import StorageQuota, StorageReservation
 from antiphon.runs.prompt_memory import PromptMemory
-from antiphon.runs.quota import StorageQuota, StorageReservation
-from antiphon.runs.vision import Vision
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import FileReader, Store
+from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.notifications import Notifier
+from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.observers import Observers
 from antiphon.tools.base import CodeState
@@ -36,9 +37,9 @@ from antiphon.upstream.router import Router
 
 if TYPE_CHECKING:
     from antiphon.documents.reader import DocumentReader
-    from antiphon.runs.attachments import Attachments
-    from antiphon.runs.image_answers import ReadImage
-    from antiphon.runs.prompted import SettingsPrompt
+    from antiphon.forwarding.image_answers import ReadImage
+    from antiphon.history.attachments import Attachments
+    from antiphon.history.prompted import SettingsPrompt
     from antiphon.search.contract import Embeddings, StoreSearch
 
 
@@ -177,7 +178,7 @@ class Engine:
         self.cache = Cache(self.store, self.router, self.now, self.room)
         self.api_keys = KnownKeys(self.store)
         responses = self.shared.add("responses", response_slots(self.max_responses))
-        self.quota = StorageQuota(self.store)
+        self.quota = StorageQuota(self.store, self.bounds)
         tariff = Tariff(self.models, lambda: () if self.vision is None else (self.vision.model,), self.reserved_output)
         self.meter = Meter(self.store, self.now, responses, tariff, self.currency)
         self.offload = Offload(self.shared.add("large_requests", thread_turns()))
@@ -241,7 +242,8 @@ class Engine:
 
     async def reserve_storage(self, tenant: str, size: int = 0) -> StorageReservation:
         """Reserve storage for a request of `size` bytes. Raises `ClientError` (429): see `StorageQuota`."""
-        return await self.quota.reserve(self.bounds, tenant, size)
+        self.quota.bounds = self.bounds  # tests replace them
+        return await self.quota.reserve(tenant, size)
 
     def ticket(self, given: RequestIdentity | None) -> RequestIdentity:
         """Return the identity of a request, with an id for its response."""

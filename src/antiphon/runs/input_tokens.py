@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.errors import BackendError
+from antiphon.history.context import Context, load_context
 from antiphon.packages import load_optional
 from antiphon.protocol.requests import CreateResponse
-from antiphon.runs.context import Context, load_context
 from antiphon.runs.engine import Engine
 from antiphon.runs.translated import translated
 from antiphon.translation.to_chat_completions.prefix import encode_body, encode_large_body

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.spending import Spent, cost_of, highest_cost, name_of
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
+from antiphon.history.vision import Vision
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Usage
 from antiphon.protocol.schemas import JUDGE
@@ -24,7 +25,6 @@ from antiphon.runs.prompt_reuse import compare, prompt_of
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
 from antiphon.runs.turn import Turn, added
-from antiphon.runs.vision import Vision
 from antiphon.sharing.loading import load_if_installed
 from antiphon.telemetry.observers import Call, ResponseRecord
 from antiphon.translation.dialects.dialect import Api, effort_in
@@ -92,6 +92,7 @@ class ModelStream:
         self.upstream = upstream
         self.writer = writer
         self.stream = stream
+        # Some backends answer a request for a stream with one JSON object: it is read as it comes, as a stream is.
         is_json = reply.headers.get("content-type") in JSON_TYPES or reply.content_type in JSON_TYPES
         self.is_plain = is_json and not is_stream
         """The answer is awaited as a whole: no stream was requested, and none is announced."""
@@ -152,6 +153,7 @@ class ModelCaller:
         self._observers = engine.observers
         self._models = engine.models
         self._vision = engine.vision
+        # Besides the turn's count: a response also costs calls that the turn never sees.
         self._seen: Usage | None = None
         """The tokens for descriptions of images."""
         self._cost = 0
@@ -195,12 +197,15 @@ class ModelCaller:
     async def open(self, record: ResponseRecord, step: CallModel | AuxiliaryCall) -> ModelStream | None:
         """Call the model; return its answer, to be read. None: the turn decides what to do instead."""
         route, plan = self._route, self._plan
+        # The turn built the body for one target, which was paused meanwhile: another one may need another body.
         if route.target.state.health.pauses and route.redirect():
             self._follow()
             return None
+        # Loaded in a thread, and before the slot is acquired: few responses need this large module.
         if isinstance(step, CallModel) and (step.check is not None or step.toolbox.offers) and JUDGE not in sys.modules:
             await self._load_judge(step)
         context = plan.context
+        # A model without vision would ignore an image, or reject the request: another model describes it first.
         profile = route.target.profile
         if profile is not None and profile.vision is False and self._vision is not None:
             try:
@@ -208,17 +213,21 @@ class ModelCaller:
             except AntiphonError as error:
                 self._turn.failed(error)
                 return None
+        # Without it, a tenant could find out by the speed of an answer what others have sent (vLLM's prefix cache).
         if route.target.state.options.cache_salt:
             step.body[PARAMETER] = salt_of(context.tenant)
+        # The messages of a chain are stored as JSON too, so most of a long body may need no encoding at all.
         is_small = not (context.is_large or context.prefix) or not context.is_translated_beside
         if is_small or is_quick(step.body):
             body = encode_body(step.body)
         else:
             body = await self._offload.run(context.tenant, encode_large_body, step.body)
+        # What the backend's prefix cache can reuse of the prompt before: compared once the answer is complete.
         self._prompt = None
         if route.target.dialect.prefix_cache and self._prompts is not None:
             self._prompt = await prompt_of(step, plan, self._offload)
         try:
+            # From here on a slot is held, which `attempt` or `close` releases.
             await route.acquire()
             self._call = call = Call(record, route.target, step.body, sent=body)
             upstream = self._upstream = await attempt(
@@ -234,10 +243,13 @@ class ModelCaller:
         except AntiphonError as error:
             self._turn.failed(error)
             return None
+        # Another target, or a rejection that taught the turn something: in both cases the body must be built again.
         if upstream is None:
             self._follow()
             return None
+        # An internal call has a writer of its own, since the client receives none of its output.
         writer = self._writer if isinstance(step, CallModel) else self._writer.aside()
+        # Only now: a body that a backend has rejected says nothing about the response.
         ignored = upstream.reply.headers.get(IGNORED)
         self._before = record.adjusted, self._writer.applied
         if isinstance(step, CallModel) and step.adjusted:
@@ -321,6 +333,8 @@ class ModelCaller:
     def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall, body: bytes) -> AnswerStream:
         """Return the reader of the answer for its API."""
         only_one = self._request.parallel_tool_calls is False
+        # `own` is the step if its output is for the client: an internal answer cites nothing, and calls no tool of
+        # this server.
         own, target = step if isinstance(step, CallModel) else None, self._route.target
         stream: AnswerStream
         writer.cite_files = own.cite_files if own is not None and step.api == "chat" else None
@@ -344,6 +358,7 @@ class ModelCaller:
                 loop_text=target.state.options.loop_text if target.dialect.checks_answers else 0,
             )
         if own is not None:
+            # Steering looks at it: once the answer contains a call, it does not stop the response.
             self._newest = stream
             if own.note is not None:
                 self._writer.notes.append(own.note)
@@ -355,6 +370,7 @@ class ModelCaller:
         ending = self._end(stream)
         call, answer = stream.upstream.record, stream.stream
         call.ending, call.error, call.has_calls = ending, ending.error, answer.has_calls
+        # Without output, the client knows nothing of this attempt, so another backend, or the turn, can replace it.
         is_silent = ending.error is not None and not stream.has_said()
         if ending.error is None:
             if not stream.has_begun:
@@ -362,11 +378,13 @@ class ModelCaller:
             if stream.upstream.target.dialect.cuts_prompts:
                 self._check_prompt(stream, ending)
                 call.error = ending.error
+            # From now on this backend is preferred, because the prompt's beginning is in its cache.
             self._route.succeeded(self._chain)
             if self._prompt is not None and self._prompts is not None:
                 compare(self._prompts, self._prompt, call.body, plan=self._plan, to=call.target, chain=self._chain)
         elif not self._is_settled(stream, ending.error, is_silent=is_silent):
             return
+        # The items of an answer for the client are in the response already; the turn needs those of its own calls.
         items = [] if stream.writer is self._writer else stream.writer.output
         self._turn.answered(ending, items, is_silent=is_silent, has_calls=call.has_calls)
         self._route.target.preopened = answer.preopened

@@ -6,14 +6,14 @@ from msgspec import Struct, field
 
 from antiphon.access.unseal import Unsealer
 from antiphon.cache.cache import Lookup
+from antiphon.history.context import Context
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Kind
-from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
-from antiphon.runs.context import Context
-from antiphon.runs.persistence import Recorder
+from antiphon.recording.checkpoints import Checkpoint, ToolCallRecord
+from antiphon.recording.persistence import Recorder
 from antiphon.runs.tool_policy import settled
 from antiphon.tools.registry import Toolset
 from antiphon.translation.writer import View

@@ -11,6 +11,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from antiphon.access.unseal import Unsealer
+from antiphon.history.context import Context, conversation_locked, conversation_not_found, load_context
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import CompactionTrigger, InputItem, Message, kinds_of
 from antiphon.protocol.requests import (
@@ -35,13 +36,12 @@ from antiphon.protocol.tools import (
     WebSearchTool,
 )
 from antiphon.protocol.validation.call_rules import CALLS, call_ids
-from antiphon.runs.context import Context, conversation_locked, conversation_not_found, load_context
+from antiphon.recording.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.tool_policy import CONCERNED, look_at_tools
 from antiphon.sharing.memory import Account
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import leases
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredItem
 from antiphon.tools.registry import Toolset, is_of
@@ -122,13 +122,18 @@ async def prepare(
     `recalled` is the state that the previous response left for this one, if it is known without the store.
     """
     tenant, context = identity.tenant, None
+    # Most of what follows is skipped for a request that uses none of it: see "Unused features cost nothing" in
+    # `docs/why/life-of-a-request.md`.
     is_recorded = request.store is not False or request.conversation is not None or identity.key
     recorder = _recorder_of(engine, request, identity) if is_recorded else None
     try:
+        # The lease first: another response in the same conversation could change the history that is loaded next.
         if recorder is not None and (identity.key or recorder.conversation_id is not None):
             await _hold(engine, recorder)
+        # Before the model works: afterwards, its answer could not be stored.
         if recorder is not None and engine.bounds.stored_bytes:
             recorder.reservation = await engine.reserve_storage(tenant, identity.size)
+        # Most requests begin with a few messages: their context needs no store, no memory account and no check.
         is_small = recalled is None and not identity.is_large
         context = _new_context(engine, request, tenant) if is_small else None
         if context is None:
@@ -136,14 +141,17 @@ async def prepare(
             context = await load_context(engine, request, tenant, recalled, needs_input=generates, is_large=is_large)
         if recorder is not None:
             recorder.context = context
+        # Usually one look-up; for an unknown model, the registry may ask the backends for their lists of models.
         candidates = engine.models.known.get(request.model) or await engine.models.candidates(request.model)
         response = open_response(request, identity.response_id, int(engine.now()))
         plan = _plan_of(engine, request, context, candidates, response, recorder, uses_cache=generates)
+        # Only tools need more than the plan: unknown vector stores are rejected now, while that can be a 404.
         if plan.tools is not None:
             await check_stores(engine, request, plan.items, plan.route.target, tenant)
             plan = await with_containers(engine, plan)
         return plan
     except BaseException:
+        # Nothing runs yet that could release these later.
         if context is not None:
             context.release()
         if recorder is not None:
@@ -184,26 +192,34 @@ def _plan_of(
     resume: ResumeState | None = None,
 ) -> RunPlan:
     """Decide which capabilities a response uses. Raises `ClientError` if no candidate backend has them."""
+    # Parameters that are not in the API, which only some backends accept.
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
     items, tenant = context.items, context.tenant
+    # The options that this server applies itself must not reach the backend.
     warms = diagnoses = False
     if request.prompt_cache_options is not None:
         warms = request.prompt_cache_options.get("prewarm") is True
         diagnoses = request.prompt_cache_options.get("comparison_response_id") is not None
         request = replace(request, prompt_cache_options=forwarded_options(request.prompt_cache_options))
+    # A warm-up has no output to store. Else the request or a backend's settings must want the cache.
     uses_cache = uses_cache and not warms and (request.antiphon is not None or candidates.caches)
     cache = engine.cache.lookup(request, items, tenant, candidates) if uses_cache else None
+    # A backend that has the beginning of this prompt in its own cache is preferred.
     has_chain = request.previous_response_id or request.conversation or request.prompt_cache_key
     chains = chains_of(request, tenant) if has_chain else ()
     preferred = with_continuation(chains, request, tenant) if request.background_options else chains
+    # A client waits for a new response, so it is rejected if no backend is free. A queued one waits itself: it is
+    # patient. With a cache, the answer may need no backend, so a rejection has to wait for the lookup.
     is_new = resume is None
     is_late, defers_for = is_new and cache is not None, 0.0 if resume is None else resume.defers_for
     route = Route(
         *(engine.router, candidates, preferred, tenant), is_patient=not is_new, is_late=is_late, defers_for=defers_for
     )
+    # `kinds` was collected when the items were, so these questions cost no loop over them.
     is_plain = request.tools is None and BRINGS_WORK.isdisjoint(items.kinds)
     may_compact = request.context_management is not None or CompactionTrigger in items.kinds
+    # Calls that an earlier attempt began need their executor, whatever the request looks like now.
     has_begun_calls = resume is not None and bool(resume.work.calls)
     tools = None if is_plain else tools_of(engine.toolset, request, items)
     return RunPlan(
@@ -284,7 +300,7 @@ async def _hold(engine: Engine, recorder: ForegroundRecorder) -> None:
     engine.holding.add(identity.response_id)
     if conversation_id is None:
         return
-    held = await engine.store.write(jobs.hold, identity.tenant, conversation_id, identity.response_id, engine.worker)
+    held = await engine.store.write(leases.hold, identity.tenant, conversation_id, identity.response_id, engine.worker)
     if held is LockResult.UNKNOWN:
         raise conversation_not_found(conversation_id)
     if held is LockResult.BUSY:
@@ -356,6 +372,7 @@ def forwarded_options(options: dict[str, Any]) -> dict[str, Any] | None:
 def open_response(request: CreateResponse, response_id: str, created_at: int) -> Response:
     """Return the response object before anything was generated."""
     echoed: dict[str, Any] = {}
+    # Unset fields are not echoed here, because `Response` has the API's defaults for them.
     for name in ECHOED:
         if (value := getattr(request, name)) is not None:
             echoed[name] = value
@@ -367,8 +384,9 @@ def open_response(request: CreateResponse, response_id: str, created_at: int) ->
         echoed["service_tier"] = SERVICE_TIERS.get(request.service_tier, request.service_tier)
     if request.background_options is not None:
         echoed["background_options"] = _background_options(request, request.background_options)
+    # Unlike the request, the response shows the messages of a stored prompt in `instructions`.
     if request.prompt is not None:
-        from antiphon.runs.prompted import echoed as of_prompt  # noqa: PLC0415 - few requests name a prompt
+        from antiphon.history.prompted import echoed as of_prompt  # noqa: PLC0415 - few requests name a prompt
 
         echoed |= of_prompt(request)
     if request.tools is not None:
@@ -429,6 +447,7 @@ def _echoed_tool(tool: Tool) -> dict[str, Any]:
     if isinstance(tool, NamespaceTool):
         return {**asked, "tools": [_echoed_tool(inner) for inner in tool.tools]}
     if isinstance(tool, McpTool):
+        # A response can be retrieved by others of the tenant: it must not contain credentials.
         asked.pop("authorization", None)
         return {**MCP_DEFAULTS, **asked, "headers": None}
     if isinstance(tool, FileSearchTool):

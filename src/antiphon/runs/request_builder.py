@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from antiphon.access.unseal import Unsealer, state_origin
+from antiphon.history.truncate import INSTRUCTING, Turns, has_older_turns, thin_out
 from antiphon.protocol.items.messages import ConfigurationUpdate, InputItem, ItemList
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import Tool
 from antiphon.runs.corrections import text_check
 from antiphon.runs.loops import nudged
-from antiphon.runs.truncate import INSTRUCTING, Turns, has_older_turns, thin_out
 from antiphon.translation.checked_items import TextCheck
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.files import NONE_READ

@@ -2,8 +2,8 @@
 
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.runs.prepare import prepare
 from antiphon.runs.run import Run
 

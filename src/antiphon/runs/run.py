@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from antiphon.access.spending import Spent
 from antiphon.access.unseal import origin_tag
 from antiphon.errors import AntiphonError, reportable
+from antiphon.history.context import store_item
 from antiphon.protocol.events import Event
 from antiphon.protocol.items.messages import Reasoning
 from antiphon.protocol.response import Response
+from antiphon.recording.facts import Origin, facts_of
+from antiphon.recording.persistence import Recorder, stored_output
 from antiphon.runs.agentic_turn import AgenticTurn
-from antiphon.runs.context import store_item
 from antiphon.runs.engine import Engine
-from antiphon.runs.facts import Origin, facts_of
-from antiphon.runs.persistence import Recorder, stored_output
 from antiphon.runs.phases import ANNOUNCED, OVER, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.request_builder import RequestBuilder
@@ -52,6 +52,7 @@ class Run(StepLoop):
             loads_later=True,
             containers=plan.containers,
         )
+        # The observers receive functions instead of values, because the output does not exist yet.
         record = ResponseRecord(
             plan.response,
             route.target,
@@ -198,29 +199,36 @@ class Run(StepLoop):
     async def _end(self, step: FinishRun | None) -> list[Event]:
         """Store the response, then emit its end: as the turn decided, unless it has failed."""
         if step is not None:
+            # Nothing was sent: the failure is the HTTP reply, and nothing of the response is stored.
             if step.ending.error is not None and self.phase is Phase.PENDING and not self.is_stream:
                 raise step.ending.error
+            # Both add to the response object, so they come before its last snapshot.
             if Reasoning in self.context.items.kinds:
                 self._note_removed(step)
             if self.plan.diagnoses:
                 await self._diagnose(step)
+            # A turn can end without a call of the model, after too many repetitions: the stream still begins.
             if self.is_stream and self.phase is Phase.PENDING:
                 self._start()
             conclude(self._writer, step.ending)
+        # From here on no stop has an effect: what is stored and what is sent are the same end.
         is_announced = self.phase in ANNOUNCED
         self._enter(Phase.FINISHING)
         writer = self._writer
+        # The end can be taken back to this number: its events are not sent before the store has them.
         before, number = writer.take(), writer.next_number
         if self._cache is not None:
             self._cache.see(before)
         writer.end()
         batch = [*before, *writer.take()] if writer.is_heard else before
         if self._recorder is not None:
+            # In the same transaction as the response, so that lists and figures never contradict it.
             if self.origin is not None:
                 self._note_facts(self._recorder)
             try:
                 await self._recorder.keep(writer.response, writer.sealed, batch)
             except AntiphonError as error:
+                # The client must not receive `completed` for a response that it cannot retrieve: it fails instead.
                 await self._recorder.drop()
                 if not is_announced:
                     raise
@@ -228,6 +236,7 @@ class Run(StepLoop):
                 writer.fail(error, writer.response.usage)
                 writer.end()
                 return before + writer.take()
+        # Last: other requests can find this answer as soon as the cache has it.
         if self._cache is not None:
             record, target = self.record, self.plan.route.target
             await self._cache.end(writer.response, writer.sealed, target, record.ignored_tools, record.adjusted)

@@ -6,8 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.access.keyring import Keyring
+from antiphon.history.decoding import WITH_STATE
 from antiphon.protocol.items.messages import ID_PREFIXES
-from antiphon.runs.decoding import WITH_STATE
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.steps import Compact, EmitItem, ListTools, LoadModules, RunTools, Settle, SkipCompaction, Step
 from antiphon.runs.tool_calls import ToolExecutor

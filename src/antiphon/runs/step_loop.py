@@ -1,7 +1,48 @@
 """The loop of a run: performs the turn's decisions, step by step, and yields events as they occur.
 
-A streamed request reads `StepLoop.events`; a plain one awaits `StepLoop.result`, which performs the same steps and
-ignores the events, so the two cannot differ. `Run` decides how a response ends; each delta passes only this file.
+Theory of operation.
+
+Three parts work on a response. The turn (`turn.py`) decides the next step and never waits. The loop performs the step
+and decides nothing. The writer (`translation/writer.py`) makes numbered events of all output, and keeps them until
+the loop takes them. `Run` completes the loop: what others can request of a response, and how it ends.
+
+    step = turn.next()                 a thread decides it, if the conversation is large
+    begin the step                     waits for a slot, for a backend to accept, for a file
+    repeat:
+        yield the writer's events      the reader sends them, while this generator is suspended
+        continue the step              waits for the next part of the answer, for a tool
+    until the step is done; then the next step, until `FinishRun`
+    `_fail` after an error ──> `_end` stores, then emits the end ──> `_close` on every path
+
+A stream reads `events`. A plain request awaits `result`: the same steps, and no events unless the cache needs them.
+
+The phase (`phases.py`) says what a failure can still become, and who holds the task.
+
+- PENDING: nothing was sent, so a failure is raised and becomes an HTTP status. This is why a step begins before the
+  response is announced. A keep-alive ends this phase early if the client has waited for long. A plain response stays
+  in it to its end.
+- STREAMING: the client has the first event, so a failure is an event. The task awaits a backend, a tool or the store.
+- EMITTING: exactly while the generator is suspended at a `yield`. The task executes the reader's code, such as a
+  write to a slow socket. A cancellation would cut an event in half, so a stop only sets its cause, and the loop looks
+  at that after the `yield`.
+- FINISHING, ENDED: the end is decided. Whatever arrives now changes nothing.
+
+A run ends early for one reason at most (`StopReason`):
+
+    the process shuts down     the task is cancelled, and the error takes the place of the cancellation
+    the client steers          the same, or at the next part of the answer; never once the output contains a call, since
+                               a call without its result could not be continued
+    the client disconnects     the generator is closed, or the task cancelled from outside: not our stop, so `_fail`
+                               raises it again, and `_close` stores the items so far as cancelled
+    another worker owns it     the recorder cancels the task, and the items remain for the other worker
+
+What holds always:
+
+- Every batch passes the cache and the recorder before the client. The last batch is yielded once it is durable.
+- A step that has begun is closed before the response ends. No stop cancels that: the first failure is the one that is
+  reported.
+- Work on a large conversation or a large answer is done in a thread. `_is_small` and `_is_checked_beside` decide
+  that; a small request pays one comparison for it.
 """
 
 import asyncio
@@ -57,12 +98,14 @@ class StepLoop(ABC):
         self.stop_cause: Stop | None = None
         self._engine = engine
         self._cache = plan.cache
+        # A recorder that needs no events, or receives them elsewhere, is not on the path of a batch.
         self._frames = plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
         self._writer = writer
         self._turn = turn
         self._asking = ModelCaller(plan, turn, writer, engine)
         self._own: ServerSteps | None = None
         """Performs the steps that call no model; None until one occurs."""
+        # Before its first step: an internal call of the model can already announce a compaction.
         if turn.steps is not None:
             self._own = self._server_steps()
         self._task: asyncio.Task[Any] | None = None
@@ -89,11 +132,13 @@ class StepLoop(ABC):
 
     async def result(self) -> Response:
         """Run the response and return it. Raises `AntiphonError` if it failed."""
+        # The request has `stream`, but its caller wants the response alone: the same path, without a reader.
         if self.is_stream:
             async with aclosing(self.events()) as batches:
                 async for _ in batches:
                     pass
             return self._writer.response
+        # No client reads events here. They are built only for the cache, from which a later stream can replay them.
         self._writer.is_heard = self._cache is not None
         self._begin()
         try:
@@ -105,10 +150,11 @@ class StepLoop(ABC):
                         if self._cache is not None:
                             self._drain()
                     step = self._turn.next() if self._is_small else await self._next()
-            except BaseException as error:
+            except BaseException as error:  # also a cancellation: `_fail` knows whether a stop caused it
                 await self._close_step()
                 self._fail(error)
                 step = None
+            # Not inside: if the end cannot be stored, no step has failed, and `_end` knows what follows.
             await self._end(step)
         finally:
             await self._close()
@@ -123,18 +169,21 @@ class StepLoop(ABC):
         self._begin()
         try:
             try:
+                # Only a response that was queued has events before its first step: it was announced then.
                 if self._writer.pending:
                     self._enter(Phase.EMITTING)
                     yield self._drain()
                     self._enter(Phase.STREAMING)
                     if self.stop_cause is not None:
                         self._check_stopped()
+                # Found once, since each delta passes here: a batch that no cache and no recorder needs costs one call.
                 writer, is_unseen = self._writer, self._cache is None and self._frames is None
                 step = await self._first_step()
                 while not isinstance(step, FinishRun):
                     await self._begin_step(step)
                     goes_on = True
                     while goes_on:
+                        # What exists is sent before the loop waits for more; while PENDING, the step can still fail.
                         if self.phase is Phase.STREAMING and self._writer.pending:
                             self.phase = Phase.EMITTING  # once per batch: the condition above is the check
                             yield writer.take() if is_unseen else self._drain()
@@ -203,7 +252,7 @@ class StepLoop(ABC):
 
     async def _attach(self, step: AttachFiles) -> None:
         """Read the files of the conversation that the backend needs in this form."""
-        from antiphon.runs.attachments import attach  # noqa: PLC0415 - few requests have files
+        from antiphon.history.attachments import attach  # noqa: PLC0415 - few requests have files
 
         builder = self._turn.builder
         builder.files = await attach(self._engine, self.plan.request, self.context, builder.items, builder.files, step)
@@ -214,6 +263,7 @@ class StepLoop(ABC):
         answer = self._answer
         if answer is None:
             return self._own is not None and await self._own.proceed()
+        # Between two parts of an answer nothing is half read: here the client can steer.
         if self.stop_cause is not None:
             self._check_steered()
         try:
@@ -221,6 +271,8 @@ class StepLoop(ABC):
                 await self._asking.read_whole(answer)
             elif (part := await anext(answer.parts, None)) is not None:
                 reader = answer.reader
+                # A search for calls and a check against a schema process an event at once: a large one would hold
+                # the event loop, so a thread feeds it.
                 if answer.is_checked:
                     answer.size += len(part)
                     answer.unread += len(part)
@@ -228,22 +280,27 @@ class StepLoop(ABC):
                     reader.feed(part)
                 else:
                     await self._beside(reader.feed, part)
+                # The time to the first token is that of the first output, not of the first bytes.
                 if not answer.has_begun and answer.writer.newest != answer.before:
                     answer.has_begun = True
                     answer.upstream.spoke()
                 if not reader.is_over:
+                    # Comments and empty lines keep a connection open, although the model is stuck: only chunks count.
                     if reader.chunks != answer.seen:
                         answer.seen, answer.last_chunk_at, answer.unread = reader.chunks, answer.clock(), 0
                     else:
                         answer.check_silence()
                     return True
         except BackendError as error:
+            # What arrived before counts: its items are closed, and the turn decides between a failure and a failover.
             answer.is_broken = True
             answer.reader.fail(error)
+        # The end releases the text that was held back, so it can be as much work as all parts together.
         self._answer = None
         if answer.is_checked and answer.size > LARGE_ANSWER:
             self._is_small, self._is_checked_beside = False, True
             await self._beside(answer.finish)
+        # In this order: an answer that is closed without a conclusion counts as abandoned.
         self._asking.conclude(answer)
         await self._asking.close()
         return False

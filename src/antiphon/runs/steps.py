@@ -10,7 +10,7 @@ from antiphon.protocol.items.hosted import McpListTools
 from antiphon.protocol.response import Usage
 from antiphon.protocol.sources import Sources
 from antiphon.protocol.tools import McpTool
-from antiphon.runs.checkpoints import ToolCallRecord
+from antiphon.recording.checkpoints import ToolCallRecord
 from antiphon.runs.tool_policy import Approved
 from antiphon.translation.checked_items import CheckedCall, CheckedMessage, TextCheck
 from antiphon.translation.dialects.dialect import Api

@@ -24,7 +24,7 @@ from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.sources import Source
 from antiphon.protocol.tool_bindings import Kind, Offer
 from antiphon.protocol.tools import McpTool, Tool
-from antiphon.runs.checkpoints import Checkpoint, ToolCallRecord
+from antiphon.recording.checkpoints import Checkpoint, ToolCallRecord
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.provenance import provenance_of
 from antiphon.runs.steps import ListTools, RunTools
@@ -95,6 +95,7 @@ class ToolExecutor:
         self._observers = observers
         self._seen = seen
         self._unseal = plan.unseal
+        # The time limit is for all tools of the response together, and begins with the first.
         self._until: float | None = None
         self._sources: dict[str, Source] = {}
         self._window = plan.route.target.window
@@ -125,26 +126,34 @@ class ToolExecutor:
     async def execute(self, record: ResponseRecord, step: RunTools) -> AsyncGenerator[None, None]:
         """Execute calls in parallel; yield whenever one has ended."""
         self._begin()
+        # All items are opened before any call runs: their order in the output is that of the model's calls, and not
+        # that of their results.
         running = [
             *map(self._held, step.held),
             *(self._held(self._approved(one)) for one in step.approved),
             *self._restored(step.left),
         ]
+        # The checkpoint has the whole answer, also its finished items: a worker that continues emits it again.
         work = self._work = Checkpoint(calls=self._notes_of(running), usage=step.usage, rounds=step.rounds)
         calls = [one for one in running if not one.note.is_done]
+        # The events of the open items must be in the log before the checkpoint that names them.
         yield
         if not calls:
             return
+        # Before the first request is sent: whatever runs when a worker dies, the next one knows that it may have run.
         await self._save(work)
         self._sources = sources_of(self._seen(), self._unseal)
+        # What the conversation contains before these calls: no call can extend what another one may do.
         was_provided = provenance_of(self._request, self._seen(), self._unseal)
         places = asyncio.Semaphore(SIDE_BY_SIDE)
         tasks = [asyncio.ensure_future(self._run(record, one, was_provided, places)) for one in calls]
         try:
+            # No task has started yet, since nothing was awaited: these events precede every result.
             for one in calls:
                 one.call.run()
             yield
             reports = any(one.note.kind in REPORTING for one in calls)
+            # A result is durable before its event is sent, and so before a client or the model can use it.
             async for is_ended in ended(tasks, self._progress if reports else None):
                 if is_ended:
                     await self._save(work)
@@ -288,13 +297,16 @@ class ToolExecutor:
 
     async def _result(self, one: PendingCall, was_provided: Callable[[str], bool]) -> Result:
         kind = one.note.kind
+        # At most once: a call with side effects that a dead worker may have sent is reported as lost.
         if one.was_begun and not self._is_repeatable(one.note):
             return _failed(kind, LOST)
+        # From here on, every failure is a result: the model reads it and can react, and the response continues.
         arguments = one.call.use()
         if arguments is None:
             return _failed(kind, one.call.unreadable)
         tool, behind = one.call.offer.tool, self._toolset.of(kind)
         if tool is None or behind is None:
+            # A tool that was offered before, or an invention of the model: only the latter can correct itself.
             was_there = one.was_begun or one.call.offer.approval_request_id
             return _failed(kind, NOT_HERE if was_there else NO_SUCH_TOOL)
         use = Use(
@@ -308,6 +320,7 @@ class ToolExecutor:
             one.call.container_id,
             self._seen,
         )
+        # Only tools that report progress read the conversation, which takes time to collect.
         if kind in REPORTING:
             use = replace_fields(
                 use,
@@ -323,6 +336,7 @@ class ToolExecutor:
         except Exception as error:
             reportable(error)  # logs it; the response continues
             return _failed(kind, BROKEN)
+        # The numbers by which a model cites grow with each result, so a number never changes its meaning.
         first = len(self._sources)
         self._sources.update(outcome.sources)
         said, files, cpu, paused = outcome.said, outcome.files, outcome.cpu, outcome.paused

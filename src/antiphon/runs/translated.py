@@ -7,9 +7,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from antiphon.access.unseal import Unsealer, state_origin
+from antiphon.history.context import Context
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import HostedChoice
-from antiphon.runs.context import Context
 from antiphon.runs.engine import Engine
 from antiphon.runs.steps import AttachFiles
 from antiphon.translation.dialects.dialect import Api
@@ -49,7 +49,7 @@ async def translated(engine: Engine, request: CreateResponse, context: Context, 
             is_beside = context.is_translated_beside
             body = await engine.offload.run(tenant, translate, files) if is_beside else translate(files)
         except UnreadFile as unread:
-            from antiphon.runs.attachments import attach  # noqa: PLC0415 - few requests have files
+            from antiphon.history.attachments import attach  # noqa: PLC0415 - few requests have files
 
             step = AttachFiles(unread.part, unread.form)
             files = await attach(engine, request, context, context.items, files, step)

@@ -7,7 +7,6 @@ CallModel ── refused(error) ──> CallModel, without the parameter or with
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -15,7 +14,7 @@ from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Response, Usage
+from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
 from antiphon.runs.corrections import NO_CALL, Corrected, corrections, question
 from antiphon.runs.loops import STOPPED
 from antiphon.runs.request_builder import RequestBuilder
@@ -272,16 +271,3 @@ def added(before: Usage | None, more: Usage | None) -> Usage | None:
         ),
         total_tokens=before.total_tokens + more.total_tokens,
     )
-
-
-def output_text(response: Response) -> str:
-    """Return the text of all messages of a response, joined."""
-    output: Sequence[Any] = response.output
-    texts = [
-        part.text
-        for item in output
-        if getattr(item, "role", None) == "assistant"
-        for part in item.content
-        if hasattr(part, "text")
-    ]
-    return "".join(texts)

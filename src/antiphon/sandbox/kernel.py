@@ -1,11 +1,38 @@
 """The program inside a machine: reads one call from its socket, runs it, writes one reply; repeats until the end.
 
-Runs with the operator's Python and its standard library only; `Kept` is used by the server, too. The first argument is
-a JSON object: `data` (directory), `shared` (other directories that the server monitors), `limits` (of `resource`),
+Runs with the operator's Python and its standard library only; `Kept` is used by the server, too. The first argument
+is a JSON object: `data` (directory), `shared` (other directories that the server monitors), `limits` (of `resource`),
 `nice`, `startup` (a program to run first), `output` (bytes of one text), `figures` (bytes of all images).
 
-Calls are JSON lines: `{nonce, code}` or `{nonce, command, seconds, output}`. Printed output goes to the pipe of
-standard output and standard error, which the server reads directly.
+Theory of operation.
+
+This process protects nothing. The code of the model runs in it, with the same rights, and can change every function
+and variable here. What must hold against the code is enforced from outside: by bubblewrap and the seccomp filter
+(`arguments.py`, `seccomp.py`), and by the server, which checks size, nonce and types of each reply (`channel.py`).
+This program only has to be useful to code that means well, and to survive code that fails.
+
+Its start has an order, because each step removes something that code must not have:
+
+1. Run `startup`, then set the resource limits, also for the first process of the machine: no code has run yet.
+2. Send the server the open directories and the first process. So the server reads files and ends the machine by what
+   it holds open, and never by a path or a number that code can change.
+3. Close all other files, which the server's process may have passed on by mistake. Then the first call is read.
+
+Calls are JSON lines: `{nonce, code}` or `{nonce, command, seconds, output}`. There is one at a time, and one reply to
+each, with its nonce. The server stops all processes of the machine between two calls, so nothing runs unobserved.
+
+- Code runs as in a notebook: one namespace for all calls, the value of the last expression, `await` at the top level,
+  figures, lines after `!` and `%`. It cannot be interrupted safely, so at its time limit the server ends the machine.
+- A command runs in a process group of its own, so its time limit ends the command alone, and variables survive.
+
+What holds, as long as code does not intend otherwise:
+
+- Every call has one reply. All exceptions of code are caught, also `SystemExit`. A child that the code forked ends
+  here, since its reply would be a second one.
+- Printed output goes to the pipe of standard output and standard error, which the server reads directly. It is
+  flushed before the reply is sent, so that a reply means that all output is in the pipe.
+- No output grows without a limit in memory: `Kept` has the first and the last bytes, and `Figures` a number of bytes.
+- Few modules are loaded, because every machine pays for them.
 """
 
 import _socket
@@ -208,6 +235,7 @@ class Kernel:
             )
         except (OSError, ValueError, MemoryError) as error:  # too many processes, a NUL byte, too little memory
             return {"stdout": "", "stderr": f"sh: {error}\n", "exit_code": 126, "timed_out": False}
+        # Both pipes are read together: a command that fills one while the other is read would wait forever.
         with process:
             assert process.stdout is not None and process.stderr is not None  # noqa: S101 - both are pipes
             kept = {process.stdout.fileno(): Kept(output), process.stderr.fileno(): Kept(output)}
@@ -245,10 +273,12 @@ def collect(process: "subprocess.Popen[bytes]", kept: dict[int, Kept], ends: flo
 
     Its background processes can hold the pipes open: then the output ends with the command.
     """
+    # Pipes that are ready are read in turn, so endless output does not hide the time limit.
     poller, is_open = select.poll(), set(kept)
     for pipe in kept:
         poller.register(pipe, select.POLLIN)
     while time.monotonic() < ends:
+        # In this order: what the command wrote before its end is in the pipes once it has ended.
         has_ended = process.poll() is not None
         ready = poller.poll(0 if has_ended else STEP * 1000) if is_open else []
         if has_ended and not ready:
@@ -259,6 +289,7 @@ def collect(process: "subprocess.Popen[bytes]", kept: dict[int, Kept], ends: flo
             if not part:
                 poller.unregister(pipe)
                 is_open.discard(pipe)
+        # Without output left, only the end of the command is awaited.
         if not is_open:
             try:
                 process.wait(max(ends - time.monotonic(), 0))

@@ -80,7 +80,7 @@ class Authentication:
 
                 await identify_by_cookie(request, self._gateway)
                 return True
-        credential = Credential(self._gateway, await self._gateway.digest_key(bearer(request.scope["headers"])))
+        credential = Credential(self._gateway, await self._gateway.known_keys.digest(bearer(request.scope["headers"])))
         key = await credential.key()
         request.tenant, request.credential = key.tenant, credential
         request.incoming.tenant = key.tenant
@@ -180,12 +180,12 @@ async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str)
     key = http.headers[IDEMPOTENCY_HEADER].decode("latin-1")
     check_key(key)
     async with DisconnectWatch(http.receive):
-        found = await gateway.reserve(http.tenant, key, http.scope["path"], body, prefix)
+        found = await gateway.idempotency.admit(http.tenant, key, http.scope["path"], body, prefix)
     if isinstance(found, RequestIdentity):
-        await http.cleanup.enter_async_context(gateway.reserved(found))
+        await http.cleanup.enter_async_context(gateway.idempotency.hold(found))
         return found
     if isinstance(found, Log):
-        return stream_reply(FrameStream(gateway.replay(found.tenant, found.response_id)))
+        return stream_reply(FrameStream(gateway.replays.events(found.tenant, found.response_id)))
     return stream_reply(WholeStream(found.body)) if found.is_stream else Reply(200, JSON, found.body)
 
 

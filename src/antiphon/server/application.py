@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from antiphon.gateway import Endpoints, Engine, Gateway
+from antiphon.gateway import Engine, Gateway, Webhooks
 from antiphon.http_server.asgi import AsgiApp
 from antiphon.http_server.workers import Workers
 from antiphon.server.admission import PAGES, Connections
@@ -27,7 +27,7 @@ from antiphon.server.websocket import connection
 
 def create_app(
     engine: Engine,
-    endpoints: Endpoints,
+    endpoints: Webhooks,
     *,
     has_websocket: bool = True,
     has_metrics: bool = True,
@@ -66,7 +66,7 @@ def create_watch_app(
 
 def resources(
     gateway: Gateway,
-    endpoints: Endpoints,
+    endpoints: Webhooks,
     *,
     has_metrics: bool = True,
     workers: Workers | None = None,

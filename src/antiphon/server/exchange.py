@@ -268,7 +268,7 @@ class RequestMiddleware:
         self._routes, self._sockets, self._limits = routes, sockets, limits
         self._authentication = Authentication(gateway, has_console=has_console)
         self._keys = gateway.known_keys
-        self._requests = gateway.requests.spreads
+        self._requests = gateway.measures.requests.spreads
         self._memory = gateway.memory
         self._connections = connections
 
@@ -313,7 +313,8 @@ class RequestMiddleware:
         except Exception as error:
             await exchange.fail(error)
         finally:
-            self._memory.release(request.incoming.held, request.incoming.tenant)
+            if request.incoming.held:
+                self._memory.release(request.incoming.held, request.incoming.tenant)
             self._finish(exchange)
 
     def _endpoint(self, exchange: HttpExchange) -> Endpoint:

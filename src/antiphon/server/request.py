@@ -215,7 +215,7 @@ class Credential:
 
     async def key(self) -> ApiKey:
         """Return the current state of the key. Raises `ClientError` (401) if it has expired meanwhile."""
-        found = await self.gateway.find_key(self.digest)
+        found = await self.gateway.known_keys.find(self.digest)
         if found is None:
             text = "Incorrect API key provided. Ask the server's operator for a valid key."
             raise ClientError(text, status=401, code="invalid_api_key", headers=ASK)

@@ -1,19 +1,43 @@
 """Shares one resource fairly between tenants: a number of slots, and a separate queue for each tenant.
 
+Theory of operation.
+
 Two known rules decide:
 
 - **Which tenant is next?** The tenant that holds the fewest slots (max-min fairness: Bertsekas and Gallager, *Data
-  Networks*, 2nd edition, section 6.5.2). Among equals, the one with the smallest start tag of start-time fair queueing
-  (Goyal, Vin and Cheng, SIGCOMM 1996): a tenant's tag grows by the cost of what it received.
+  Networks*, 2nd edition, section 6.5.2). Among equals, the one with the smallest start tag of start-time fair
+  queueing (Goyal, Vin and Cheng, SIGCOMM 1996): a tenant's tag grows by the cost of what it received.
 - **How much can one tenant hold?** With `leaves_room`, up to `SHARE` times the slots that are still free (dynamic
   thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). However many slots one tenant
   requests, a few stay free for the next tenant. Without it, a tenant that is alone can hold all of them.
 
-A deferred operation, of a tenant that is named by `deferred`, never delays another: it waits behind all others, even if
-they come later, leaves one of `KEPT_FREE` slots free, and counts neither for the bound of the queue nor for the limit
-of its tenant's other operations.
+The way of an operation:
 
-Time in the queue does not count against a timeout of the operation: start the timeout after `enter`.
+    take: a slot is free for its tenant ──────────────────────────> HOLDS ── leave ──> the next one is admitted
+    enter: as above; else                      ┌─ its turn ───────> HOLDS
+        the queue has room, or makes room ──> WAITS ─ dropped ────> `NoRoomError`
+        the queue is full ──> `NoRoomError`    └─ cancelled ──────> no longer counted
+
+A full queue makes room for a tenant with fewer waiting operations: the tenant with the most loses its last one, if
+that leaves it with at least as many as the other then has. So one tenant cannot fill the queue for all. A patient
+operation is neither refused nor dropped.
+
+Virtual time is the start tag of the operation that was admitted last. A tenant that was idle begins at this time, and
+so gets no credit for the past. A tenant that received more than its share has a tag in the future, which is stored
+while it has no queue: emptying its queue for a moment gains nothing.
+
+A deferred operation, of a tenant that is named by `deferred`, never delays another: it waits behind all others, even
+if they come later, leaves one of `KEPT_FREE` slots free, and counts neither for the bound of the queue nor for the
+limit of its tenant's other operations.
+
+What holds always:
+
+- `in_use` is the sum of what tenants hold, and `waiting` the number of places in the queues. A limited scheduler
+  counts each slot by tenant; an unlimited one only counts.
+- A tenant with waiting operations takes no slot past them.
+- No slot stays free while an operation waits that may have it: `leave` and `resize` admit until none is left.
+- The work for an operation, and what is remembered of tenants, do not grow with the number of tenants seen so far.
+- Time in the queue does not count against a timeout of the operation: start the timeout after `enter`.
 """
 
 import asyncio
@@ -106,6 +130,7 @@ class FairScheduler:
         self.bound = bound
         self.in_use = 0
         self.waiting = 0
+        # Counters instead of sums over tenants: each operation reads them.
         self._deferred = 0
         """Those of the waiting operations that are deferred."""
         self._per_tenant = per_tenant
@@ -172,12 +197,15 @@ class FairScheduler:
         `cost` is the size of the operation in units of the caller's choice. A patient operation always waits, even
         if the queue is full.
         """
+        # Most operations find a free slot, and pay for no future and no queue.
         if self.take(tenant, cost=cost):
             return
+        # Before the place exists: this one must not be dropped to make room for itself.
         if self.waiting - self._deferred >= self.bound and not is_patient:
             self._make_room(tenant)
         place = _Place(asyncio.get_running_loop().create_future(), tenant, cost, is_patient, self._clock())
         if tenant not in self._queues:
+            # No credit for the time without operations, but what was received beyond the share still counts.
             tag = max(self._now, self._tags.pop(tenant, 0.0))
             self._queues[tenant] = _Queue(tag, tenant.startswith(DEFERRED))
         queue = self._queues[tenant]
@@ -187,6 +215,7 @@ class FairScheduler:
         try:
             await place.turn
         except asyncio.CancelledError:
+            # The task is cancelled while it waits, or in the moment in which it got a slot, or was dropped.
             if place.turn.cancelled():
                 self._give_up(place)
             elif place.turn.exception() is None:

@@ -1,7 +1,7 @@
 """Cached answers, and when their use is recorded: cached answers that were not used for long are deleted first."""
 
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import answers
+from antiphon.storage.store import Store
 
 
 async def find_answer(store: Store, tenant: str, key: bytes) -> bytes | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from antiphon.storage.contract import Store
+from antiphon.storage.store import Store
 
 STALE = 0.5
 """Seconds after which a lookup is repeated without a notification, because a notification can be lost."""

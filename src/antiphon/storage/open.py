@@ -6,9 +6,9 @@ from typing import NamedTuple
 from antiphon.errors import ConfigError, redacted
 from antiphon.extras import require
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
 from antiphon.storage.schema import EARLIER_STORE
 from antiphon.storage.sql import migrations
+from antiphon.storage.store import Store
 
 
 class Schema(NamedTuple):

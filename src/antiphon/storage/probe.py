@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from antiphon.errors import StoreError
 from antiphon.ids import Clock
-from antiphon.storage.contract import Store
+from antiphon.storage.operations import health
+from antiphon.storage.store import Store
 
 WRITE_EVERY = 5.0
 """Seconds for which a successful write is valid."""
@@ -28,7 +29,7 @@ class StoreProbe:
     async def is_usable(self) -> bool:
         """Return whether the store responds now and could be written recently."""
         try:
-            await self._find().check()
+            await self._find().read(health.check)
         except StoreError:
             return False
         async with self._writing:  # concurrent checks share one write

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
+from antiphon.status.code_status import CodeStatus
 from antiphon.telemetry.kinds import Known, Labels
-from antiphon.upstream.code_status import CodeStatus
 
 
 def code_metrics(look: Callable[[], CodeStatus | None]) -> list[Known]:

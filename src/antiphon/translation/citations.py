@@ -1,9 +1,38 @@
 """Citations: where a streamed text cites the sources that the model received (specification section 5, Annotation).
 
+Theory of operation.
+
 A model cites by a Markdown link, with or without parentheses around it, by a bare URL, by the number of a source,
-`[3]`, `[3, 5]`, `【3】`, or by the id of a file, `<|file-abc|>`. Code contains no citations. Whether a bracket begins
-a citation is known only at its end, so citations inside it wait in a frame until then: the text of a link can contain a
-number, a code span can contain a link.
+`[3]`, `[3, 5]`, `【3】`, or by the id of a file, `<|file-abc|>`. Code contains no citations.
+
+A scanner moves through the text from mark to mark (`citation_marks.py`), in one of three modes:
+
+    prose ── ``` or ~~~ at the beginning of a line ──> code block ── a line with the same fence ──> prose
+    prose ── http:// or https:// ──> URL ── a character that ends it ──> prose
+
+In prose, a stack of frames has the constructs that are open: the text of a link after `[`, numbers after `【`, the
+destination of a link after `](`, a code span after backquotes. Only the end of a construct shows what it was: the
+text of a link can contain a number, a code span can contain a link. So what is found inside a frame is held by it:
+
+- The construct succeeds (a link to a source, a code span): what it holds is part of it, and is dropped.
+- It comes to nothing (another destination, no closing bracket): what it holds counts for the enclosing frame, and
+  outside of all frames it is a citation.
+
+Two decisions need one character more: whether `(` follows `]`, so that there is a link (`_label`), and whether `)`
+follows a link behind `(`, so that the parentheses belong to the citation (`_link`).
+
+The end of a line ends destinations, an empty line ends every construct, a fence too. `LONGEST` and `DEEPEST` bound
+what can be open: a text with many unclosed brackets costs neither memory nor time for each of them.
+
+What holds always:
+
+- Positions count characters from the beginning of the part, in the text of the model. `cited_text.py` converts them
+  to positions in the text that the client receives, from which the marks of files are cut.
+- The annotations do not depend on how the text is split. While more text can follow, an incomplete mark at its end is
+  not scanned (the patterns with `CUT`); `finish` scans it.
+- Citations come in the order of the text. One that names several sources becomes several annotations.
+- Only the text since the outermost open construct is kept, at most about `LONGEST` characters, and one before it,
+  which can be a parenthesis.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Files of a request that were read for it: their text, the images of their pages, or their data.
 
 The translation does not wait. If it needs a file that was not read yet, it raises `UnreadFile`; the run reads the files
-and starts the translation again (`runs/attachments.py`). So requests without files never check for them.
+and starts the translation again (`history/attachments.py`). So requests without files never check for them.
 """
 
 from collections.abc import Sequence

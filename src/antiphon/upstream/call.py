@@ -152,25 +152,32 @@ async def attempt(
     upstream = UpstreamReply(route, target, record, observer)
     is_accepted = False
     try:
+        # Also before a call that fails at once: each attempt is reported, and each has an end.
         for hand_over in observer.asked:
             hand_over(record)
         try:
             upstream.reply = reply = await target.backend.post(path, body)
             upstream.has_reply = True
         except AntiphonError as error:
+            # No answer at all. The route moves if it can; else this error is the last, and the client's.
             record.error = error
             if not route.fail_over(unanswered(error), error):
                 raise
             return None
+        # The status alone accepts the request, before a byte of the answer: the pause of a backend ends here, and not
+        # after an answer that can take minutes.
         if reply.status < 400 or any_status:
             is_accepted = True
             if route.probed is not None and reply.status < 400:
                 route.lift()
             return upstream
+        # A rejection has two readers: the route decides about other backends, and only if it has none, `on_refusal`
+        # decides about another body.
         refusal = await _refused(reply, target, record, rename)
         if not records_status:
             record.error = refusal.error
         if not route.fail_over(rejected(refusal.status, refusal.headers, refusal.error), refusal.error):
+            # Some backends reject what their own model generated, and quote it: this answer is the reply then.
             answer = on_refusal(refusal)
             if answer is not None:
                 await reply.close()
@@ -179,6 +186,7 @@ async def attempt(
                 return upstream
         return None
     finally:
+        # Also after a cancellation: the slot is released exactly once, here or by the caller.
         if not is_accepted:
             await upstream.close()
 
@@ -200,14 +208,17 @@ async def call(
     `on_refusal` is that of `attempt`. Raises `AntiphonError` if no backend answers.
     """
     while True:
+        # Before the body: it belongs to the target that it is sent to.
         if route.target.state.health.pauses:
             route.redirect()
+        # Before the slot: encoding takes time, which no other request should wait for.
         sent = body(route.target)
         await route.acquire()
         recorded = record(route.target)
         upstream = await attempt(route, path, sent, observer, recorded, on_refusal=on_refusal, any_status=any_status)
         if upstream is None:
             continue
+        # A status of 200 is no answer yet. Until the first part has arrived, another backend can still take over.
         begun = False
         try:
             first = await begin(upstream.reply)

@@ -1,8 +1,46 @@
 """The health of a backend, from the outcomes of earlier calls: a circuit breaker, and pauses.
 
-A backend that fails is *ejected*: not called while another is available. A backend that limits its rate is *paused*
-for the model: it is not called even if it is the only one. A pause caused by one tenant's requests applies to that
-tenant alone, until the backend rejects another tenant's request too.
+Theory of operation.
+
+Two mechanisms decide whether a backend is called. They differ, because failures and rate limits say different things:
+a backend that fails may answer the next request, so it is better than none; a backend that limits its rate will
+reject the next request, which would only prolong the limit. `retry_policy.py` says which failure has which
+consequence.
+
+1. The circuit breaker. A failing backend is *ejected*: not called while another one is available.
+
+    IN ── `MOST_FAILURES` in a row, or one that ejects ──> EJECTED ── `PROBE_AFTER` ──> DUE
+    DUE ── one request is sent, the probe ──> EJECTED for all others, for another `PROBE_AFTER`
+    any ── a success ──> IN
+
+   A probe that fails or never ends is followed by the next one, `PROBE_AFTER` later. The only backend of a model is
+   called although it is ejected (`candidates.order`).
+
+2. Pauses. A backend that asks for a wait is *paused*: not called, even if it is the only one.
+
+    PAUSED to `until` ── one request probes, others wait for it, `PROBING` at a time ──> accepted: no pause
+                                                                                     ──> rejected: a new pause
+                                                                                     ──> without an outcome: another one
+    `asked`, the end that the backend requested ──> over, without a probe
+
+   `until` is at most `LONGEST_PAUSE` away, however long the backend asks for: the probe finds out if the limit ends
+   sooner. Clients receive the time that the backend requested.
+
+   A pause is for one model, since models have separate limits, or for all if it concerns the account. And it is for
+   the tenant of the rejected request: the limit may be of this request's size, and one tenant must not stop another.
+   Once a second tenant is rejected while the pause lasts, it is for all tenants, and the second one decides how long.
+
+3. The active check, a list of models, changes both only where it proves something. It ends the ejection of a backend
+   that was unreachable or had missed the check before, and those of its pauses that are faults. A backend that lists
+   its models but fails to answer stays ejected until a request succeeds.
+
+What holds always:
+
+- The clock is passed in, and nothing here waits: a backend's health is a function of what was reported, and when.
+- One request probes a pause, and the others wait. `lift` or `give_up` ends the probe; if it hangs for
+  `LONGEST_PAUSE`, another one follows.
+- Pauses that are over are dropped with the next one, however many models were paused.
+- What is kept of an error has no text of a client or a model.
 """
 
 from dataclasses import dataclass, field

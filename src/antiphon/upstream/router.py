@@ -95,10 +95,12 @@ class Route:
         """`defers_for` is the number of seconds for which the response uses idle slots only."""
         self._router = router
         self._candidates = candidates
+        # Most servers have one backend for a model: then nothing is ranked, remembered or selected again.
         self._has_others = len(candidates) > 1
         self._chains = chains
         self._warm = router.warm_for(chains) if chains and self._has_others else ""
         self._tenant = tenant
+        # A deferred response shares slots under a name of its own, so that it never delays others of its tenant.
         self._defers_until = router.registry.clock() + defers_for if defers_for else 0.0
         self._sharer = deferred(tenant) if defers_for else tenant
         """The name by which slots are shared."""
@@ -116,6 +118,7 @@ class Route:
         self.target: Target = candidates[0]
         self.is_settled = not (self._has_others or is_late)
         """The selection is final: there is only one target, or a backend rejected the request."""
+        # Selected at once only if there is something to decide, or a reason to reject the request now.
         state = self.target.state
         if self._has_others or state.health.pauses or 0 < state.slots.capacity <= state.slots.in_use:
             self._select(rejects=not (is_patient or is_late))
@@ -150,12 +153,15 @@ class Route:
         and before that until the pause ends, unless that takes longer than clients wait.
         """
         state = self.target.state
+        # Calls that failed together would otherwise be repeated together.
         if self._is_again:
             self._is_again = False
             await asyncio.sleep(random.uniform(*JITTER))  # noqa: S311 - spreads retries, keeps nothing secret
+        # Before the queue: a request that waits for a pause must not hold a slot meanwhile.
         if state.health.pauses or state.listing is not None:
             await self._wait_out(state)
         slots = state.slots
+        # Remembered for `release`: a limit can be set or removed while the slot is held.
         self._is_counted = slots.is_limited
         if not self._is_counted:
             slots.in_use += 1
@@ -164,13 +170,16 @@ class Route:
         elif not slots.take(self._tenant):
             await self._enter(state)
         self._held, self._since = state, self._router.registry.clock()
+        # Only the first attempt earns retries: a retry that earned others would defeat the budget.
         if self._router.budgets and not self._tried:
             self._router.earn(self._tenant)
+        # The slot is held, so the request is certainly sent: only now it counts for the backend's turn.
         state.asked += 1
         if self._has_others:
             state.turn = self._next_turn(state)
         else:
             state.turn += 1 / state.options.weight
+        # It can be the probe of an ejected backend, or of a pause: then others wait for its outcome.
         if state.health.probe_at is not None:
             state.health.asked(self._since)
         if state.health.pauses:

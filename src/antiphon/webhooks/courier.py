@@ -13,9 +13,9 @@ from antiphon.outbound.lookups import Lookups, lookup_turns
 from antiphon.outbound.ssrf import ANYWHERE, LookUp, Reach
 from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import webhooks
 from antiphon.storage.records.tenants import Delivery, DueDelivery, WebhookEndpoint
+from antiphon.storage.store import Store
 from antiphon.webhooks.sign import signature
 
 if TYPE_CHECKING:

@@ -7,13 +7,12 @@ import msgspec
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.jobs.queue import enqueue
+from antiphon.gateway import Gateway
 from antiphon.protocol.resources import CreateConversation
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.operations import conversations as stored_conversations
 from antiphon.storage.operations import jobs, responses
-from antiphon.stored import conversations
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
@@ -45,7 +44,7 @@ async def test_a_stored_input_holds_none() -> None:
 async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_same(given: Any) -> None:
     made, _ = engine()
     body = json.dumps({"model": "m", "input": given, "tools": [MCP], "background": True, "top_p": 0.5}).encode()
-    queued = await enqueue(made, decode_request(body), body)
+    queued = await Gateway(made).queue.enqueue(decode_request(body), body)
     job = await made.store.read(jobs.find_job, "", queued.response.id)
 
     assert job is not None and b"-key" not in job.request
@@ -63,9 +62,9 @@ async def test_what_one_backend_would_miss_in_the_background_is_to_be_asked_in_t
     made.models.backends[-1].update(options=BackendOptions(api="responses"))
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
     with pytest.raises(ClientError) as refused:
-        await enqueue(made, decode_request(body), body)
+        await Gateway(made).queue.enqueue(decode_request(body), body)
     body = json.dumps({"model": "m", "input": "Hi", "background": True, "tools": [OPEN]}).encode()
-    queued = await enqueue(made, decode_request(body), body)
+    queued = await Gateway(made).queue.enqueue(decode_request(body), body)
 
     assert (refused.value.status, refused.value.code, refused.value.param) == (400, "unsupported_value", "tools")
     assert "without 'background'" in refused.value.message
@@ -80,16 +79,16 @@ async def test_what_this_server_would_miss_in_the_background_is_to_be_asked_in_t
     made.toolset = Toolset(mcp=Servers())
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
     with pytest.raises(ClientError, match="'authorization' and 'headers' of"):
-        await enqueue(made, decode_request(body), body)
+        await Gateway(made).queue.enqueue(decode_request(body), body)
     body = json.dumps({"model": "m", "input": "Hi", "background": True, "tools": [OPEN]}).encode()
 
-    assert (await enqueue(made, decode_request(body), body)).response.status == "queued"
+    assert (await Gateway(made).queue.enqueue(decode_request(body), body)).response.status == "queued"
 
 
 async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:
     made, _ = engine()
     body = b'{"model": "m",  "input": "Hi", "background": true}'
-    queued = await enqueue(made, decode_request(body), body)
+    queued = await Gateway(made).queue.enqueue(decode_request(body), body)
     job = await made.store.read(jobs.find_job, "", queued.response.id)
 
     assert job is not None and job.request == body
@@ -98,7 +97,7 @@ async def test_a_request_that_lends_nothing_waits_as_it_came() -> None:
 async def test_a_conversation_holds_none() -> None:
     made, _ = engine()
     request = msgspec.convert({"items": ITEMS}, CreateConversation)
-    conversation = await conversations.create(made, request, RequestIdentity(response_id="conv_1"))
+    conversation = await Gateway(made).conversations.create(request, RequestIdentity(response_id="conv_1"))
     stored = await made.store.read(stored_conversations.items, "", conversation["id"])
 
     assert stored is not None and len(stored) == 4

@@ -3,9 +3,9 @@
 import pytest
 
 from antiphon.access.sessions import CODE_LASTS, IDLE, LONGEST, TOUCH_EVERY, Sessions
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import sessions as stored_sessions
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from tests.support.changed_stores import replace_operation
 
 

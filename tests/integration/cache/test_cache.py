@@ -12,8 +12,8 @@ from antiphon.cache.cache import Cache, Room
 from antiphon.errors import AntiphonError, BackendError, StoreError
 from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.storage.operations import answers as stored_answers
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics

@@ -22,10 +22,10 @@ from antiphon.cache.vectors import (
 from antiphon.errors import BackendError
 from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.contract import Store
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.engine import NOW, ask, begin, engine, said
 

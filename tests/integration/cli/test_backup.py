@@ -20,7 +20,7 @@ import pytest
 
 from antiphon.ids import new_id
 from antiphon.search.vectors import unit
-from antiphon.storage.contract import Store
+from antiphon.storage.chunk_writer import write_chunks
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys, chunks, ingestions, vector_stores
 from antiphon.storage.operations import responses as stored_responses
@@ -29,6 +29,7 @@ from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
 from antiphon.storage.schema import EARLIER
 from antiphon.storage.sql import migrations
+from antiphon.storage.store import Store
 from tests.store.files import new_file, put
 from tests.support.cli import antiphon
 from tests.support.command import Done
@@ -77,7 +78,7 @@ async def ingest(store: Store) -> None:
     await store.write(vector_stores.create, VectorStore("vs_1", T, int(time.time())), [NewStoreFile(file.id)])
     found = await store.write(ingestions.claim, "w", 1)
     assert found is not None
-    await store.write_chunks(found, [ChunkRow(0, "the cat sleeps", 3, unit([1.0, 0.5]))])
+    await write_chunks(store, found, [ChunkRow(0, "the cat sleeps", 3, unit([1.0, 0.5]))])
     assert await store.write(ingestions.complete, found, 1, 10)
 
 

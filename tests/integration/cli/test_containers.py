@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from antiphon.storage.containers import find_container
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import containers
 from tests.store.containers import AMPLE, expired_container, new_container
@@ -40,5 +41,5 @@ async def test_a_container_of_another_tenant_than_the_named_one_is_not_killed(tm
     assert await store.write(containers.put, container, (), AMPLE)
     done = await antiphon(tmp_path, "containers", "kill", container.id, "--tenant", "other", "--store", store_url)
     assert done.code == 2
-    assert await store.load_container("acme", container.id) is not None
+    assert await find_container(store, "acme", container.id) is not None
     await store.close()

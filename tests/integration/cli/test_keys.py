@@ -10,7 +10,7 @@ from antiphon.errors import StoreError
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.tenants import ApiKey, Limits
-from antiphon.storage.sql_store import SqlStore
+from antiphon.storage.store import Store
 from tests.support.cli import antiphon
 
 
@@ -139,12 +139,12 @@ async def test_a_revocation_that_is_not_stored_says_so(
 ) -> None:
     key, key_id = await made(tmp_path, store_url)
 
-    async def refuse(self: SqlStore, operation: object, key: ApiKey) -> None:
+    async def refuse(self: Store, operation: object, key: ApiKey) -> None:
         assert operation is api_keys.put
         raise StoreError("The store's disk is full.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SqlStore, "write", refuse)
+        patch.setattr(Store, "write", refuse)
         done = await antiphon(tmp_path, "keys", "revoke", key_id, "--store", store_url)
     assert done.code == 1
     assert key_id in done.err and "not revoked" in done.err

@@ -13,8 +13,8 @@ from aiohttp import ClientSession
 from openai import AsyncOpenAI
 from websockets.asyncio.client import connect
 
+from antiphon.build.hosting import limits_of
 from antiphon.config import Settings
-from antiphon.hosting import limits_of
 from antiphon.server import console
 from tests.support.cli import antiphon, serving
 from tests.support.command import PATIENCE

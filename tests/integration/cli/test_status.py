@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from antiphon.cli.status import FOLDED, WHOLE, view_of
+from antiphon.status.code_status import CodeStatus
+from antiphon.status.status import Status, status_of, together
 from antiphon.storage.open import open_store
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.upstream.backend_state import PromptCounts
-from antiphon.upstream.code_status import CodeStatus
-from antiphon.upstream.status import Status, status_of, together
 from tests.support.cli import antiphon, serving
 from tests.support.engine import engine
 from tests.support.replay import ReplayBackend

@@ -11,7 +11,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import jobs, leases
 from tests.support.cli import antiphon, serving
 from tests.support.command import PATIENCE
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
@@ -55,7 +55,7 @@ async def test_background_work_is_handed_back_and_made_by_the_next(tmp_path: Pat
         done = await server.stop(signal.SIGTERM)
     assert (done.code, done.err) == (0, "")
     store = await open_store(flags[-1])
-    free = await store.read(jobs.beats), (await store.read(jobs.backlog)).jobs
+    free = await store.read(leases.beats), (await store.read(jobs.backlog)).jobs
     await store.close()
     backend.script = lambda request: Answer([text("Well")])
     async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="x") as sdk:

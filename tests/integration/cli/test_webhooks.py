@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from antiphon import ids
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, webhooks
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Announcement, WebhookEndpoint
+from antiphon.storage.store import Store
 from antiphon.webhooks.courier import Courier, webhook_reach
 from tests.support.cli import antiphon
 from tests.support.receiver import Receiver, receiving

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from antiphon.application import toolset_of
-from antiphon.application.code import open_sandbox
-from antiphon.application.images import images_of
+from antiphon.build import toolset_of
+from antiphon.build.code import open_sandbox
+from antiphon.build.images import images_of
 from antiphon.config import Settings
 from antiphon.upstream.demo.weak import WeakDemoBackend
 from antiphon_verify.areas import REQUIREMENTS

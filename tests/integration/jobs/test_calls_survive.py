@@ -10,12 +10,12 @@ import pytest
 
 from antiphon.access.keyring import Keyring
 from antiphon.errors import StoreError
-from antiphon.jobs.queue import cancel, enqueue
+from antiphon.gateway import Gateway
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.engine import Engine
 from antiphon.search.contract import SearchRequest, SearchResults
-from antiphon.storage.operations import jobs, responses
+from antiphon.storage.operations import event_log, jobs, leases, responses
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing, ToolResult, Use
@@ -35,7 +35,7 @@ KEYRING = Keyring()
 
 async def queue(made: Engine, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "stream": True, **body})
-    return (await enqueue(made, decode_request(raw), raw)).response.id
+    return (await Gateway(made).queue.enqueue(decode_request(raw), raw)).response.id
 
 
 async def ended(made: Engine, response_id: str) -> dict[str, Any]:
@@ -51,7 +51,7 @@ async def ended(made: Engine, response_id: str) -> dict[str, Any]:
 
 async def told(made: Engine, response_id: str) -> list[dict[str, Any]]:
     """Its events, as they are replayed, numbered anew: numbers that were given out once are not given again."""
-    tail = await made.store.read(jobs.tail, "", response_id, -1)
+    tail = await made.store.read(event_log.tail, "", response_id, -1)
     assert tail is not None
     lines = b"".join(frame.body for frame in tail.frames).decode().splitlines()
     events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
@@ -85,9 +85,9 @@ class Dies:
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        await store.write(jobs.beat, self.engine.worker)
-        beats = await store.read(jobs.beats)
-        await store.write(jobs.expire_worker, self.engine.worker, beats[self.engine.worker])
+        await store.write(leases.beat, self.engine.worker)
+        beats = await store.read(leases.beats)
+        await store.write(leases.expire_worker, self.engine.worker, beats[self.engine.worker])
 
 
 class _Deaf:
@@ -298,7 +298,7 @@ async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_i
     response_id = await queue(one.engine, tools=[MCP])
     await until(lambda: servers.used)
 
-    await cancel(one.engine, "", response_id)
+    await Gateway(one.engine).queue.cancel("", response_id)
     servers.gate.set()
     await until(lambda: not one.engine.shared.usage()["background_jobs"].in_use)
     response = await ended(one.engine, response_id)

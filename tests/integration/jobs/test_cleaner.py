@@ -10,12 +10,13 @@ import pytest
 from antiphon.ids import Clock, new_id
 from antiphon.jobs import cleaner as cleaners
 from antiphon.jobs.cleaner import Cleaner, objection
+from antiphon.objects.files import Files
 from antiphon.runs.engine import Upkeep
 from antiphon.storage.blobs.places import Places
 from antiphon.storage.blobs.rows import StoreBlobs
 from antiphon.storage.blobs.turns import part_turns
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import chat_completions, containers, idempotency, jobs, responses, sizes
+from antiphon.storage.containers import find_container
+from antiphon.storage.operations import chat_completions, containers, expiry, idempotency, jobs, responses, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chat_completions import StoredCompletion
@@ -23,7 +24,8 @@ from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Reply
 from antiphon.storage.sqlite import clock as clocks
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.stored.files import Files
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import expire_containers, purge
 from tests.store.containers import AMPLE, expired_container, new_container, written
 from tests.store.files import new_file, put
 
@@ -34,7 +36,7 @@ FREE = 5
 
 @pytest.fixture(autouse=True)
 def small_stores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.storage.operations.responses.PURGED_FREELY", FREE)
+    monkeypatch.setattr("antiphon.storage.operations.expiry.PURGED_FREELY", FREE)
 
 
 async def opened(url: str, now: Clock = time.time) -> Store:
@@ -103,7 +105,7 @@ async def test_chat_completions_count_towards_a_purge_of_too_much(store_url: str
         await store.write(
             chat_completions.save, StoredCompletion(f"c{number}", b"{}", ("m", "m"), expires_at=expires_at)
         )
-    size = await store.write(responses.purge_size, 0.75)
+    size = await store.write(expiry.purge_size, 0.75)
     assert (size.expired, size.total) == (6, 8)
     await store.close()
 
@@ -118,9 +120,9 @@ async def test_unstored_background_work_may_go_however_much_it_is(store_url: str
         job = await store.read(jobs.find_job, "", f"q{number}")
         assert job is not None
         await store.write(jobs.finish, job, queued)
-    size = await store.write(responses.purge_size, 0.5)
+    size = await store.write(expiry.purge_size, 0.5)
     assert (size.expired, size.total, size.is_too_large) == (20, 40, False)
-    assert (await store.write(responses.purge_size, 0.4)).is_too_large
+    assert (await store.write(expiry.purge_size, 0.4)).is_too_large
     await store.close()
 
 
@@ -169,8 +171,8 @@ async def test_idempotency_keys_of_a_wrong_clock_last_a_day(store_url: str) -> N
     )
     found = await bad.write(idempotency.reserve, "", "key", b"print", "resp_2", "w")
     assert found.response_id == "resp_1"
-    assert await good.write(responses.purge_size, 0.01) == await bad.write(responses.purge_size, 0.01)
-    assert (await bad.purge())["keys"] == 0
+    assert await good.write(expiry.purge_size, 0.01) == await bad.write(expiry.purge_size, 0.01)
+    assert (await purge(bad))["keys"] == 0
     for store in (good, bad):
         await store.close()
 
@@ -251,7 +253,7 @@ async def test_it_drops_the_files_of_containers_that_have_expired(store_url: str
         await store.write(containers.put, container, [file], AMPLE)
     await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
     assert await store.read(sizes.stored_bytes, "t") == 10
-    shown = [await store.load_container("t", one.id) for one in (old, young)]
+    shown = [await find_container(store, "t", one.id) for one in (old, young)]
     assert [one and one.status for one in shown] == ["expired", "running"]
     assert await store.write(stored_files.claim_stale, 10) == []
     await store.close()
@@ -272,7 +274,7 @@ async def test_a_server_without_containers_writes_nothing_for_them(tmp_path: Pat
     store = await opened(f"sqlite://{path}")
     with closing(sqlite3.connect(path)) as other:
         before = other.execute("PRAGMA data_version").fetchone()
-        await store.expire_containers(10)
+        await expire_containers(store, 10)
         assert other.execute("PRAGMA data_version").fetchone() == before
     await store.close()
 

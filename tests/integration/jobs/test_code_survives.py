@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.jobs.queue import cancel
+from antiphon.gateway import Gateway
 from antiphon.storage.operations import jobs
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
@@ -154,7 +154,7 @@ async def test_a_response_that_is_cancelled_while_code_runs_ends_there(tool: Any
     one.worker.start()
     response_id = await queue(one.engine, tools=[tool])
     await until(lambda: notebooks.used)
-    await cancel(one.engine, "", response_id)
+    await Gateway(one.engine).queue.cancel("", response_id)
     notebooks.gate.set()
     await until(lambda: not one.engine.shared.usage()["background_jobs"].in_use)
     response = await ended(one.engine, response_id)

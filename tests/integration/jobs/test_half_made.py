@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.jobs import queue, recorder
-from antiphon.storage.operations import jobs
+from antiphon.gateway import Gateway
+from antiphon.jobs import recorder
+from antiphon.storage.operations import event_log, jobs
 from antiphon.testing import check_event_stream
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.registry import Toolset
@@ -41,7 +42,7 @@ def cancel(request: pytest.FixtureRequest, stateful: Served) -> Cancel:
 
     async def elsewhere(response_id: str) -> dict[str, Any]:
         other, _ = engine(store=stateful.engine.store)
-        return await queue.cancel(other, "", response_id)
+        return await Gateway(other).queue.cancel("", response_id)
 
     return here if request.param == "the same replica" else elsewhere
 
@@ -97,7 +98,7 @@ async def begin(served: Served, stream: bool, **body: Any) -> str:
 async def until_logged(served: Served, response_id: str, mark: str) -> None:
     """Wait until the store has an event with this in it."""
     await eventually(
-        lambda: served.engine.store.read(jobs.tail, "", response_id, -1),
+        lambda: served.engine.store.read(event_log.tail, "", response_id, -1),
         lambda tail: tail and mark.encode() in b"".join(frame.body for frame in tail.frames),
     )
 
@@ -116,7 +117,7 @@ async def check(served: Served, response_id: str, cancelled: dict[str, Any], str
         assert broken.keys() <= OF_A_CANCEL, broken
         assert events[-1]["response"]["output"] == cancelled["output"]
     else:
-        tail = await served.engine.store.read(jobs.tail, "", response_id, -1)
+        tail = await served.engine.store.read(event_log.tail, "", response_id, -1)
         assert tail is not None
         assert tail.frames == []
     return list(cancelled["output"])

@@ -6,13 +6,13 @@ from typing import Any
 
 from aiohttp import web
 
-from antiphon.application.images import images_router, open_images
+from antiphon.build.images import images_router, open_images
 from antiphon.config import Settings
+from antiphon.gateway import Gateway
 from antiphon.protocol.kept_images import KeptImage
 from antiphon.runs.tool_calls import LOST
 from antiphon.storage.operations import files
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.stored.responses import retrieve
 from antiphon.testing import assert_event_stream
 from antiphon.tools.images.content import look_at
 from antiphon.tools.registry import Toolset
@@ -27,7 +27,7 @@ CALL = called("image_generation", '{"prompt": "a red circle"}')
 
 def worker(store: SqliteStore, images: ImagesBackend, *answers: Any) -> Dies:
     """A worker whose engine makes images."""
-    from antiphon.application.files import open_files  # noqa: PLC0415 - as the engine of a server
+    from antiphon.build.files import open_files  # noqa: PLC0415 - as the engine of a server
 
     made = Dies(store, Servers(), *answers)
     settings = Settings(images_backend=images.url, images_model="painter")
@@ -85,7 +85,7 @@ async def test_an_image_that_was_made_before_a_crash_is_kept() -> None:
 
         second = worker(store, images, said("Here it is."))
         response = await taken_over(second, response_id)
-        shown = await retrieve(store, "", response_id, (), second.engine)
+        shown = await Gateway(second.engine).responses.retrieve("", response_id)
 
     kept = KeptImage.read(response["output"][0]["result"])
     picture = look_at(base64.b64decode(shown["output"][0]["result"]))

@@ -9,15 +9,16 @@ import pytest
 
 from antiphon.documents.reader import Document, DocumentError, DocumentReader
 from antiphon.errors import BackendError, StoreError
+from antiphon.history.bounds import Bounds
 from antiphon.ids import new_id
 from antiphon.jobs import ingester as ingesters
 from antiphon.jobs import ingestion
 from antiphon.jobs.ingester import Ingester
-from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
 from antiphon.search.fitting import Part
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.changes import INGESTIONS
+from antiphon.storage.chunk_writer import sweep_chunks
 from antiphon.storage.operations import chunks, ingestions, vector_stores
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.files import StoredFile
@@ -162,7 +163,7 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
     await stateful.engine.store.write(vector_stores.reindex, "", store, "m")
     failed = await ended(stateful, store, file)
     assert (failed.status, failed.chunks, old.chunks > 2) == ("failed", old.chunks, True)
-    assert await stateful.engine.store.sweep_chunks() == 2
+    assert await sweep_chunks(stateful.engine.store) == 2
     kept = await stateful.engine.store.read(chunks.searched_store, "", store)
     assert kept is not None
     assert kept.chunks == old.chunks
@@ -525,7 +526,7 @@ async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
     if is_busy:
         monkeypatch.setattr(engine.documents, "read", busy)
     else:
-        monkeypatch.setattr(engine.store, "write_chunks", refuse)
+        replace_operation(engine.store, chunks.write, refuse)
     await ingestion.ingest(engine, claimed)
 
     found = await engine.store.read(vector_stores.file, "", store, file)
@@ -534,9 +535,7 @@ async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
     assert (await engine.store.write(ingestions.claim, "other", 10) is not None) is is_busy
 
 
-async def test_a_store_that_fails_is_reported_and_fails_no_file(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_store_that_fails_is_reported_and_fails_no_file(served: Served) -> None:
     await served.house.ingester.close()
     store, file = await attached(served)
     claimed = await served.engine.store.write(ingestions.claim, served.engine.worker, 10)
@@ -545,7 +544,7 @@ async def test_a_store_that_fails_is_reported_and_fails_no_file(
     async def fail(*given: Any) -> bool:
         raise StoreError("The disk is full.")
 
-    monkeypatch.setattr(served.engine.store, "write_chunks", fail)
+    replace_operation(served.engine.store, chunks.write, fail)
     with pytest.raises(StoreError, match="full"):
         await ingestion.ingest(served.engine, claimed)
 

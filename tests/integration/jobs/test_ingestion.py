@@ -10,7 +10,7 @@ import pytest
 from antiphon.config import Settings
 from antiphon.ids import new_id
 from antiphon.jobs import ingestion
-from antiphon.search import embeddings
+from antiphon.retrieval import embeddings
 from antiphon.storage.operations import ingestions, vector_stores
 from antiphon.storage.records.vector_stores import NewStoreFile, StoreFile, VectorStore
 from antiphon.telemetry.metrics import Measures
@@ -182,23 +182,31 @@ async def test_a_search_uses_keywords_while_the_server_is_away_and_says_so(store
         assert await search("feline") == (None, ["a.txt"])
 
 
+async def sizes(served: Served, file: str, store: str) -> tuple[int, int]:
+    """Return the size and overlap of a file's chunks, in tokens."""
+    chunking: Any = (await served.sdk.vector_stores.files.retrieve(file, vector_store_id=store)).chunking_strategy
+    return chunking.static.max_chunk_size_tokens, chunking.static.chunk_overlap_tokens
+
+
 async def test_chunks_have_the_size_of_the_setting_for_their_model_unless_the_request_has_one() -> None:
     settings = Settings(search_chunk_tokens={MODEL: 120})
     async with embedding_server() as server, serving(server, settings=settings) as served:
         stores = served.sdk.vector_stores
         file = (await served.sdk.files.create(file=("a.txt", TEXT.encode()), purpose="assistants")).id
         own: Any = {"type": "static", "static": {"max_chunk_size_tokens": 200, "chunk_overlap_tokens": 0}}
-
-        async def sizes(store: str) -> tuple[int, int]:
-            chunking: Any = (await stores.files.retrieve(file, vector_store_id=store)).chunking_strategy
-            return chunking.static.max_chunk_size_tokens, chunking.static.chunk_overlap_tokens
-
         made = (await stores.create(file_ids=[file])).id
-        assert await sizes(made) == (120, 60)
+        assert await sizes(served, file, made) == (120, 60)
         empty = [(await stores.create()).id for _ in range(3)]
         await stores.files.create(empty[0], file_id=file, chunking_strategy={"type": "auto"})
         await stores.files.create(empty[1], file_id=file, chunking_strategy=own)
         await stores.file_batches.create(empty[2], file_ids=[file])
-        assert [await sizes(one) for one in empty] == [(120, 60), (200, 0), (120, 60)]
+        assert [await sizes(served, file, one) for one in empty] == [(120, 60), (200, 0), (120, 60)]
+
+
+async def test_chunks_have_the_usual_size_if_the_setting_has_none_for_their_model() -> None:
+    settings = Settings(search_chunk_tokens={MODEL: 120})
+    async with embedding_server() as server, serving(server, settings=settings) as served:
         served.engine.embedding_model = ""
-        assert await sizes((await stores.create(file_ids=[file])).id) == (800, 400)
+        file = (await served.sdk.files.create(file=("a.txt", TEXT.encode()), purpose="assistants")).id
+        store = (await served.sdk.vector_stores.create(file_ids=[file])).id
+        assert await sizes(served, file, store) == (800, 400)

@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.jobs.queue import cancel, end, enqueue, work
+from antiphon.gateway import Gateway
+from antiphon.history.bounds import Bounds
+from antiphon.jobs.queue import end, work
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.bounds import Bounds
-from antiphon.runs.facts_writer import FactsWriter
-from antiphon.runs.persistence import RequestIdentity
-from antiphon.storage.operations import facts_detail, jobs
+from antiphon.recording.facts_writer import FactsWriter
+from antiphon.recording.persistence import RequestIdentity
+from antiphon.storage.operations import facts_detail, jobs, leases
 from antiphon.storage.records.jobs import LockResult, Reservation
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
@@ -53,7 +54,7 @@ async def test_a_job_to_which_another_wrote_meanwhile_is_not_ended_again(text: s
     job = await made.store.write(jobs.claim, made.worker, 1)
     assert job is not None
     assert job.is_partial is (text == LARGE)
-    await cancel(made, "", response_id)
+    await Gateway(made).queue.cancel("", response_id)
 
     assert not await end(made, job)
     assert await status(made, response_id) == "cancelled"
@@ -66,7 +67,7 @@ async def test_a_job_of_another_version_is_not_ended_by_what_was_read_of_an_olde
     response_id = await queue(made, input=LARGE)
     job = await made.store.write(jobs.claim, made.worker, 1)
     assert job is not None
-    await made.store.write(jobs.give_back, made.worker, response_id)
+    await made.store.write(leases.give_back, made.worker, response_id)
     newer = await made.store.write(jobs.claim, made.worker, 1)
     assert newer is not None
 
@@ -79,7 +80,7 @@ async def test_a_job_of_another_version_is_not_ended_by_what_was_read_of_an_olde
 async def test_parameters_outside_the_api_reach_the_backend_of_a_background_response() -> None:
     made, backend = engine(said("Hi"), dialect="vllm")
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "top_k": 5})
-    queued = await enqueue(made, decode_request(raw, made.models.accepts), raw)
+    queued = await Gateway(made).queue.enqueue(decode_request(raw, made.models.accepts), raw)
     job = await made.store.write(jobs.claim, made.worker, 1)
     assert job is not None
     await work(made, job)
@@ -105,7 +106,7 @@ async def test_a_background_response_is_made_and_logged_for_the_key_of_its_reque
     backend.post = post  # type: ignore[method-assign]
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True})
     for taken in (Reservation("key_1", models=("m",)), Reservation("key_2"), Reservation()):
-        await enqueue(made, decode_request(raw), raw, RequestIdentity(taken=taken))
+        await Gateway(made).queue.enqueue(decode_request(raw), raw, RequestIdentity(taken=taken))
         job = await made.store.write(jobs.claim, made.worker, 1)
         assert job is not None
         await work(made, job)

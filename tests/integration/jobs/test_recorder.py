@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from antiphon.gateway import Gateway
 from antiphon.jobs import recorder
-from antiphon.jobs.queue import cancel, work
-from antiphon.storage.operations import api_keys, jobs
+from antiphon.jobs.queue import work
+from antiphon.storage.operations import api_keys, event_log, jobs
 from antiphon.storage.records.jobs import Reservation
 from antiphon.storage.records.money import Budget, MoneyClaim
 from antiphon.storage.records.tenants import Limits
@@ -54,7 +55,7 @@ async def begun(**body: Any) -> tuple[Engine, Talks, str, "asyncio.Task[None]"]:
 
 async def until_logged(made: Engine, response_id: str, mark: bytes, count: int = 1) -> None:
     await eventually(
-        lambda: made.store.read(jobs.tail, "", response_id, -1),
+        lambda: made.store.read(event_log.tail, "", response_id, -1),
         lambda tail: tail and b"".join(frames.body for frames in tail.frames).count(mark) == count,
     )
 
@@ -149,7 +150,7 @@ async def test_what_a_model_said_before_it_fell_silent_is_part_of_a_cancelled_re
     made, model, response_id, working = await begun()
     model.say(delta(content="Once "))
     await until_logged(made, response_id, b'"delta":"Once "')
-    cancelled = await cancel(made, "", response_id)
+    cancelled = await Gateway(made).queue.cancel("", response_id)
     await end(working)
 
     (message,) = cancelled["output"]
@@ -165,7 +166,7 @@ async def test_a_response_that_was_ended_elsewhere_ends_here_with_the_next_write
     stream: bool, said: list[dict[str, Any]], is_done: bool
 ) -> None:
     made, model, response_id, working = await begun(stream=stream)
-    await cancel(made, "", response_id)
+    await Gateway(made).queue.cancel("", response_id)
     model.say(*said, done=is_done)
     await until(working.done)
 

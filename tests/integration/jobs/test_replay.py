@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from antiphon.gateway import Gateway
 from antiphon.jobs import replay as module
 from antiphon.jobs.queue import work
-from antiphon.jobs.replay import CutOff, replay
-from antiphon.storage.operations import jobs
+from antiphon.jobs.replay import CutOff
+from antiphon.storage.operations import event_log, jobs
 from antiphon.storage.records.jobs import Tail
 from tests.integration.jobs.test_worker import queue
 from tests.support.changed_stores import replace_operation
@@ -26,7 +27,7 @@ async def made_stream() -> tuple[Engine, str]:
 
 
 async def read(made: Engine, response_id: str, after: int = -1, *, padding: bool = True) -> list[dict[str, Any]]:
-    body = b"".join([part async for part in replay(made, "", response_id, after, padding=padding)])
+    body = b"".join([part async for part in Gateway(made).replays.events("", response_id, after, padding=padding)])
     assert not body or body.endswith(b"\n\n")
     return [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: ")]
 
@@ -57,13 +58,13 @@ async def test_a_reader_is_cut_off_where_what_follows_does_not_fit_what_it_has(
 ) -> None:
     made, _ = engine()
     response_id = await queue(made, stream=True)
-    reading = replay(made, "", response_id, -1, padding=True)
+    reading = Gateway(made).replays.events("", response_id)
     assert b"response.queued" in await anext(reading)
 
     async def tail(*which: Any) -> Tail | None:
         return None if status == "unknown" else Tail(status, True, generation, [])
 
-    replace_operation(made.store, jobs.tail, tail)
+    replace_operation(made.store, event_log.tail, tail)
     made.is_over = is_over
     with pytest.raises(CutOff):
         await anext(reading)

@@ -13,14 +13,15 @@ import msgspec
 import pytest
 
 from antiphon.errors import StoreError
+from antiphon.gateway import Gateway
 from antiphon.jobs import worker as workers
-from antiphon.jobs.queue import MOST_LOST, cancel, enqueue
+from antiphon.jobs.queue import MOST_LOST
 from antiphon.jobs.worker import Worker
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.sharing.memory import LARGE
-from antiphon.storage.operations import conversations, idempotency, jobs, responses
+from antiphon.storage.operations import conversations, idempotency, leases, responses
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.records.jobs import NOTHING_RESERVED, Job, Reservation
 from antiphon.storage.records.responses import StoredConversation
@@ -37,7 +38,9 @@ TURNS = 20
 
 async def queue(made: Engine, tenant: str = "", taken: Reservation = NOTHING_RESERVED, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, **body})
-    return (await enqueue(made, decode_request(raw), raw, RequestIdentity(tenant, taken=taken))).response.id
+    return (
+        await Gateway(made).queue.enqueue(decode_request(raw), raw, RequestIdentity(tenant, taken=taken))
+    ).response.id
 
 
 async def status(made: Engine, response_id: str, tenant: str = "") -> str:
@@ -145,7 +148,7 @@ async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
     response_id = await queue(made)
     await gate.until(1)
     elsewhere = Engine(made.models, made.store, made.new_id, made.now)
-    await cancel(elsewhere, "", response_id)
+    await Gateway(elsewhere).queue.cancel("", response_id)
     await until(lambda: not gate.waiting)
     await worker.close()
 
@@ -183,7 +186,7 @@ async def test_what_is_cancelled_elsewhere_is_stopped_as_soon_as_it_is_heard(
     worker.start()
     response_id = await queue(made)
     await gate.until(1)
-    await cancel(Engine(made.models, made.store, made.new_id, made.now), "", response_id)
+    await Gateway(Engine(made.models, made.store, made.new_id, made.now)).queue.cancel("", response_id)
     await until(lambda: not gate.waiting)
     await worker.close()
 
@@ -204,7 +207,7 @@ async def test_news_of_what_does_not_run_here_is_not_looked_into(monkeypatch: py
         return store.looks
 
     before = await heard()
-    await cancel(made, "", await queue(made))
+    await Gateway(made).queue.cancel("", await queue(made))
     assert await heard() == before
     assert made.shared.usage()["background_jobs"].capacity == 1
     await worker.close()
@@ -326,7 +329,7 @@ async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
     response_id = await queue(made)
     await gate.until(1)
     if is_cancelled:
-        await cancel(made, "", response_id)
+        await Gateway(made).queue.cancel("", response_id)
     await worker.close()
     (line,) = caplog.text.splitlines()
 
@@ -356,12 +359,12 @@ async def test_what_is_held_for_nothing_is_freed(monkeypatch: pytest.MonkeyPatch
     made, _ = engine()
     await made.store.write(conversations.create, StoredConversation("conv_1", 1, b"{}"), [])
     made.holding.add("resp_mine")
-    await made.store.write(jobs.hold, "", "conv_1", "resp_gone", made.worker)
+    await made.store.write(leases.hold, "", "conv_1", "resp_gone", made.worker)
     await made.store.write(idempotency.reserve, "", "key", b"", "resp_gone", made.worker)
     await made.store.write(idempotency.reserve, "", "other", b"", "resp_mine", made.worker)
     worker = Worker(made)
     worker.start()
-    await eventually(lambda: made.store.read(stored_jobs.held, made.worker), lambda one: list(one) == ["resp_mine"])
+    await eventually(lambda: made.store.read(leases.held, made.worker), lambda one: list(one) == ["resp_mine"])
     await worker.close()
 
 
@@ -377,8 +380,8 @@ async def test_only_a_silence_that_was_watched_expires_a_worker(monkeypatch: pyt
     for jump in (0.0, *[workers.LATE + 0.1] * 20, 3600.0):
         now += jump
         await worker.look_at_others()
-        assert "dead" in await made.store.read(stored_jobs.beats), "expired though nobody watched it"
-    while "dead" in await made.store.read(stored_jobs.beats):
+        assert "dead" in await made.store.read(leases.beats), "expired though nobody watched it"
+    while "dead" in await made.store.read(leases.beats):
         now += workers.LOOK_EVERY
         looks += 1
         await worker.look_at_others()
@@ -411,7 +414,7 @@ async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.Mo
         with pytest.raises(StoreError) if store.fails else nullcontext():
             await worker.look_at_others()
     store.fails = False
-    while "dead" in await store.read(stored_jobs.beats):
+    while "dead" in await store.read(leases.beats):
         now += workers.LOOK_EVERY
         looks += 1
         await worker.look_at_others()
@@ -428,10 +431,10 @@ async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch
     worker = Worker(made)
     for _ in range(100):
         now += 1
-        await made.store.write(stored_jobs.beat, "alive")
+        await made.store.write(leases.beat, "alive")
         await worker.look_at_others()
 
-    assert "alive" in await made.store.read(stored_jobs.beats)
+    assert "alive" in await made.store.read(leases.beats)
 
 
 async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
@@ -459,7 +462,7 @@ async def test_a_job_that_too_many_workers_lost_fails_and_is_done() -> None:
     for number in range(MOST_LOST):
         assert await made.store.write(stored_jobs.claim, f"dead_{number}", 10) is not None
         await made.store.write(
-            stored_jobs.expire_worker, f"dead_{number}", (await made.store.read(stored_jobs.beats))[f"dead_{number}"]
+            leases.expire_worker, f"dead_{number}", (await made.store.read(leases.beats))[f"dead_{number}"]
         )
     worker = Worker(made)
     worker.start()
@@ -499,9 +502,9 @@ async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Engine, str]:
                 return await self.original.finish(*how, **also)
             self.is_broken = False
             if meanwhile == "cancelled":
-                await cancel(made, "", response_id)
+                await Gateway(made).queue.cancel("", response_id)
             elif meanwhile == "in_progress":
-                await self.write(stored_jobs.give_back, made.worker, response_id)
+                await self.write(leases.give_back, made.worker, response_id)
                 assert await self.write(stored_jobs.claim, "other", 10) is not None
             raise RuntimeError("a bug")
 

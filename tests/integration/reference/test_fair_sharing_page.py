@@ -2,7 +2,7 @@
 
 import math
 
-from antiphon.application import build
+from antiphon.build import build
 from antiphon.config import Settings
 from antiphon.server.application import create_app
 from antiphon.sharing.scheduler import FairScheduler, Usage

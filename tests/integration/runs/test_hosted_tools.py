@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from antiphon.errors import ClientError
+from antiphon.history.context import Context
 from antiphon.protocol.items.hosted import McpApprovalResponse
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.context import Context
 from antiphon.runs.corrections import NO_CALL
 from antiphon.runs.engine import Engine
 from antiphon.runs.steps import CallModel, ListTools

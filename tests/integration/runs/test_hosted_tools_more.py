@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
-from antiphon.jobs.queue import enqueue
+from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import Listing
@@ -184,7 +184,7 @@ async def test_a_key_to_a_server_is_refused_in_the_background_since_no_worker_wo
     raw = json.dumps(body).encode()
 
     with pytest.raises(ClientError, match="are not stored"):
-        await enqueue(made, decode_request(raw), raw)
+        await Gateway(made).queue.enqueue(decode_request(raw), raw)
 
 
 @pytest.mark.parametrize("tools", [[{}], [{"name": {}}], [{"name": 1}], [{"name": None}]])

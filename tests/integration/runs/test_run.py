@@ -15,11 +15,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from antiphon.errors import BackendError, StoreError
+from antiphon.gateway import Gateway
 from antiphon.runs.run import Run
 from antiphon.storage.operations import responses
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.stored.responses import retrieve
 from antiphon.testing import assert_event_stream, fold
 from tests.support.chance import examples
 from tests.support.chunks import chunks, last_chunks
@@ -134,7 +134,7 @@ async def test_a_client_that_leaves_in_the_middle_leaves_a_cancelled_response() 
     backend.cut = 100
     run = await begin(made, stream=True)
     await leave_early(run)
-    stored = await retrieve(made.store, "", run.response.id, ())
+    stored = await Gateway(made).responses.retrieve("", run.response.id, ())
 
     assert (stored["status"], stored["output"][0]["status"]) == ("cancelled", "incomplete")
     assert stored["output_text"].startswith("Once")
@@ -154,7 +154,7 @@ async def test_an_answer_that_breaks_off_fails_with_what_was_said() -> None:
 
     assert_event_stream(events)
     assert events[-1]["response"]["status"] == "failed"
-    assert (await retrieve(made.store, "", events[-1]["response"]["id"], ()))["output_text"] == "Once"
+    assert (await Gateway(made).responses.retrieve("", events[-1]["response"]["id"], ()))["output_text"] == "Once"
 
 
 async def test_a_plain_answer_that_breaks_off_is_an_error_and_not_stored() -> None:
@@ -290,7 +290,7 @@ def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_ar
         backend.cut = cut
         events = await stream(made, **options)
         terminal = events[-1]["response"]
-        stored = await retrieve(made.store, "", terminal["id"], options.get("include", ()))
+        stored = await Gateway(made).responses.retrieve("", terminal["id"], options.get("include", ()))
         stored.pop("output_text")
 
         assert_event_stream(events)

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from antiphon.ids import new_id
 from antiphon.search.filters import OPERATORS, AttributeValue, Comparison, Compound, Filter, matches
-from antiphon.storage.contract import Store
+from antiphon.storage.chunk_writer import put_chunks
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import chunks as stored_chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
+from antiphon.storage.store import Store
 from tests.support.chance import examples
 
 KEYS = ["a", "b", "key'; --"]
@@ -53,7 +54,7 @@ async def test_the_database_finds_what_the_reference_finds(
     names: dict[str, Mapping[str, AttributeValue]] = {}
     for one in files:
         file = IndexedFile("", store_id, new_id("file"), 1, "a.txt")
-        await store.put_chunks(file, [ChunkRow(0, "word", 1)])
+        await put_chunks(store, file, [ChunkRow(0, "word", 1)])
         await store.write(stored_chunks.publish, file)
         await store.write(stored_chunks.set_attributes, "", store_id, file.file_id, one)
         names[file.file_id] = one

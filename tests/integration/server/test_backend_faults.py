@@ -20,7 +20,7 @@ import pytest
 
 from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.persistence import RequestIdentity
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
 from antiphon.upstream.options import BackendOptions

@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from antiphon.application.backends import backends_of
+from antiphon.build.backends import backends_of
 from antiphon.config import BackendConfig, Settings
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
 from tests.support.server import Served, serve

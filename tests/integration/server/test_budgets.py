@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys, budgets
 from antiphon.storage.records.money import Budget, MoneyClaim, TenantBudget
 from antiphon.storage.records.tenants import ApiKey, Limits, Role
+from antiphon.storage.store import Store
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import NANO, Prices

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from antiphon.console.details import details
 from antiphon.storage.operations import facts_detail
-from antiphon.stored.console.details import details
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.demo.refusing import REFUSALS, RefusingDemoBackend
 from tests.integration.server.test_refusing_backends import MODES, Request, before, hello, refused

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from antiphon.application.backends import backends_of
+from antiphon.build.backends import backends_of
 from antiphon.config import BackendConfig, Settings
 from tests.integration.server.families.family import Values
 from tests.integration.server.families.rows import DIALECTS, ROWS, Row

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
-from antiphon.application.images import images_router, open_images
+from antiphon.build.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.storage.operations import api_keys, files, responses
 from antiphon.storage.operations import sizes as stored_sizes

@@ -9,7 +9,7 @@ import pytest
 from aiohttp import ClientPayloadError, web
 from openai import BadRequestError
 
-from antiphon.runs import image_answers
+from antiphon.forwarding import image_answers
 from antiphon.server.limits import Limits
 from antiphon.storage.operations import api_keys
 from antiphon.tools.images.content import look_at

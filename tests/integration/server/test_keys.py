@@ -15,9 +15,9 @@ from antiphon.access import api_keys
 from antiphon.access.api_keys import Mint
 from antiphon.gateway import Gateway
 from antiphon.server.application import console_resources, create_app, file_resources, resources
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys as stored_api_keys
+from antiphon.storage.store import Store
 from antiphon.upstream.http import HttpBackend
 from tests.support.asgi import once
 from tests.support.keys import bearing, issue, issued

@@ -183,7 +183,7 @@ async def test_a_response_that_waits_after_its_window_is_counted() -> None:
 
 async def test_a_failure_of_the_store_is_counted_by_what_was_to_be_done(backend: ReplayBackend) -> None:
     class Full(SqliteStore):
-        async def save(self, *args: object, **how: object) -> bool:
+        async def _save_plainly(self, response: StoredResponse) -> None:
             raise StoreError("The store's disk is full.")
 
     measures = Measures()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon import AsyncAntiphon
-from antiphon.application.backends import check_backends
+from antiphon.build.backends import check_backends
 from antiphon.config import BackendConfig, Settings
 from antiphon.errors import ClientError, ConfigError
 from antiphon.translation import Translator

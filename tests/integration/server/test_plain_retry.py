@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from antiphon.application.backends import backends_of
+from antiphon.build.backends import backends_of
 from antiphon.config import BackendConfig, Settings
 from antiphon.runs.corrections import NO_CALL
 from tests.integration.server.test_differences import FORMAT, WEATHER, ask, is_forced, makes, says

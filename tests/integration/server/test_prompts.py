@@ -7,7 +7,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from antiphon import Antiphon, BackendConfig, PromptConfig, Settings
-from antiphon.application.prompts import named_prompts
+from antiphon.build.prompts import named_prompts
 from antiphon.errors import ClientError
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions

@@ -12,13 +12,13 @@ import pytest
 from openai.types.responses import Response
 
 from antiphon.access import api_keys
-from antiphon.application.images import open_images
-from antiphon.application.prompts import named_prompts
+from antiphon.build.images import open_images
+from antiphon.build.prompts import named_prompts
 from antiphon.cache.semantic import Similar, Similarity
 from antiphon.config import PromptConfig, Settings
 from antiphon.errors import BackendError
+from antiphon.history.vision import Vision
 from antiphon.runs.respond import respond
-from antiphon.runs.vision import Vision
 from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.storage.records.tenants import Limits
 from antiphon.tools.files.tool import FileSearch

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import api_keys, budgets
 from antiphon.storage.records.money import Budget, MoneyClaim, TenantBudget
 from antiphon.storage.records.tenants import ApiKey, Limits, UsageRecord
+from antiphon.storage.store import Store
 from tests.store.making import new_key
 from tests.support.stores import opened
 

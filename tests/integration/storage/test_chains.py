@@ -8,11 +8,13 @@ from typing import Any
 import asyncpg
 import pytest
 
+from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import chains, jobs, responses
 from antiphon.storage.operations.step import ask
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.upkeep import purge
 from tests.support.postgres import Postgres
 
 SqlStore = SqliteStore | PostgresStore
@@ -96,7 +98,7 @@ async def test_a_list_does_not_walk_up_a_chain_that_is_known(stores: Sequence[Sq
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     for number in range(LENGTH, LENGTH + 2):
         await store.save(turn(number))
-    assert await store.input_page("", f"resp_{LENGTH + 1}", PageQuery(9)) == ItemPage([])
+    assert await input_page(store, "", f"resp_{LENGTH + 1}", PageQuery(9)) == ItemPage([])
     assert len(walks) == 1
 
 
@@ -184,7 +186,7 @@ async def test_what_a_purge_deletes_is_missed(stores: Sequence[SqlStore], clock:
     await other.save(turn(7, expires_at=NOW + 10))
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     clock.now += 10
-    assert (await other.purge())["responses"] == 1
+    assert (await purge(other))["responses"] == 1
     clock.now -= 10
 
     assert await length(store, turn(LENGTH - 1)) == LENGTH - 8

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pytest
 
 from antiphon.storage.changes import INGESTIONS, JOBS
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import conversations, idempotency, ingestions, jobs, vector_stores
+from antiphon.storage.operations import conversations, idempotency, ingestions, leases, vector_stores
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.records.jobs import Progress
 from antiphon.storage.records.responses import StoredConversation
 from antiphon.storage.records.tenants import Reply
 from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from tests.store.files import new_file, put
 from tests.store.making import T, new_response
 
@@ -48,7 +48,7 @@ async def test_each_step_of_a_background_response_is_told(store: Store, told: To
     job = await store.write(stored_jobs.claim, "worker", 10)
     assert job is not None
     assert told.since() == []
-    await store.write(stored_jobs.give_back, "worker", one.id)
+    await store.write(leases.give_back, "worker", one.id)
     assert told.since() == [one.id, JOBS]
     job = await store.write(stored_jobs.claim, "worker", 10)
     assert job is not None
@@ -67,9 +67,9 @@ async def test_what_a_lost_worker_had_is_told_when_it_expires_and_when_another_c
     await store.write(stored_jobs.enqueue, one, b"", [])
     await store.write(stored_jobs.claim, "lost", 10)
     told.since()
-    assert not await store.write(stored_jobs.expire_worker, "lost", 7)
+    assert not await store.write(leases.expire_worker, "lost", 7)
     assert told.since() == []
-    assert await store.write(stored_jobs.expire_worker, "lost", 0)
+    assert await store.write(leases.expire_worker, "lost", 0)
     assert told.since() == [one.id, JOBS]
     job = await store.write(stored_jobs.claim, "other", 10)
     assert (job and job.lost, told.since()) == (1, [one.id])
@@ -80,19 +80,19 @@ async def test_what_a_worker_gives_back_at_its_end_is_told(store: Store, told: T
     await store.write(stored_jobs.enqueue, one, b"", [])
     await store.write(stored_jobs.claim, "worker", 10)
     told.since()
-    await store.write(stored_jobs.expire_worker, "worker", None)
+    await store.write(leases.expire_worker, "worker", None)
     assert told.since() == [one.id, JOBS]
-    await store.write(stored_jobs.expire_worker, "worker", None)
+    await store.write(leases.expire_worker, "worker", None)
     assert told.since() == []
 
 
 async def test_what_frees_a_conversation_or_a_key_is_told(store: Store, told: Told) -> None:
     await store.write(conversations.create, StoredConversation("conv_1", 1, b"{}", T), [])
     assert told.since() == [""]
-    await store.write(jobs.hold, T, "conv_1", "resp_1", "worker")
+    await store.write(leases.hold, T, "conv_1", "resp_1", "worker")
     await store.write(idempotency.reserve, T, "key", b"", "resp_1", "worker")
     told.since()
-    await store.write(stored_jobs.release, "worker", "resp_1")
+    await store.write(leases.release, "worker", "resp_1")
     assert told.since() == ["resp_1"]
     await store.write(idempotency.free, T, "key", "resp_1")
     assert told.since() == ["resp_1"]

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from antiphon.errors import StoreError
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import jobs, responses
+from antiphon.storage.operations import leases, responses
+from antiphon.storage.store import Store
 from tests.store.making import T, new_response
 
 CALLS: dict[str, Callable[[Store], Awaitable[object]]] = {
     "a save": lambda store: store.save(new_response()),
-    "a write": lambda store: store.write(jobs.beat, "w"),
+    "a write": lambda store: store.write(leases.beat, "w"),
     "a read": lambda store: store.read(responses.load, T, "resp_1"),
     "a look at the clock": lambda store: store.clock_skew(),
 }

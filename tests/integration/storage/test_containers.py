@@ -6,13 +6,15 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from antiphon.storage.contract import Store
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers, idempotency, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.containers import ContainerQuota
 from antiphon.storage.records.tenants import Reply
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import expire_containers
 from tests.store.containers import AMPLE, new_container, written
 
 Now = Callable[[], float]
@@ -54,7 +56,7 @@ async def test_one_replica_holds_a_container_and_the_other_sees_whose_kernel_is_
         assert sorted(each.is_busy for each in found if each) == [False, True]
         for store, holder in ((one, "a"), (other, "b")):
             await store.write(containers.end_hold, "t", container.id, holder)
-    last = await one.load_container("t", container.id)
+    last = await find_container(one, "t", container.id)
     assert last is not None
     assert (last.calls, last.is_busy, last.worker in ("w1", "w2")) == (5, False, True)
 
@@ -97,7 +99,7 @@ async def test_a_use_is_written_at_most_once_a_minute(store_url: str) -> None:
     seen = []
     for seconds in (14, 1, 44, 1):
         now[0] += seconds
-        found = [await store.load_container("t", one.id, is_used=True) for one in (container, short)]
+        found = [await find_container(store, "t", one.id, is_used=True) for one in (container, short)]
         seen.append([one.last_active_at - container.last_active_at for one in found if one])
     assert seen == [[0, 0], [0, 15], [0, 59], [60, 59]]
     await store.close()
@@ -115,9 +117,9 @@ async def test_a_container_that_expired_runs_for_nobody_whatever_the_sweeper_doe
     now[0] -= 60  # before the sweeper marks it, the clock decides
     assert await store.write(containers.renew_hold, "t", container.id, "h", 30)
     now[0] += 21 * 60
-    assert await store.expire_containers(10) == 1
+    assert await expire_containers(store, 10) == 1
     now[0] -= 21 * 60  # from then on it never runs again
-    found = await store.load_container("t", container.id, is_used=True)
+    found = await find_container(store, "t", container.id, is_used=True)
     assert (found and found.status, await store.write(containers.hold, "t", container.id, "h", "w", 30)) == (
         "expired",
         None,

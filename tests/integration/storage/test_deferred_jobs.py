@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import jobs, leases
 from antiphon.storage.operations.step import ask
 from antiphon.storage.records.jobs import Backlog, Deferral, Job, LockResult, Slots
 from antiphon.storage.sqlite.file import open_reader
 from antiphon.storage.sqlite.rows import perform_alone
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from tests.store.making import new_response
 from tests.support.acts import act_of
 from tests.support.chance import SEED
@@ -64,7 +64,7 @@ class Queue:
     async def running(self, worker: str) -> list[Job]:
         found = [
             await self.store.read(jobs.find_job, tenant, one)
-            for one in await self.store.read(jobs.owned, worker)
+            for one in await self.store.read(leases.owned, worker)
             for tenant in TENANTS
         ]
         return [job for job in found if job is not None]
@@ -76,7 +76,7 @@ class Queue:
         for one in WORKERS:
             for running in await self.running(one):
                 self.waiting.discard(running.response.id)
-        owned = await self.store.read(jobs.owned, worker)
+        owned = await self.store.read(leases.owned, worker)
         self.waiting |= {one.response.id for one in before} - owned.keys()
         if job is None:
             assert not self.waits("soonest")
@@ -159,8 +159,8 @@ async def test_a_job_that_needs_a_slot_and_the_share_of_its_tenant_puts_back_one
     claimed = await store.write(jobs.claim, "one", 1, None, Slots(0, 0))
 
     assert claimed is not None and claimed.response.id == needs
-    assert (await store.read(jobs.owned, "one")).keys() == {needs}
-    assert not await store.read(jobs.owned, "two")
+    assert (await store.read(leases.owned, "one")).keys() == {needs}
+    assert not await store.read(leases.owned, "two")
 
 
 async def test_jobs_that_were_lost_or_are_due_come_before_those_that_continue_a_recent_one(store: Store) -> None:
@@ -170,7 +170,7 @@ async def test_jobs_that_were_lost_or_are_due_come_before_those_that_continue_a_
 
     lost = await put(store, 0, "a")
     assert await claim("lost") == (lost, 0)
-    assert await store.write(jobs.expire_worker, "lost", 0)
+    assert await store.write(leases.expire_worker, "lost", 0)
     soonest, due = await put(store, 0, "a", "recent"), await put(store, BEGIN_BY["due"], "a")
     idle = await put(store, LATER, "a", "recent")
     assert [await claim("other") for _ in range(4)] == [(lost, 1), (soonest, 0), (due, 0), (idle, 0)]
@@ -210,9 +210,9 @@ async def test_the_backlog_has_the_jobs_that_no_living_worker_runs_and_those_of_
         waiting = Backlog(1, 0, deferred=2, overdue=1)
 
         assert await store.read(jobs.backlog, 600) == waiting
-        await store.write(jobs.beat, "one")
+        await store.write(leases.beat, "one")
         for _ in range(3):
             assert await store.write(jobs.claim, "one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
         assert await store.read(jobs.backlog, 600) == Backlog(0, 0)
-        assert await store.write(jobs.expire_worker, "one", (await store.read(jobs.beats))["one"])
+        assert await store.write(leases.expire_worker, "one", (await store.read(leases.beats))["one"])
         assert await store.read(jobs.backlog, 600) == waiting

@@ -7,33 +7,37 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import Store
+from antiphon.storage.containers import find_container
+from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import (
     answers,
     chat_completions,
+    event_log,
+    expiry,
     files,
     idempotency,
     jobs,
     pages,
     responses,
-    vector_stores,
     webhooks,
 )
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.operations import vector_stores as stored_vector_stores
 from antiphon.storage.operations.idempotency import KEPT
-from antiphon.storage.operations.step import FEW_BYTES, Operation
+from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
 from antiphon.storage.records.containers import ContainerQuery
 from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem, StoredResponse
 from antiphon.storage.records.tenants import Announcement, StoredAnswer, WebhookEndpoint
 from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
-from antiphon.storage.sql_store.responses import KEPT_FAILURES
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import KEPT_FAILURES, expire_containers, purge
 from tests.store import containers
 from tests.store.containers import new_container, written
 from tests.store.files import AMPLE, new_file
+from tests.support.changed_stores import replace_operation
 
 END = 1_700_000_000
 EVENT = "response.completed"
@@ -92,7 +96,7 @@ async def follows_what_is_known(store: Store) -> bool:
 
 
 async def is_on_the_page(store: Store) -> bool:
-    return await store.input_page("", "new", PageQuery(9)) == ItemPage([OLD, ENDS, NEW])
+    return await input_page(store, "", "new", PageQuery(9)) == ItemPage([OLD, ENDS, NEW])
 
 
 async def is_in_the_history(store: Store) -> bool:
@@ -108,7 +112,7 @@ async def is_counted(store: Store) -> bool:
 
 
 async def is_too_young_to_purge(store: Store) -> bool:
-    return (await store.write(responses.purge_size, 1)).expired == 0
+    return (await store.write(expiry.purge_size, 1)).expired == 0
 
 
 async def has(found: Awaitable[object]) -> bool:
@@ -117,9 +121,9 @@ async def has(found: Awaitable[object]) -> bool:
 
 READS: Mapping[str, Callable[[Store], Awaitable[bool]]] = {
     "a response": lambda store: has(store.read(responses.load, "", "ends")),
-    "its events": lambda store: has(store.read(jobs.tail, "", "ends", -1)),
+    "its events": lambda store: has(store.read(event_log.tail, "", "ends", -1)),
     "its history": lambda store: has(store.read(responses.history, "", "ends")),
-    "its list": lambda store: has(store.input_page("", "ends", PageQuery(9))),
+    "its list": lambda store: has(input_page(store, "", "ends", PageQuery(9))),
     "its item": lambda store: has(store.read(responses.find_item, "", "msg_ends")),
     "an answer": lambda store: has(find_answer(store, "", b"key")),
     "a key": lambda store: has(store.read(idempotency.find, "", "key")),
@@ -161,7 +165,7 @@ async def test_what_expires_while_a_list_is_read_is_not_in_it(
     clock.times = [END - 1, END - 1, END]
     expected = items[::-1] if descending else items
 
-    assert await store.input_page("", name, PageQuery(9, descending=descending)) == ItemPage(expected)
+    assert await input_page(store, "", name, PageQuery(9, descending=descending)) == ItemPage(expected)
 
 
 @pytest.mark.parametrize("name", ["ends", "new"])
@@ -237,26 +241,26 @@ async def test_a_purge_takes_it_from_its_second_on(store: Store, clock: Clock, t
     for at, count in ((END + age - 1, 0), (END + age, 1)):
         clock.times = [at]
         for dry_run in (True, False):
-            assert (await store.purge(dry_run=dry_run))[table] == count
+            assert (await purge(store, dry_run=dry_run))[table] == count
 
 
-async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_stores(
-    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_stores(store: Store, clock: Clock) -> None:
     file = new_file("t", expires_at=END)
     await store.write(files.begin, "t", file.blob, 3600)
     await store.write(files.put, file, AMPLE)
     await store.write(stored_vector_stores.create, VectorStore("vs_1", "t", END - 1), [NewStoreFile(file.id)])
 
-    def too_early(now: int, limit: int) -> Operation[int]:
-        return forget_expired(now - 1, limit)
+    async def at_first_too_early(limit: int) -> int:
+        clock.times = [END - is_early]
+        forgotten: int = await forget_expired(limit)
+        clock.times = [END]
+        return forgotten
 
-    forget_expired = vector_stores.forget_expired
-    monkeypatch.setattr(vector_stores, "forget_expired", too_early)
-    clock.times = [END]
-    assert (await store.purge())["files"] == 0
-    monkeypatch.undo()
-    assert (await store.purge())["files"] == 1
+    forget_expired = replace_operation(store, stored_vector_stores.forget_expired, at_first_too_early)
+    is_early = True
+    assert (await purge(store))["files"] == 0
+    is_early = False
+    assert (await purge(store))["files"] == 1
     assert await store.read(stored_vector_stores.file, "t", "vs_1", file.id) is None
     assert (await store.read(files.use, "t")).files == 0
 
@@ -270,14 +274,14 @@ async def test_a_container_runs_until_the_second_before_and_its_row_ends_with_th
     await store.write(stored_containers.put, container, [file], containers.AMPLE)
     for now, is_there in ((END - 1, True), (END, False)):
         clock.times = [now]
-        found = await store.load_container("t", container.id)
+        found = await find_container(store, "t", container.id)
         assert (found and found.status) == ("running" if is_there else "expired")
         assert (await store.read(stored_containers.load_file, "t", container.id, file.id) == file) is is_there
         page = await store.read(stored_containers.file_page, "t", container.id, ContainerQuery(1))
         assert page.files == ((file,) if is_there else ())
         assert (await store.write(stored_containers.delete_files, "t", container.id, ["cfile_none"])) == 0
-        assert await store.expire_containers(1) == (not is_there)
+        assert await expire_containers(store, 1) == (not is_there)
     for now, count in ((END + 99, 0), (END + 100, 1)):
         clock.times = [now]
         for dry_run in (True, False):
-            assert (await store.purge(100, dry_run=dry_run))["containers"] == count
+            assert (await purge(store, 100, dry_run=dry_run))["containers"] == count

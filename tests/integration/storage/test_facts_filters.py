@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from antiphon.ids import new_id
-from antiphon.protocol.response_filters import (
+from antiphon.query import matching
+from antiphon.query.response_filters import (
     STATUSES,
     AnyOf,
     Chain,
@@ -20,14 +21,13 @@ from antiphon.protocol.response_filters import (
     Tag,
     parse_filters,
 )
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys, facts_page, figures
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.records.facts import FLAGS, Facts, FactsQuery, pair_of
 from antiphon.storage.records.figures import FiguresQuery
 from antiphon.storage.records.tenants import ApiKey
-from antiphon.stored.console import matching
+from antiphon.storage.store import Store
 from tests.store.facts import new_facts
 from tests.support.chance import examples
 

@@ -8,25 +8,26 @@ from typing import Any
 import pytest
 
 from antiphon.storage.act import Act
+from antiphon.storage.input_pages import input_page
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import responses
 from antiphon.storage.operations.pages import BLOCK
 from antiphon.storage.operations.step import Operation, Query, QueryInSlices, Rows
 from antiphon.storage.records.responses import ChainExtent, PageQuery
-from antiphon.storage.sql_store import SqlStore
+from antiphon.storage.store import Store
 from tests.store.making import T, chain_of, new_items, new_response
 
 
 @pytest.fixture
-async def store(store_url: str) -> AsyncIterator[SqlStore]:
+async def store(store_url: str) -> AsyncIterator[Store]:
     opened = await open_store(store_url)
-    assert isinstance(opened, SqlStore)
+    assert isinstance(opened, Store)
     yield opened
     await opened.close()
 
 
 @pytest.fixture
-def asked(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def asked(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows each statement returned."""
     asked: list[int] = []
     read = store._perform_read
@@ -56,7 +57,7 @@ def asked(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return asked
 
 
-async def test_a_history_is_one_statement_and_as_many_rows_as_its_items(store: SqlStore, asked: list[int]) -> None:
+async def test_a_history_is_one_statement_and_as_many_rows_as_its_items(store: Store, asked: list[int]) -> None:
     chain = chain_of(100)
     await asyncio.gather(*(store.save(response) for response in chain))
     for turns in (1, 10, 100):
@@ -68,7 +69,7 @@ async def test_a_history_is_one_statement_and_as_many_rows_as_its_items(store: S
 
 
 @pytest.mark.parametrize("descending", [True, False])
-async def test_a_page_reads_no_more_items_than_it_returns(store: SqlStore, asked: list[int], descending: bool) -> None:
+async def test_a_page_reads_no_more_items_than_it_returns(store: Store, asked: list[int], descending: bool) -> None:
     chain = chain_of(300)
     await asyncio.gather(*(store.save(response) for response in chain))
     large = new_response(new_items(*map(str, range(3000))), previous=chain[-1].id)
@@ -77,7 +78,7 @@ async def test_a_page_reads_no_more_items_than_it_returns(store: SqlStore, asked
     for after, rows in ((None, 3), (large.input[1000].id, 3), (newest, BLOCK + 3), (older, 300 + 3)):
         await store.measure_chain(T, chain[-1].id, 1000)
         asked.clear()
-        page = await store.input_page(T, large.id, PageQuery(2, after, descending=descending))
+        page = await input_page(store, T, large.id, PageQuery(2, after, descending=descending))
 
         assert page is not None
         assert (len(page.items), page.has_more) == (2, True)
@@ -86,7 +87,7 @@ async def test_a_page_reads_no_more_items_than_it_returns(store: SqlStore, asked
         assert sum(asked) <= rows + 5 + (0 if descending else 300)
 
 
-async def test_what_is_known_of_one_chain_is_said_of_no_other(store: SqlStore) -> None:
+async def test_what_is_known_of_one_chain_is_said_of_no_other(store: Store) -> None:
     parent, alone = chain_of(1)[0], new_response()
     for response in (new_response(previous=parent.id), parent, alone):
         await store.save(response)
@@ -95,7 +96,7 @@ async def test_what_is_known_of_one_chain_is_said_of_no_other(store: SqlStore) -
     assert (await store.measure_chain(T, alone.id, 9)).length == 1
 
 
-async def test_of_a_chain_that_is_known_the_last_two_responses_are_read(store: SqlStore, asked: list[int]) -> None:
+async def test_of_a_chain_that_is_known_the_last_two_responses_are_read(store: Store, asked: list[int]) -> None:
     parent, child = chain_of(2)
     for response in (parent, child):
         await store.save(response)

@@ -6,12 +6,12 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
-from antiphon.storage.operations import jobs
-from antiphon.storage.operations.jobs import FRAME_BYTES, FRAMES_AT_ONCE
+from antiphon.storage.operations import event_log, jobs
+from antiphon.storage.operations.event_log import FRAME_BYTES, FRAMES_AT_ONCE
 from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.records.jobs import Frames
 from antiphon.storage.records.responses import StoredItem
+from antiphon.storage.store import Store
 from tests.store.making import T, new_response
 from tests.support.stores import opened
 
@@ -40,7 +40,7 @@ async def logged(store: Store, sizes: Sequence[int], item_bytes: int = 2) -> str
 async def parts(store: Store, response_id: str) -> list[int]:
     """Return how many frames each read of a log returns, until there are no more."""
     after, found = -1, []
-    while (tail := await store.read(jobs.tail, T, response_id, after)) and tail.frames:
+    while (tail := await store.read(event_log.tail, T, response_id, after)) and tail.frames:
         found.append(len(tail.frames))
         after = tail.frames[-1].last
     return found
@@ -67,7 +67,7 @@ async def test_a_reader_that_stopped_within_frames_goes_on_there_whatever_other_
     await store.write(jobs.enqueue, wide, b"", [Frames(0, 9, b"0-9"), Frames(10, 19, b"10-19")])
     await logged(store, [1] * 20)
     for after, expected in ((-1, [0, 10]), (3, [0, 10]), (9, [10]), (12, [10]), (19, [])):
-        tail = await store.read(jobs.tail, T, wide.id, after)
+        tail = await store.read(event_log.tail, T, wide.id, after)
         assert tail is not None
         assert [frame.first for frame in tail.frames] == expected
 
@@ -81,7 +81,7 @@ async def test_a_large_one_waits_for_its_turn_and_a_small_one_does_not(
     large, small = await logged(store, [frame_bytes], item_bytes), await logged(store, [FEW_BYTES])
     assert reads.take("another")
     with pytest.raises(StoreError, match="too many large reads are waiting"):
-        await store.read(jobs.tail, T, large, -1)
+        await store.read(event_log.tail, T, large, -1)
     assert await parts(store, small) == [1]
     reads.leave("another")
 

@@ -3,11 +3,11 @@
 import pytest
 
 from antiphon import ids
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, webhooks
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Announcement, WebhookEndpoint
+from antiphon.storage.store import Store
 
 EVENT = "response.completed"
 

@@ -5,6 +5,7 @@ from itertools import product
 import pytest
 
 from antiphon.ids import new_id
+from antiphon.storage.input_pages import input_page
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import conversations, pages
 from antiphon.storage.operations import pages as stored_pages
@@ -40,6 +41,6 @@ async def test_a_page_ends_with_the_last_item_that_fits(is_large: bool, monkeypa
     for after, before, is_down, room in product(ids, ids, (False, True), (5, 100) if is_large else (100,)):
         query = PageQuery(3, after, before, is_down, room)
         right = expected(query, is_large)
-        assert await store.input_page(T, response.id, query) == right, query
+        assert await input_page(store, T, response.id, query) == right, query
         assert await store.read(stored_pages.conversation_page, T, conversation.id, query) == right, query
     await store.close()

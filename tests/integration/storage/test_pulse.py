@@ -11,7 +11,7 @@ import pytest
 
 from antiphon.errors import StoreError
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import idempotency, jobs
+from antiphon.storage.operations import idempotency, leases
 from antiphon.storage.postgres import link
 from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.sql import QUERIES
@@ -30,14 +30,14 @@ async def test_it_beats_without_the_event_loop(store_url: str) -> None:
     thread = threading.Thread(target=lambda: [pulse.beat(), pulse.beat(), pulse.close()])
     thread.start()
     thread.join()  # the loop stands still meanwhile
-    assert await store.read(jobs.beats) == {"w": 2}
-    await store.write(jobs.beat, "w")
-    assert await store.read(jobs.beats) == {"w": 3}
-    assert await store.write(jobs.expire_worker, "w", 3)
+    assert await store.read(leases.beats) == {"w": 2}
+    await store.write(leases.beat, "w")
+    assert await store.read(leases.beats) == {"w": 3}
+    assert await store.write(leases.expire_worker, "w", 3)
     again = store.pulse("w")
     assert again is not None
     await asyncio.to_thread(lambda: [again.beat(), again.close()])
-    assert await store.read(jobs.beats) == {"w": 4}
+    assert await store.read(leases.beats) == {"w": 4}
     await store.close()
 
 
@@ -72,7 +72,7 @@ async def test_it_finds_the_moment_between_the_commits_of_a_busy_writer(tmp_path
     is_over.set()
     await busy
     await asyncio.gather(*writes)
-    assert await store.read(jobs.beats) == {"w": 3}
+    assert await store.read(leases.beats) == {"w": 3}
     await asyncio.to_thread(pulse.close)
     await store.close()
 
@@ -143,7 +143,7 @@ async def test_a_process_that_is_stopped_in_the_middle_of_a_beat_can_be_declared
     await asyncio.to_thread(stop_in_the_middle)
     monkeypatch.undo()
 
-    assert await store.write(jobs.expire_worker, "w", 1)
+    assert await store.write(leases.expire_worker, "w", 1)
     await asyncio.to_thread(pulse.close)
     await store.close()
 
@@ -159,6 +159,6 @@ async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> No
     with pytest.raises(StoreError):
         await asyncio.to_thread(pulse.beat)
     await asyncio.to_thread(pulse.beat)
-    assert await store.read(jobs.beats) == {"w": 2}
+    assert await store.read(leases.beats) == {"w": 2}
     await asyncio.to_thread(pulse.close)
     await store.close()

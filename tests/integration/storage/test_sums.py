@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from antiphon.ids import new_id
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts, figures
 from antiphon.storage.operations import figures as stored_figures
 from antiphon.storage.records.facts import LATE, SUMMED, Facts
 from antiphon.storage.records.figures import BOUNDS, LONGEST, Figures, FiguresQuery, bucket_of, quantile, total_of
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.facts import new_facts
 from tests.support.chance import examples
 from tests.support.stores import opened
@@ -73,7 +74,7 @@ async def test_figures_outlive_the_facts_that_they_were_made_of(store: Store, cl
     await sum_all(store)
     assert await total(store, tenant) == before
     assert (before.responses, before.input_tokens, before.cost) == (4, 12, 8)
-    assert (await store.purge(retention=60))["facts"] == 4
+    assert (await purge(store, retention=60))["facts"] == 4
     assert await total(store, tenant) == before
 
 
@@ -115,7 +116,7 @@ async def test_sums_of_minutes_last_a_week_and_those_of_hours_longer(store: Stor
     await store.write(facts.put_new, [ended(tenant, 0)])
     clock.now += 8 * 86_400
     await sum_all(store)
-    assert {name: count for name, count in (await store.purge(retention=1)).items() if count} == {
+    assert {name: count for name, count in (await purge(store, retention=1)).items() if count} == {
         "facts": 1,
         "minutes": 2,
     }
@@ -145,7 +146,7 @@ async def test_sums_of_all_lengths_are_removed_when_they_are_old(store: Store, c
     await store.write(facts.put_new, [ended(tenant, 0)])
     clock.now += 401 * 86_400
     await sum_all(store)
-    await store.purge(retention=1)
+    await purge(store, retention=1)
     for span, step in ((86_400, 3_600), (864_000, 14_400)):
         found = await store.read(stored_figures.figures, tenant, FiguresQuery(START - span, START + span, step))
         assert not found.spans

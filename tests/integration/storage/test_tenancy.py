@@ -10,13 +10,15 @@ from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import Store
+from antiphon.storage.input_pages import input_page
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import answers, conversations, jobs, responses
 from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.records.jobs import NOTHING_RESERVED, LockResult
 from antiphon.storage.records.responses import PageQuery, StoredConversation, StoredItem
 from antiphon.storage.records.tenants import StoredAnswer
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import trim_answers
 from tests.store.making import T, new_response
 
 OTHER = T + "2"
@@ -42,7 +44,7 @@ async def test_the_use_of_an_answer_does_not_keep_that_of_another_tenant(store: 
     for tenant, used_at in ((T, 2), (OTHER, 1)):
         await store.write(answers.keep, StoredAnswer(tenant, b"key", bytes(1000), used_at, until))
     await find_answer(store, OTHER, b"key")
-    await store.trim_answers(await store.read(answers.size) - 1)
+    await trim_answers(store, await store.read(answers.size) - 1)
 
     assert await find_answer(store, T, b"key") is None
     assert await find_answer(store, OTHER, b"key") is not None
@@ -66,7 +68,7 @@ async def test_a_page_of_items_has_none_of_a_response_of_another_tenant(store: S
     for response in (parent, child):
         await store.save(response)
 
-    page = await store.input_page(T, child.id, PageQuery(9, descending=is_down))
+    page = await input_page(store, T, child.id, PageQuery(9, descending=is_down))
     assert page is not None
     assert list(page.items) == [item]
 

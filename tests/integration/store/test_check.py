@@ -18,7 +18,6 @@ from antiphon import ids
 from antiphon.errors import StoreError
 from antiphon.search.filters import AttributeValue, Filter
 from antiphon.storage.clock import StoreClock
-from antiphon.storage.contract import RETENTION
 from antiphon.storage.operations import (
     api_keys,
     chat_completions,
@@ -26,15 +25,16 @@ from antiphon.storage.operations import (
     idempotency,
     ingestions,
     jobs,
+    leases,
     lessons,
     profiles,
-    responses,
     sessions,
     vector_stores,
 )
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import responses as stored_responses
+from antiphon.storage.operations.chunk_parts import Termed
 from antiphon.storage.operations.step import ask
 from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
 from antiphon.storage.records.chunks import (
@@ -100,8 +100,8 @@ from tests.support.changed_stores import ChangedStore
 
 
 class FindsUnpublished(ChangedStore):
-    async def put_chunks(self, file: IndexedFile, rows: Sequence[ChunkRow]) -> bool:
-        is_put = await super().put_chunks(file, rows)
+    async def put_chunks(self, file: IndexedFile, rows: Sequence[Termed[ChunkRow]]) -> bool:
+        is_put: bool = await self.original.put_chunks(file, rows)
         await self.original.publish_chunks(file)
         return is_put
 
@@ -139,9 +139,9 @@ class IngestsAllAgain(ChangedStore):
         return await self.original.attach_files(tenant, store_id, files, batch_id)
 
 
-class TakesLateChunksOfFiles(SqliteStore):
-    async def write_chunks(self, ingestion: Ingestion, rows: Sequence[ChunkRow]) -> bool:
-        await super().write_chunks(ingestion, rows)
+class TakesLateChunksOfFiles(ChangedStore):
+    async def write_chunks(self, ingestion: Ingestion, rows: Sequence[Termed[ChunkRow]]) -> bool:
+        await self.original.write_chunks(ingestion, rows)
         return True
 
 
@@ -189,9 +189,9 @@ class ForgetsAttributes(ChangedStore):
         """Keep none."""
 
 
-class TakesOldChunks(SqliteStore):
-    async def put_chunks(self, file: IndexedFile, rows: Sequence[ChunkRow]) -> bool:
-        await super().put_chunks(file, rows)
+class TakesOldChunks(ChangedStore):
+    async def put_chunks(self, file: IndexedFile, rows: Sequence[Termed[ChunkRow]]) -> bool:
+        await self.original.put_chunks(file, rows)
         return True
 
 
@@ -342,15 +342,28 @@ class ListsFactsOldestFirst(ChangedStore):
         return await self.original.list_facts(tenant, structs.replace(query, descending=False))
 
 
-class PurgesNoFacts(SqliteStore):
-    async def purge(self, *args: Any, **how: Any) -> Mapping[str, int]:
-        return {**await super().purge(*args, **how), "facts": 0}
+class PurgesNot(ChangedStore):
+    """Purges the rows of a table, and reports none."""
+
+    lacks = ""
+
+    async def purge(self, table: str, age: int, limit: int) -> int:
+        gone: int = await self.original.purge(table, age, limit)
+        return 0 if table == self.lacks else gone
+
+    async def count_expired(self, table: str, age: int) -> int:
+        count: int = await self.original.count_expired(table, age)
+        return 0 if table == self.lacks else count
+
+
+class PurgesNoFacts(PurgesNot):
+    lacks = "facts"
 
 
 class ForgetsSums(ChangedStore):
     async def sum_up(self) -> bool:
         more = await self.original.sum_up()
-        await self._write(lambda: responses.purge("purge_minutes", 2**40, 1000))
+        await self.original.purge("minutes", -(2**40), 1000)
         return more
 
 
@@ -519,24 +532,24 @@ class LosesWhatWasKept(ChangedStore):
 
 class ExpiresTheLiving(ChangedStore):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
-        beats = await self.read(jobs.beats)
+        beats = await self.read(leases.beats)
         return await self.original.expire_worker(worker, None if beat is None else beats.get(worker, beat))
 
 
 class CountsThemLost(ChangedStore):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
         return await self.original.expire_worker(
-            worker, (await self.read(jobs.beats)).get(worker, 0) if beat is None else beat
+            worker, (await self.read(leases.beats)).get(worker, 0) if beat is None else beat
         )
 
 
 class TakesAtOnce(ChangedStore):
     async def expire_worker(self, worker: str, beat: int | None) -> bool:
         has_expired = await self.original.expire_worker(worker, beat)
-        for one in await self.read(jobs.owned, worker) if has_expired else ():
-            await self.write(jobs.give_back, worker, one)
-        for one in await self.read(jobs.held, worker) if has_expired else ():
-            await self.write(jobs.release, worker, one)
+        for one in await self.read(leases.owned, worker) if has_expired else ():
+            await self.write(leases.give_back, worker, one)
+        for one in await self.read(leases.held, worker) if has_expired else ():
+            await self.write(leases.release, worker, one)
         return has_expired
 
 
@@ -562,7 +575,7 @@ class NeedsABeat(ChangedStore):
 
     async def _forget_life(self, worker: str) -> None:
         if worker in self.__dict__.get("dead", ()):
-            await self.original.expire_worker(worker, (await self.read(jobs.beats)).get(worker, 0))
+            await self.original.expire_worker(worker, (await self.read(leases.beats)).get(worker, 0))
 
 
 class QueuesEverything(ChangedStore):
@@ -580,11 +593,18 @@ class IgnoresConcurrency(ChangedStore):
         await self.original.put_api_key(replace(key, limits=replace(key.limits, concurrency=None)))
 
 
-class PurgesWhatIsMade(SqliteStore):
-    async def purge(self, retention: int = RETENTION, *, dry_run: bool = False) -> Any:
-        made = [one for worker in await self.read(jobs.beats) for one in await self.read(jobs.owned, worker)]
-        purged = await super().purge(retention, dry_run=dry_run)
-        return {**purged, "responses": purged["responses"] + len(made)}
+class PurgesWhatIsMade(ChangedStore):
+    async def purge(self, table: str, age: int, limit: int) -> int:
+        return await self._with_made(table, await self.original.purge(table, age, limit))
+
+    async def count_expired(self, table: str, age: int) -> int:
+        return await self._with_made(table, await self.original.count_expired(table, age))
+
+    async def _with_made(self, table: str, count: int) -> int:
+        if table != "responses":
+            return count
+        made = [one for worker in await self.read(leases.beats) for one in await self.read(leases.owned, worker)]
+        return count + len(made)
 
 
 class LeadsToOthers(ChangedStore):
@@ -600,7 +620,7 @@ class ServesTheCrowd(ChangedStore):
 class CountsTheClaimed(ChangedStore):
     async def backlog(self, lead: int = 0) -> Backlog:
         waiting = await self.original.backlog(lead)
-        return replace(waiting, jobs=waiting.jobs + sum([1 for one in await self.read(jobs.beats)]))
+        return replace(waiting, jobs=waiting.jobs + sum([1 for one in await self.read(leases.beats)]))
 
 
 class CountsNoWindow(ChangedStore):
@@ -610,7 +630,7 @@ class CountsNoWindow(ChangedStore):
 
 
 class TellsNobody(SqliteStore):
-    def _tell(self, response_id: str) -> None:
+    def _announce(self, changed: str) -> None:
         pass
 
 
@@ -654,7 +674,7 @@ class RepliesForAnybody(SqliteStore):
 
 class FreesEverything(ChangedStore):
     async def release(self, worker: str, response_id: str) -> None:
-        for one in await self.read(jobs.held, worker):
+        for one in await self.read(leases.held, worker):
             await self.original.release(worker, one)
 
 
@@ -924,9 +944,8 @@ class RevivesSessions(ChangedStore):
             await self.original.put_session(session)
 
 
-class PurgesNoSessions(SqliteStore):
-    async def purge(self, *, dry_run: bool = False) -> Mapping[str, int]:
-        return {**await super().purge(dry_run=dry_run), "sessions": 0}
+class PurgesNoSessions(PurgesNot):
+    lacks = "sessions"
 
 
 class TakesCodesTwice(ChangedStore):
@@ -982,7 +1001,7 @@ class KeepsExpiredFiles(ChangedStore):
 
 class CutsParts(ChangedStore):
     async def blob_part(self, blob: str, number: int) -> bytes | None:
-        part = await self.original.blob_part(blob, number)
+        part = await super().blob_part(blob, number)
         return part and part[:1000]
 
 

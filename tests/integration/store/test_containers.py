@@ -1,6 +1,6 @@
 """`check_store` names each promise about containers that a store breaks: the SQLite store, with one method changed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from antiphon.storage.records.containers import (
     ContainerPage,
     ContainerQuery,
     ContainerQuota,
+    FoundContainer,
     StoredContainer,
     StoredContainerFile,
 )
@@ -93,18 +94,21 @@ class ExpiresNothing(ChangedStore):
 
 
 class PurgesNoContainers(ChangedStore):
-    async def purge(self, retention: int = 0, *, dry_run: bool = False) -> Mapping[str, int]:
-        return {**await super().purge(retention or 10**10, dry_run=dry_run), "containers": 1}
+    async def purge(self, table: str, age: int, limit: int) -> int:
+        gone: int = 1 if table == "containers" else await self.original.purge(table, age, limit)
+        return gone
 
 
 class NotesNoUse(ChangedStore):
-    async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
-        return await super().load_container(tenant, container_id)
+    async def use_container(self, tenant: str, container_id: str) -> StoredContainer | None:
+        found = await self.original.load_container(tenant, container_id)
+        return found and found.container
 
 
 class NotesEveryLook(ChangedStore):
-    async def load_container(self, tenant: str, container_id: str, *, is_used: bool = False) -> StoredContainer | None:
-        return await super().load_container(tenant, container_id, is_used=True)
+    async def load_container(self, tenant: str, container_id: str) -> FoundContainer | None:
+        await self.original.use_container(tenant, container_id)
+        return await self.original.load_container(tenant, container_id)
 
 
 BROKEN = [

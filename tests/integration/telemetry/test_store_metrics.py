@@ -1,26 +1,73 @@
-"""A store that is timed, whichever it is."""
+"""Whatever a store does is timed, and its failures are counted."""
 
 import inspect
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from antiphon.storage.contract import Store
+from antiphon.errors import StoreError
+from antiphon.storage.open import open_store
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
 from antiphon.telemetry.metrics import Measures
-from antiphon.telemetry.store_metrics import READS, WRITES, timed
+from antiphon.telemetry.store_metrics import observe_store
 from tests.store.check import check_store
+from tests.store.making import T, new_response
+
+METHODS: dict[str, tuple[str, Callable[[Store], Awaitable[object]]]] = {
+    "blob_part": ("read", lambda store: store.blob_part("row_1", 0)),
+    "check_writable": ("write", lambda store: store.check_writable()),
+    "clock_skew": ("read", lambda store: store.clock_skew()),
+    "delete_blob_parts": ("write", lambda store: store.delete_blob_parts("row_1")),
+    "has_room": ("read", lambda store: store.has_room()),
+    "inspect": ("read", lambda store: store.inspect()),
+    "measure_chain": ("read", lambda store: store.measure_chain(T, "resp_1", 9)),
+    "put_blob_part": ("write", lambda store: store.put_blob_part("row_1", 0, b"content", is_last=True)),
+    "save": ("write", lambda store: store.save(new_response())),
+}
+"""The methods of a store that ask it for anything, but for `read` and `write`, which have operations for it."""
 
 
-def test_every_method_of_a_store_is_timed_that_asks_it_anything() -> None:
-    methods = {name for base in Store.__mro__ for name, what in vars(base).items() if inspect.iscoroutinefunction(what)}
-    assert methods - {"close", "inspect", "input_page", "measure_chain"} == READS | WRITES
+def test_every_method_of_a_store_is_here_that_asks_it_anything() -> None:
+    methods = {name for name, what in vars(Store).items() if inspect.iscoroutinefunction(what) and name[0] != "_"}
+    assert methods - {"close", "merge_words", "read", "write"} == METHODS.keys()
+
+
+@pytest.mark.parametrize("name", METHODS)
+async def test_it_is_timed_once_under_its_name(store_url: str, name: str) -> None:
+    seen: list[tuple[str, str, bool]] = []
+    store = await open_store(store_url)
+    store.observer = lambda operation, kind, seconds, failed: seen.append((operation, kind, failed))
+    kind, call = METHODS[name]
+
+    await call(store)
+    assert seen == [(name, kind, False)]
+    await store.close()
+
+
+async def test_a_failure_is_counted_by_what_was_to_be_done(store_url: str) -> None:
+    store, measures = await open_store(store_url), Measures()
+    observe_store(store, measures)
+    await store.close()
+    for _, call in METHODS.values():
+        with suppress(StoreError):
+            await call(store)
+    counted = {name for name in METHODS if measures.store_errors.value(name) == 1}
+    assert counted | {"inspect"} == METHODS.keys() - {"has_room"}
 
 
 @pytest.mark.wide
-async def test_a_timed_store_keeps_every_promise(tmp_path: Path) -> None:
+async def test_an_observed_store_keeps_every_promise(tmp_path: Path) -> None:
     measures = Measures()
-    await check_store(lambda: timed(SqliteStore.open(f"sqlite://{tmp_path}/a.db"), measures))
+
+    def opened() -> Store:
+        store = SqliteStore.open(f"sqlite://{tmp_path}/a.db")
+        observe_store(store, measures)
+        return store
+
+    await check_store(opened)
 
     counts = {one.labels["kind"]: sum(one.counts) for one in measures.store.samples()}
     assert min(counts["write"], counts["read"]) > 1000

@@ -2,8 +2,8 @@
 
 from antiphon.gateway import Gateway
 from antiphon.protocol.validation.validate import decode_request
+from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.engine import Engine
-from antiphon.runs.persistence import RequestIdentity
 from antiphon.telemetry.kinds import Counter
 from antiphon.telemetry.tenants import TenantMetrics
 from tests.support.engine import engine, plain

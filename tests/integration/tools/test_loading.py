@@ -9,7 +9,7 @@ import pytest
 @pytest.mark.wide
 def test_a_server_without_code_loads_nothing_of_it() -> None:
     program = (
-        "import sys, antiphon.application.server\n"
+        "import sys, antiphon.build.server\n"
         "print([name for name in sys.modules if name.startswith(('antiphon.tools.code', 'antiphon.sandbox'))])"
     )
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -14,15 +14,15 @@ import pytest
 import antiphon.outbound.client
 from antiphon import ids, packages
 from antiphon.errors import ClientError, StoreError
+from antiphon.objects.webhooks import Webhooks
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, webhooks
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Announcement, Delivery, WebhookEndpoint
+from antiphon.storage.store import Store
 from antiphon.webhooks import courier as couriers
 from antiphon.webhooks.courier import Courier, webhook_reach
-from antiphon.webhooks.endpoints import Endpoints
 from tests.support.changed_stores import replace_operation
 from tests.support.hanging import Hanging, hanging
 from tests.support.receiver import Receiver, receiving
@@ -179,7 +179,7 @@ async def test_a_test_takes_its_tenants_turn() -> None:
     async with hanging() as silent, running(store, turns=turns) as one:
         await store.write(webhooks.put, endpoint(silent.url))
         reach = webhook_reach(allows_private=True)
-        endpoints = Endpoints(store, one, ids.new_id, ids.now, reach)
+        endpoints = Webhooks(store, one, ids.new_id, ids.now, reach)
         (mine,) = await store.read(webhooks.endpoints, "a")
         first = asyncio.create_task(endpoints.test("a", mine.id, EVENT))
         await silent.wait_for(1)

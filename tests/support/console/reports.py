@@ -7,9 +7,9 @@ from typing import Any
 
 from aiohttp import web
 
+from antiphon.console.reports import Reports
 from antiphon.sharing.offload import Offload, thread_turns
 from antiphon.storage.open import open_store
-from antiphon.stored.console.reports import Reports
 from antiphon_verify.areas import REQUIREMENTS
 from antiphon_verify.report import Report, Result, encode_report
 

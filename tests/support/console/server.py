@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from antiphon.stored.console.reports import Reports
+from antiphon.console.reports import Reports
 from tests.support.console import admin, one
 from tests.support.console.containers import MockContainers
 from tests.support.console.figures import figures

@@ -43,7 +43,7 @@ run()
         ("antiphon.cli.main", "models"),
         ("antiphon.cli.quick", "serve --port 0 --store sqlite://"),
         ("antiphon.cli.serve", "serve --port 0 --store sqlite://"),
-        ("antiphon.application", "serve --port 0 --store sqlite://"),
+        ("antiphon.build", "serve --port 0 --store sqlite://"),
         ("uvicorn", "serve --port 0 --store sqlite://"),
     ],
 )
@@ -66,9 +66,9 @@ print(*sys.modules)
 @pytest.mark.parametrize(
     ("command", "needless"),
     [
-        ("none", {"aiohttp", "asyncio", "msgspec", "starlette", "antiphon.application", "antiphon.library", "sqlite3"}),
-        ("keys", {"aiohttp", "starlette", "uvicorn", "asyncpg", "antiphon.application", "antiphon.library"}),
-        ("status", {"aiohttp", "starlette", "uvicorn", "antiphon.application", "antiphon.library"}),
+        ("none", {"aiohttp", "asyncio", "msgspec", "starlette", "antiphon.build", "antiphon.library", "sqlite3"}),
+        ("keys", {"aiohttp", "starlette", "uvicorn", "asyncpg", "antiphon.build", "antiphon.library"}),
+        ("status", {"aiohttp", "starlette", "uvicorn", "antiphon.build", "antiphon.library"}),
         ("serve", {"antiphon_verify", "antiphon.library", "asyncpg", "mcp", "opentelemetry"}),
     ],
 )
@@ -90,20 +90,20 @@ NEEDLESS_FOR_A_SERVER = {
     "antiphon.protocol.validation.type_errors",
     "antiphon.documents",
     "antiphon.library",
-    "antiphon.runs.attachments",
+    "antiphon.history.attachments",
     "antiphon.sharing.child",
     "antiphon.access.sessions",
-    "antiphon.gateway.containers",
-    "antiphon.gateway.files",
     "antiphon.server.multipart",
     "antiphon.server.resources.containers",
     "antiphon.server.resources.files",
     "antiphon.storage.blobs",
     "antiphon.storage.sqlite.blobs",
     "antiphon.storage.operations.containers",
-    "antiphon.stored.containers",
-    "antiphon.stored.files",
-    "antiphon.stored.uploads",
+    "antiphon.objects.containers",
+    "antiphon.objects.files",
+    "antiphon.objects.uploads",
+    "antiphon.objects.vector_stores",
+    "antiphon.protocol.filenames",
     "obstore",
     "antiphon.server.admin",
     "antiphon.server.console.pages",
@@ -231,7 +231,7 @@ def test_a_server_loads_nothing_of_what_judges_servers() -> None:
 
 
 def test_what_reads_html_is_loaded_by_no_server() -> None:
-    program = "import sys, antiphon.cli.serve, antiphon.application; print('html_to_markdown' in sys.modules)"
+    program = "import sys, antiphon.cli.serve, antiphon.build; print('html_to_markdown' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert told.stdout == "False\n"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.application import toolset_of
+from antiphon.build import toolset_of
 from antiphon.config import Settings
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from antiphon.console.reports import Reports
 from antiphon.storage.records.tenants import Role
-from antiphon.stored.console.reports import Reports
 from antiphon_verify.report import encode_report
 from tests.support.browser import needs_browser
 from tests.support.console.real import RealConsole

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import FormData
 
-from antiphon.application.images import images_router, open_images
+from antiphon.build.images import images_router, open_images
 from antiphon.config import Settings
 from antiphon.storage.records.tenants import Role
 from antiphon.tools.registry import Toolset

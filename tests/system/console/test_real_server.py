@@ -10,10 +10,10 @@ import pytest
 from aiohttp import ClientSession
 
 from antiphon.access.sessions import Sessions
+from antiphon.console import changes
 from antiphon.ids import now
 from antiphon.server.admin import responses
 from antiphon.storage.records.tenants import Role
-from antiphon.stored.console import changes
 from tests.support.browser import a_page, needs_browser
 from tests.support.command import antiphon, serving
 from tests.support.console.bundle import perform

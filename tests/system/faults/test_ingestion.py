@@ -10,9 +10,9 @@ import aiohttp
 import pytest
 from bench.ports import free_port
 
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import chunks, jobs
+from antiphon.storage.operations import chunks, leases
+from antiphon.storage.store import Store
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import thinking
 
@@ -41,7 +41,7 @@ async def uploaded(http: aiohttp.ClientSession, node: Node, text: str, name: str
 async def claimed(store: Store) -> None:
     """Wait until some worker has the file."""
     async with asyncio.timeout(PATIENCE):
-        while not await store.read(jobs.beats):
+        while not await store.read(leases.beats):
             await asyncio.sleep(0.01)
 
 

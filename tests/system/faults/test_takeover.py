@@ -14,7 +14,7 @@ import pytest
 from bench.ports import free_port
 from openai import AsyncOpenAI
 
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import jobs, leases
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.postgres import Postgres
@@ -118,7 +118,7 @@ async def test_a_job_that_kills_its_workers_fails_after_three(
     _, made = await stateful.post("/responses", json={"model": "m", "input": "q", "background": True, "stream": False})
     for number in range(3):
         assert await store.write(jobs.claim, f"w{number}", 10) is not None
-        assert await store.write(jobs.expire_worker, f"w{number}", 0)
+        assert await store.write(leases.expire_worker, f"w{number}", 0)
     stateful.house.start()
     while (response := (await stateful.get(f"/responses/{made['id']}"))[1])["status"] != "failed":
         await asyncio.sleep(0.01)

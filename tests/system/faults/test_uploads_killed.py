@@ -12,9 +12,9 @@ import pytest
 from openai import AsyncOpenAI
 
 from antiphon.ids import now
+from antiphon.objects.files import HOLD
 from antiphon.storage.operations import files
 from antiphon.storage.sqlite.store import SqliteStore
-from antiphon.stored.files import HOLD
 from tests.support.command import serving
 
 HEAD = b'--b\r\ncontent-disposition: form-data; name="file"; filename="half"\r\n\r\n'

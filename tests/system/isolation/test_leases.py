@@ -10,9 +10,9 @@ from typing import Any
 import aiohttp
 from bench.ports import free_port
 
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import leases
+from antiphon.storage.store import Store
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import Model, thinking
 
@@ -41,7 +41,7 @@ async def two_servers(model: Model, folder: Path, url: str) -> AsyncIterator[tup
 async def until(condition: Callable[[dict[str, int]], bool], store: Store) -> None:
     """Wait until the heartbeats are as wanted."""
     async with asyncio.timeout(PATIENCE):
-        while not condition(dict(await store.read(jobs.beats))):
+        while not condition(dict(await store.read(leases.beats))):
             await asyncio.sleep(0.05)
 
 

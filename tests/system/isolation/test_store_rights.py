@@ -13,6 +13,7 @@ from antiphon.storage.postgres.rights import needed
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.facts import LATE
 from antiphon.storage.records.figures import FiguresQuery
+from antiphon.storage.upkeep import purge
 from tests.store.facts import new_facts
 from tests.support.command import antiphon, serving
 from tests.support.postgres import Postgres, owned_by_a_role
@@ -75,7 +76,7 @@ async def test_the_rights_that_are_asked_for_are_enough(
     while await store.write(stored_figures.sum_up):
         pass
     figures = await store.read(stored_figures.figures, "", FiguresQuery(0, 60, 60))
-    await store.purge()
+    await purge(store)
     await store.close()
 
     assert figures.spans[0].by_status == {"completed": 1}

@@ -6,7 +6,7 @@ import sys
 
 PROGRAM = """
 import asyncio, json, sys
-from antiphon.application import build
+from antiphon.build import build
 from antiphon.config import Settings
 from antiphon.server.application import create_app
 
@@ -14,7 +14,7 @@ async def main():
     house = await build(Settings(store="sqlite://", check_interval=0), {})
     create_app(house.engine, house.endpoints)
     house.start()
-    await house.engine.store.purge()
+    await purge(house.engine.store)
     await asyncio.sleep(0)
     await house.close()
 

@@ -8,8 +8,8 @@ import pytest
 
 from antiphon.cache.cache import Room
 from antiphon.config import BackendConfig, Settings
+from antiphon.history.bounds import Bounds
 from antiphon.jobs.worker import Worker
-from antiphon.runs.bounds import Bounds
 from antiphon.runs.engine import Engine
 from antiphon.server.limits import Limits
 from antiphon.sharing.memory import Memory

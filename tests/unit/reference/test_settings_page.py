@@ -19,8 +19,8 @@ import pytest
 import typer
 from msgspec import Meta, Struct
 
-from antiphon.application import check_backends
-from antiphon.application.prompts import named_prompts
+from antiphon.build import check_backends
+from antiphon.build.prompts import named_prompts
 from antiphon.cli.main import app
 from antiphon.config import PREFIX, BackendConfig, McpServerConfig, ModelConfig, PromptConfig, Settings, load_settings
 from antiphon.config.models import PriceConfig

@@ -5,12 +5,12 @@ import msgspec
 import pytest
 
 from antiphon.errors import BackendError, ClientError
+from antiphon.history.context import Context
 from antiphon.protocol.items.calls import ToolSearchCall, ToolSearchOutput
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.refused_answers import read_refusal
 from antiphon.protocol.response import Usage
 from antiphon.protocol.validation.validate import decode_request
-from antiphon.runs.context import Context
 from antiphon.runs.steps import AttachFiles, CallModel, FinishRun
 from antiphon.runs.turn import Turn
 from antiphon.translation.dialects.profile import ModelProfile

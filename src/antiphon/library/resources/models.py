@@ -33,7 +33,7 @@ class AsyncModels:
         """
 
         async def direct(gateway: Gateway) -> JsonObject:
-            return {"object": "list", "data": await gateway.models(_no_key)}
+            return {"object": "list", "data": await gateway.models.list(_no_key)}
 
         async def fetch() -> ModelList:
             return await self._calls.call(ModelList, Call("GET", "/models"), Options.of(options), direct)
@@ -55,7 +55,7 @@ class AsyncModels:
         """
 
         async def direct(gateway: Gateway) -> JsonObject:
-            return await gateway.model(model, _no_key)
+            return await gateway.models.retrieve(model, _no_key)
 
         return await self._calls.call(Model, Call("GET", f"/models/{model}"), Options.of(options), direct)
 

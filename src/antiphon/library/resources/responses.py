@@ -164,7 +164,7 @@ class AsyncResponses:
             return await self._calls.stream(replayed).begin()
 
         async def direct(gateway: Gateway) -> JsonObject:
-            return await gateway.retrieve(TENANT, response_id, shown(include))
+            return await gateway.responses.retrieve(TENANT, response_id, shown(include))
 
         call = Call("GET", path("/responses/{}", response_id), as_query({"include": include}))
         return await self._calls.call(Response, call, Options.of(options), direct)
@@ -174,7 +174,7 @@ class AsyncResponses:
         """Cancel a background response; return it in its current state."""
 
         async def direct(gateway: Gateway) -> JsonObject:
-            return await gateway.cancel(TENANT, response_id)
+            return await gateway.queue.cancel(TENANT, response_id)
 
         call = Call("POST", path("/responses/{}/cancel", response_id))
         return await self._calls.call(Response, call, Options.of(options), direct)
@@ -184,7 +184,7 @@ class AsyncResponses:
         """Delete a stored response."""
 
         async def direct(gateway: Gateway) -> JsonObject:
-            return await gateway.delete(TENANT, response_id)
+            return await gateway.responses.delete(TENANT, response_id)
 
         call = Call("DELETE", path("/responses/{}", response_id))
         return await self._calls.call(DeletedResponse, call, Options.of(options), direct)
@@ -216,7 +216,7 @@ class AsyncInputItems:
             page = {**without_options(parameters), **following(after)}
 
             async def direct(gateway: Gateway) -> JsonObject:
-                return await gateway.input_items(TENANT, response_id, page_query(page))
+                return await gateway.responses.input_items(TENANT, response_id, page_query(page))
 
             call = Call("GET", path("/responses/{}/input_items", response_id), as_query(page))
             return await self._calls.call(ItemPage, call, Options.of(parameters), direct)

@@ -21,10 +21,10 @@ def resources(gateway: Gateway, workers: Workers | None = None) -> Resources:
     async def get_backends(http: HttpRequest) -> Reply:
         caller = await viewer(http, gateway)
         others = await workers.others(status_topic(gateway)) if workers else []
-        status: JsonObject = to_builtins(await gateway.status_of_all(others))
+        status: JsonObject = to_builtins(await gateway.status.of_all(others))
         if not caller.is_admin:
             shown = [{name: one[name] for name in FOR_READERS} for one in status["backends"]]
             status = {"workers": status["workers"], "backends": shown}
-        return json_reply({"object": "backends", **status, "profiles": gateway.profiles()})
+        return json_reply({"object": "backends", **status, "profiles": gateway.status.profiles()})
 
     return {"/admin/v1/backends": {"GET": get_backends}}

@@ -33,7 +33,7 @@ class _Lists:
         caller = await viewer(http, self._gateway)
         query = decode_query(http.query(), ListFilesQuery)
         wanted = FilesQuery(after=query.after or None, limit=query.limit, purpose=query.purpose)
-        found = await self._gateway.files.list_of_all(caller.tenant_of(query.tenant), wanted)
+        found = await self._gateway.file_lists.files(caller.tenant_of(query.tenant), wanted)
         audit_reading(caller, {one["tenant"] or "" for one in found["data"]}, "files")
         return json_reply(found)
 
@@ -41,14 +41,14 @@ class _Lists:
         caller = await viewer(http, self._gateway)
         query = decode_query(http.query(), ListStoresQuery)
         wanted = VectorStoresQuery(after=query.after or None, limit=query.limit)
-        found = await self._gateway.vector_stores.list_of_all(caller.tenant_of(query.tenant), wanted)
+        found = await self._gateway.file_lists.stores(caller.tenant_of(query.tenant), wanted)
         audit_reading(caller, {one["tenant"] or "" for one in found["data"]}, "vector_stores")
         return json_reply(found)
 
     async def store(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
         tenant = _one_tenant(caller, decode_query(http.query(), TenantQuery).tenant)
-        found = await self._gateway.vector_stores.retrieve_with_tenant(tenant, _id(http))
+        found = await self._gateway.file_lists.store(tenant, _id(http))
         audit_reading(caller, {tenant}, "vector_store", vector_store_id=found["id"])
         return json_reply(found)
 
@@ -57,7 +57,7 @@ class _Lists:
         query = decode_query(http.query(), ListStoresQuery)
         tenant, store_id = _one_tenant(caller, query.tenant), _id(http)
         wanted = StoreFilesQuery(after=query.after or None, limit=query.limit)
-        found = await self._gateway.vector_stores.list_named_files(tenant, store_id, wanted)
+        found = await self._gateway.file_lists.store_files(tenant, store_id, wanted)
         audit_reading(caller, {tenant}, "vector_store_files", vector_store_id=store_id)
         return await stored_reply(self._gateway, tenant, found)
 

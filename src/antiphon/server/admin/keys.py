@@ -23,7 +23,7 @@ def resources(gateway: Gateway) -> Resources:
 
 class _Keys:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._keys = gateway, gateway.key_admin()
+        self._gateway, self._keys = gateway, gateway.keys
 
     async def list(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)

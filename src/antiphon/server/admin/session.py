@@ -40,7 +40,7 @@ def resources(gateway: Gateway) -> Resources:
 class _Session:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._attempts = gateway.failed_attempts()
+        self._attempts = gateway.failed_attempts
 
     async def sign_in(self, http: HttpRequest) -> Reply:
         check_same_origin(http)
@@ -86,8 +86,8 @@ class _Session:
         if not await gateway.known_keys.are_needed():
             text = "This server has no API key. Create one with `antiphon keys create --role admin`."
             raise self._failed(http, text)
-        digest = await gateway.digest_key(shown.encode())
-        key = await gateway.find_key(digest)
+        digest = await gateway.known_keys.digest(shown.encode())
+        key = await gateway.known_keys.find(digest)
         if key is None:
             raise self._failed(http, "Incorrect API key provided. Ask the server's operator for a valid key.")
         if not key.role.includes(Role.READ):
@@ -122,8 +122,8 @@ class _Session:
             "needs_key": await gateway.known_keys.are_needed(),
             "expires_at": None if session is None else session.expires_at,
             "version": __version__,
-            "currency": gateway.currency,
-            "has_prices": gateway.has_prices,
+            "currency": gateway.usage.currency,
+            "has_prices": gateway.models.have_prices,
             "retention_days": gateway.retention // DAY,
         }
 

@@ -1,6 +1,5 @@
 """`/admin/v1/webhook_deliveries`: deliveries that wait or have failed, and another attempt."""
 
-from antiphon.errors import ClientError
 from antiphon.gateway import Gateway
 from antiphon.protocol.console import DeliveriesQuery
 from antiphon.protocol.validation.queries import decode_query
@@ -19,17 +18,16 @@ def resources(gateway: Gateway) -> Resources:
         query = decode_query(http.query(), DeliveriesQuery)
         is_failed = None if query.status is None else query.status == "failed"
         tenant = caller.tenant_of(query.tenant)
-        found = await gateway.deliveries(tenant, query.limit + 1, query.after, is_failed=is_failed)
+        found = await gateway.deliveries.page(tenant, query.limit + 1, query.after, is_failed=is_failed)
         return json_reply(listed(found, query.limit))
 
     async def retry_delivery(http: HttpRequest) -> Reply:
         caller = await viewer(http, gateway)
         caller.check_admin()
         delivery_id = http.path_id("delivery_id")
-        if not await gateway.retry_delivery(delivery_id):
-            raise ClientError(f"Webhook delivery with id '{delivery_id[:100]}' not found.", status=404)
+        waiting = await gateway.deliveries.retry(delivery_id)
         audit("delivery_retried", by=caller.key_id, delivery_id=delivery_id)
-        return json_reply({"object": "webhook_delivery", "id": delivery_id, "status": "pending"})
+        return json_reply(waiting)
 
     return {
         "/admin/v1/webhook_deliveries": {"GET": list_deliveries},

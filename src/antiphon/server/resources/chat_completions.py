@@ -78,7 +78,9 @@ def _endpoint(
         )
         sent, recorder = request, None
         if request.get("store") and path == CHAT:
-            recorder = await gateway.completions.record(request, http.tenant, len(body), is_large=len(body) > LARGE)
+            recorder = await gateway.chat_completions.record(
+                request, http.tenant, len(body), is_large=len(body) > LARGE
+            )
             sent = http.cleanup.enter_context(recorder).request
         passing = await gateway.passing(path, sent, http.tenant, lease, is_large=len(body) > LARGE)
         return stream_reply(_PassedOn(passing, request, lease, recorder))
@@ -101,7 +103,7 @@ class _Stored:
     """Stored completions."""
 
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._completions = gateway, gateway.completions
+        self._gateway, self._completions = gateway, gateway.chat_completions
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_completions_query(http.query())

@@ -3,8 +3,8 @@
 from contextlib import aclosing
 from functools import partial
 
-from antiphon.gateway import Gateway, RequestIdentity
-from antiphon.gateway.containers import StoredContainer, Written
+from antiphon.gateway import Gateway, RequestIdentity, StoredContainer
+from antiphon.objects.files import Written
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.containers import (
     CONTAINER,
@@ -62,7 +62,7 @@ class _Containers:
 
 class _Files:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._containers = gateway, gateway.containers
+        self._gateway, self._containers, self._files = gateway, gateway.containers, gateway.container_files
 
     async def create(self, http: HttpRequest) -> Reply:
         """Accept a form with the content of a file, or JSON with the id of a file."""
@@ -71,7 +71,7 @@ class _Files:
         if not _is_json(http):
             return await self._receive(http, container)
         request = decode_copy_file(await http.body())
-        return json_reply(await self._containers.copy(container, request.file_id))
+        return json_reply(await self._files.copy(container, request.file_id))
 
     async def _receive(self, http: HttpRequest, container: StoredContainer) -> Reply:
         form = _Form(self._gateway, http, container)
@@ -92,51 +92,51 @@ class _Files:
         if isinstance(ticket, Reply):
             await form.drop()
             return ticket
-        return json_reply(await self._containers.add(form.container, form.filename, form.written, ticket))
+        return json_reply(await self._files.add(form.container, form.filename, form.written, ticket))
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_container_files_query(http.query())
         await acquire(self._gateway, http, None)
-        return json_reply(await self._containers.list_files(http.tenant, _id(http), query))
+        return json_reply(await self._files.list(http.tenant, _id(http), query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._containers.retrieve_file(http.tenant, _id(http), _file(http)))
+        return json_reply(await self._files.retrieve(http.tenant, _id(http), http.path_id("file_id")))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._containers.delete_file(http.tenant, _id(http), _file(http)))
+        return json_reply(await self._files.delete(http.tenant, _id(http), http.path_id("file_id")))
 
     async def content(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
-        file = await self._containers.find_file(http.tenant, _id(http), _file(http))
+        file = await self._files.load(http.tenant, _id(http), http.path_id("file_id"))
         name = file.path.rpartition("/")[2]
-        return content_reply(http, name, file.size, partial(self._containers.read, file))
+        return content_reply(http, name, file.size, partial(self._files.read, file))
 
 
 class _Form:
     """The form of a new file: its content is written as it arrives."""
 
     def __init__(self, gateway: Gateway, http: HttpRequest, container: StoredContainer) -> None:
-        self._containers, self._http = gateway.containers, http
+        self._container_files, self._files, self._http = gateway.container_files, gateway.files, http
         self.container = container
         self.filename = ""
         self.written: Written | None = None
 
     async def read(self) -> None:
         """Read all of it. Raises `ClientError`, `StoreError`, and `ClientGone` if the client disconnects."""
-        room = await self._containers.room(self.container)
-        async with aclosing(form_of(self._http, room.size, self._containers.held)) as parts:
+        room = await self._container_files.room(self.container)
+        async with aclosing(form_of(self._http, room.size, self._files.held)) as parts:
             async for part in parts:
                 if part.name != "file":
                     raise refusals.unknown(part.name[:100])
                 if self.written is not None:
                     raise refusals.invalid("file", "the form has several of them. Send one.")
                 self.filename = filename_of(part)
-                self.written = await self._containers.write(self.container, part.content(), room)
+                self.written = await self._files.write(self.container.tenant, part.content(), room)
 
     async def drop(self) -> None:
         """Delete the content, unless a file uses it."""
         if self.written is not None:
-            await self._containers.drop(self.container, self.written)
+            await self._files.drop(self.container.tenant, self.written.blob)
 
 
 def _is_json(http: HttpRequest) -> bool:
@@ -146,7 +146,3 @@ def _is_json(http: HttpRequest) -> bool:
 
 def _id(http: HttpRequest) -> str:
     return check_id(http.path_id("container_id"), "container_id", CONTAINER)
-
-
-def _file(http: HttpRequest) -> str:
-    return http.path_id("file_id")

@@ -8,8 +8,9 @@ from urllib.parse import quote
 
 from antiphon.errors import ClientError
 from antiphon.gateway import Gateway, RequestIdentity
-from antiphon.gateway.files import Written, clean_filename
 from antiphon.http_server.asgi import RawHeaders
+from antiphon.objects.files import Written
+from antiphon.protocol.filenames import clean_filename
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import check_purpose, decode_file_form, decode_files_query
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
@@ -72,14 +73,14 @@ class _Files:
         return json_reply(await self._files.list(http.tenant, query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._files.retrieve(http.tenant, _id(http)))
+        return json_reply(await self._files.retrieve(http.tenant, http.path_id("file_id")))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._files.delete(http.tenant, _id(http)))
+        return json_reply(await self._files.delete(http.tenant, http.path_id("file_id")))
 
     async def content(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
-        file = await self._files.find(http.tenant, _id(http))
+        file = await self._files.load(http.tenant, http.path_id("file_id"))
         return content_reply(http, file.filename, file.size, partial(self._files.read, file))
 
 
@@ -110,7 +111,7 @@ class _Form:
     async def drop(self) -> None:
         """Delete the content, unless a file uses it."""
         if self.written is not None:
-            await self._files.drop(self._http.tenant, self.written)
+            await self._files.drop(self._http.tenant, self.written.blob)
 
 
 def content_reply(
@@ -161,10 +162,6 @@ def attachment(filename: str) -> bytes:
     """Return the header with which a browser saves the content under its name, and never shows it (RFC 6266)."""
     plain = "".join(mark if mark.isascii() and mark.isprintable() and mark not in '"\\%' else "_" for mark in filename)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}".encode()
-
-
-def _id(http: HttpRequest) -> str:
-    return http.path_id("file_id")
 
 
 class Content:

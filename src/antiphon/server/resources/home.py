@@ -30,8 +30,9 @@ def resources(
         from antiphon.server.resources.home_page import HEADERS, page  # noqa: PLC0415 - for browsers alone
 
         needs_key = await gateway.known_keys.are_needed()
-        is_healthy = gateway.accepts_work and await gateway.store_answers() and await gateway.backend_answers()
-        models = [model["id"] for model in gateway.known_models()] if not needs_key else None
+        readiness = gateway.readiness
+        is_healthy = gateway.accepts_work and await readiness.store_answers() and await readiness.backend_answers()
+        models = gateway.models.names() if not needs_key else None
         may_watch = watchers.allows(http.scope, needs_key=needs_key)
         body = page(models, is_healthy=is_healthy, has_metrics=has_metrics, may_watch=may_watch)
         return Reply(200, HEADERS, body)

@@ -12,18 +12,18 @@ def resources(gateway: Gateway) -> Resources:
     """Return the endpoints by path. A request with a key sees the models that the key allows."""
 
     async def list_models(http: HttpRequest) -> Reply:
-        models = await gateway.models(http.key)
+        models = await gateway.models.list(http.key)
         listed: JsonObject = {"object": "list", "data": models}
         if "client_version" in http.query():
             listed["models"] = _codex_catalog(gateway, [model["id"] for model in models])
         return json_reply(listed)
 
     async def get_model(http: HttpRequest) -> Reply:
-        return json_reply(await gateway.model(http.path_params["model"], http.key))
+        return json_reply(await gateway.models.retrieve(http.path_params["model"], http.key))
 
     async def delete_model(http: HttpRequest) -> Reply:
         """Reject it: as at OpenAI, only fine-tuned models of the organization can be deleted; no backend has one."""
-        name = (await gateway.model(http.path_params["model"], http.key))["id"]
+        name = (await gateway.models.retrieve(http.path_params["model"], http.key))["id"]
         raise ClientError(
             f"The model '{name[:100]}' cannot be deleted through this API: only fine-tuned models of your own "
             "organization can. Its operator can remove it from its backend.",
@@ -39,5 +39,6 @@ def resources(gateway: Gateway) -> Resources:
 def _codex_catalog(gateway: Gateway, models: Sequence[str]) -> list[JsonObject]:
     from antiphon.server.resources.codex_catalog import catalog  # noqa: PLC0415 - only for Codex
 
-    verdicts = {model: gateway.verdict(model) for model in models}
-    return catalog(((model, gateway.context_window(model), gateway.sees_images(model)) for model in models), verdicts)
+    found = {model: gateway.models.abilities(model) for model in models}
+    verdicts = {model: one.verdict for model, one in found.items()}
+    return catalog(((model, one.context_window, one.sees_images) for model, one in found.items()), verdicts)

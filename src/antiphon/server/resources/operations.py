@@ -33,12 +33,12 @@ def resources(
 
 def metrics_topic(gateway: Gateway, worker: str) -> Topic[list[Family]]:
     """Return the topic for counters that processes of one port exchange."""
-    return Topic("metrics", list[Family], lambda: gateway.measured(worker))
+    return Topic("metrics", list[Family], lambda: gateway.metrics.here(worker))
 
 
 def status_topic(gateway: Gateway) -> Topic[Status]:
     """Return the topic for the state of backends that they exchange."""
-    return Topic("status", Status, gateway.status)
+    return Topic("status", Status, gateway.status.here)
 
 
 class _Operations:
@@ -49,9 +49,9 @@ class _Operations:
         return json_reply({"status": "ok"})
 
     async def is_ready(self, http: HttpRequest) -> Reply:
-        gateway = self._gateway
-        checks = {"store": await gateway.store_answers(), "backends": await gateway.backend_answers()}
-        if not await gateway.keys_are_usable():
+        gateway, readiness = self._gateway, self._gateway.readiness
+        checks = {"store": await readiness.store_answers(), "backends": await readiness.backend_answers()}
+        if not await readiness.keys_are_usable():
             checks["keys"] = False
         if not gateway.accepts_work:
             checks["stopping"] = True
@@ -63,11 +63,11 @@ class _Operations:
             text = f"The metrics of this server are not shown to this client. {HOW}"
             raise ClientError(text, status=403, code="metrics_not_allowed")
         gateway, workers = self._gateway, self._workers
-        told = [gateway.measured(workers.name if workers else "0")]
+        told = [gateway.metrics.here(workers.name if workers else "0")]
         told += await workers.others(metrics_topic(gateway, workers.name)) if workers else []
         with suppress(StoreError, TimeoutError):
             async with asyncio.timeout(STORE_PATIENCE):
-                told.append(await gateway.backlog())
+                told.append(await gateway.metrics.backlog())
         pieces = []
         for piece in exposition(chain.from_iterable(told)):
             pieces.append(piece)
@@ -79,7 +79,7 @@ class _Operations:
             text = f"The status of this server is not shown to this client. {HOW}"
             raise ClientError(text, status=403, code="status_not_allowed")
         others = await self._workers.others(status_topic(self._gateway)) if self._workers else []
-        return json_reply(await self._gateway.status_of_all(others))
+        return json_reply(await self._gateway.status.of_all(others))
 
     async def _may_read(self, http: HttpRequest) -> bool:
         access = self._access

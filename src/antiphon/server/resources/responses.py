@@ -122,12 +122,12 @@ class _Responses:
     async def _enqueue(
         self, request: CreateResponse, body: bytes, ticket: RequestIdentity, lease: UsageLease | None
     ) -> Reply:
-        queued = await self._gateway.enqueue(request, body, ticket)
+        queued = await self._gateway.queue.enqueue(request, body, ticket)
         if lease is not None:
             lease.hand_over()
         headers = ignored_header(queued.ignored_tools)
         if request.stream:
-            return stream_reply(FrameStream(self._gateway.replay(ticket.tenant, queued.response.id), headers))
+            return stream_reply(FrameStream(self._gateway.replays.events(ticket.tenant, queued.response.id), headers))
         return json_reply(queued.response, headers)
 
     async def list(self, http: HttpRequest) -> Reply:
@@ -135,29 +135,29 @@ class _Responses:
             raise upgrade_not_supported()
         query = decode_responses_query(http.query())
         await acquire(self._gateway, http, None)
-        return json_reply(await self._gateway.list_responses(http.tenant, query))
+        return json_reply(await self._gateway.responses.list(http.tenant, query))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         params, response_id = http.query(), _id(http)
         if not is_true(params, "stream"):
-            response = await self._gateway.retrieve(http.tenant, response_id, decode_include(params))
+            response = await self._gateway.responses.retrieve(http.tenant, response_id, decode_include(params))
             return json_reply(response) if type(response) is dict else await self._large(http, response)
         query = decode_stream_query(params)
-        await self._gateway.check_replay(http.tenant, response_id)
+        await self._gateway.replays.check(http.tenant, response_id)
         after = -1 if query.starting_after is None else query.starting_after
-        frames = self._gateway.replay(http.tenant, response_id, after, padding=query.include_obfuscation)
+        frames = self._gateway.replays.events(http.tenant, response_id, after, padding=query.include_obfuscation)
         return stream_reply(FrameStream(frames))
 
     async def delete(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._gateway.delete(http.tenant, _id(http)))
+        return json_reply(await self._gateway.responses.delete(http.tenant, _id(http)))
 
     async def cancel(self, http: HttpRequest) -> Reply:
-        return await self._large(http, await self._gateway.cancel(http.tenant, _id(http)))
+        return await self._large(http, await self._gateway.queue.cancel(http.tenant, _id(http)))
 
     async def input_items(self, http: HttpRequest) -> Reply:
         query = decode_input_items_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._large(http, await self._gateway.input_items(http.tenant, _id(http), query))
+        return await self._large(http, await self._gateway.responses.input_items(http.tenant, _id(http), query))
 
     async def _large(self, http: HttpRequest, value: JsonObject) -> Reply:
         """Reply with an object that may be large."""

@@ -3,7 +3,7 @@
 from contextlib import aclosing
 
 from antiphon.gateway import Gateway, RequestIdentity
-from antiphon.gateway.files import PART
+from antiphon.objects.uploads import PART
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import decode_complete_upload, decode_create_upload
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, decoded, reserve
@@ -25,7 +25,7 @@ def resources(gateway: Gateway) -> Resources:
 
 class _Uploads:
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._files = gateway, gateway.files
+        self._gateway, self._uploads, self._files = gateway, gateway.uploads, gateway.files
 
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
@@ -36,11 +36,11 @@ class _Uploads:
             ticket = await reserve(self._gateway, http, body, "upload")
         if isinstance(ticket, Reply):
             return ticket
-        return json_reply(await self._files.create_upload(request, ticket))
+        return json_reply(await self._uploads.create(request, ticket))
 
     async def add_part(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
-        upload = await self._files.pending_upload(http.tenant, _id(http))
+        upload = await self._uploads.pending(http.tenant, http.path_id("upload_id"))
         made = None
         async with aclosing(form_of(http, PART, self._files.held)) as parts:
             async for part in parts:
@@ -48,7 +48,7 @@ class _Uploads:
                     raise refusals.unknown(part.name[:100])
                 if made is not None:
                     raise refusals.invalid("data", "the form has several of them. Send one.")
-                made = await self._files.add_part(upload, part.content())
+                made = await self._uploads.add_part(upload, part.content())
         if made is None:
             raise refusals.missing("data")
         return json_reply(made)
@@ -56,12 +56,8 @@ class _Uploads:
     async def complete(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_complete_upload)
         await acquire(self._gateway, http, None)
-        return json_reply(await self._files.complete_upload(http.tenant, _id(http), request))
+        return json_reply(await self._uploads.complete(http.tenant, http.path_id("upload_id"), request))
 
     async def cancel(self, http: HttpRequest) -> Reply:
         await http.body()
-        return json_reply(await self._files.cancel_upload(http.tenant, _id(http)))
-
-
-def _id(http: HttpRequest) -> str:
-    return http.path_id("upload_id")
+        return json_reply(await self._uploads.cancel(http.tenant, http.path_id("upload_id")))

@@ -26,12 +26,12 @@ def resources(gateway: Gateway) -> Resources:
         query = decode_usage_query(http.query())
         begin, end = span(query, gateway.now())
         if query.tenant is None or query.tenant == http.tenant:
-            found = await gateway.usage(http.tenant, begin, end, query.group_by)
-            stored = await gateway.stored(http.tenant)
+            found = await gateway.usage.find(http.tenant, begin, end, query.group_by)
+            stored = await gateway.usage.stored(http.tenant)
             storage = {"object": "usage.storage", "stored_bytes": stored.size, "max_stored_bytes": stored.most or None}
             return await _listed(gateway, http, found, {"storage": storage})
         await _check_admin(http)
-        found = await gateway.usage(None if query.tenant == ALL else query.tenant, begin, end, query.group_by)
+        found = await gateway.usage.find(None if query.tenant == ALL else query.tenant, begin, end, query.group_by)
         return await _listed(gateway, http, found, {})
 
     return {"/v1/usage": {"GET": get_usage}}
@@ -58,8 +58,8 @@ async def _listed(gateway: Gateway, http: HttpRequest, found: UsageFound, more: 
     """Return the reply with this usage; many rows are encoded in a thread."""
 
     def encode() -> bytes:
-        rest = {} if found.rest is None else {"rest": usage_object(found.rest, gateway.currency)}
-        data = [usage_object(row, gateway.currency) for row in found.rows]
+        rest = {} if found.rest is None else {"rest": usage_object(found.rest, gateway.usage.currency)}
+        data = [usage_object(row, gateway.usage.currency) for row in found.rows]
         return encode_json({"object": "list", "data": data, **rest, **more})
 
     body = encode() if len(found.rows) <= FEW else await gateway.offload(http.tenant, encode)

@@ -50,17 +50,15 @@ class _Part:
     """The base of the classes below."""
 
     def __init__(self, gateway: Gateway) -> None:
-        self._gateway, self._stores = gateway, gateway.vector_stores
-
-    async def _reply(self, http: HttpRequest, value: JsonObject) -> Reply:
-        return await stored_reply(self._gateway, http.tenant, value)
+        self._gateway, self._stores, self._files = gateway, gateway.vector_stores, gateway.vector_store_files
 
 
 class _Stores(_Part):
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_vector_stores_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._reply(http, await self._stores.list(http.tenant, query))
+        found = await self._stores.list(http.tenant, query)
+        return await stored_reply(self._gateway, http.tenant, found)
 
     async def create(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_create_vector_store)
@@ -92,46 +90,49 @@ class _Files(_Part):
     async def list(self, http: HttpRequest) -> Reply:
         store_id, query = _id(http), decode_store_files_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._reply(http, await self._stores.list_files(http.tenant, store_id, query))
+        found = await self._files.list(http.tenant, store_id, query)
+        return await stored_reply(self._gateway, http.tenant, found)
 
     async def attach(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_attach_file)
-        return json_reply(await self._stores.attach(http.tenant, store_id, request))
+        return json_reply(await self._files.attach(http.tenant, store_id, request))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return _polled(await self._stores.retrieve_file(http.tenant, _id(http), _file(http)))
+        return _polled(await self._files.retrieve(http.tenant, _id(http), http.path_id("file_id")))
 
     async def update(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_update_store_file)
-        return json_reply(await self._stores.update_file(http.tenant, store_id, _file(http), request))
+        return json_reply(await self._files.update(http.tenant, store_id, http.path_id("file_id"), request))
 
     async def detach(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._stores.detach(http.tenant, _id(http), _file(http)))
+        return json_reply(await self._files.detach(http.tenant, _id(http), http.path_id("file_id")))
 
     async def content(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         await acquire(self._gateway, http, None)
-        return await self._reply(http, await self._stores.content(http.tenant, store_id, _file(http)))
+        found = await self._files.content(http.tenant, store_id, http.path_id("file_id"))
+        return await stored_reply(self._gateway, http.tenant, found)
 
 
 class _Batches(_Part):
     async def create(self, http: HttpRequest) -> Reply:
         store_id = _id(http)
         request = await decoded(self._gateway, http, await http.body(), decode_create_batch)
-        return json_reply(await self._stores.create_batch(http.tenant, store_id, request))
+        return json_reply(await self._files.create_batch(http.tenant, store_id, request))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
-        return _polled(await self._stores.retrieve_batch(http.tenant, _id(http), _batch(http)))
+        return _polled(await self._files.retrieve_batch(http.tenant, _id(http), _batch(http)))
 
     async def cancel(self, http: HttpRequest) -> Reply:
-        return json_reply(await self._stores.cancel_batch(http.tenant, _id(http), _batch(http)))
+        return json_reply(await self._files.cancel_batch(http.tenant, _id(http), _batch(http)))
 
     async def list_files(self, http: HttpRequest) -> Reply:
         store_id, batch_id, query = _id(http), _batch(http), decode_store_files_query(http.query())
         await acquire(self._gateway, http, None)
-        return await self._reply(http, await self._stores.list_files(http.tenant, store_id, query, batch_id))
+        found = await self._files.list(http.tenant, store_id, query, batch_id)
+        return await stored_reply(self._gateway, http.tenant, found)
 
 
 def _polled(value: JsonObject) -> Reply:
@@ -144,7 +145,3 @@ def _id(http: HttpRequest) -> str:
 
 def _batch(http: HttpRequest) -> str:
     return check_id(http.path_id("batch_id"), "batch_id", BATCH)
-
-
-def _file(http: HttpRequest) -> str:
-    return http.path_id("file_id")

@@ -1,6 +1,6 @@
 """`/v1/webhook_endpoints` and `/v1/webhook_event_types` (specification section 12)."""
 
-from antiphon.gateway import Endpoints
+from antiphon.gateway import Webhooks
 from antiphon.protocol.resources import (
     EVENT_TYPES,
     CreateWebhookEndpoint,
@@ -14,7 +14,7 @@ from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 
 
-def resources(endpoints: Endpoints) -> Resources:
+def resources(endpoints: Webhooks) -> Resources:
     """Return the endpoints by path."""
 
     async def create_endpoint(http: HttpRequest) -> Reply:

@@ -72,14 +72,14 @@ def endpoint(gateway: Gateway) -> Callable[[HttpExchange], Awaitable[None]]:
             raise going_away()
         channel = Channel(exchange)
         await channel.accept()
-        gateway.websockets.add()
+        gateway.measures.websockets.add()
         request = exchange.request
         account = Account(gateway.memory, request.tenant, exchange.limits.connection)
         try:
             await Connection(gateway, request, channel, account).serve()
         finally:
             account.close()
-            gateway.websockets.add(by=-1)
+            gateway.measures.websockets.add(by=-1)
 
     return open_websocket
 
@@ -137,7 +137,7 @@ class Connection:
         """Close the connection when it is too old or the server ends; running responses finish first."""
         gateway, loop = self._gateway, asyncio.get_running_loop()
         until = loop.time() + OPEN_FOR
-        with gateway.expect(SOCKETS) as change:
+        with gateway.wakes.expect(SOCKETS) as change:
             while gateway.accepts_work and (left := until - loop.time()) > 0:
                 await change.wait(left)
         self._why_over = limit_reached if gateway.accepts_work else going_away

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 
 from antiphon.errors import StoreError
-from antiphon.storage.contract import BlobStorage
+from antiphon.storage.blobs.base import BlobStorage
 
 
 class Places:

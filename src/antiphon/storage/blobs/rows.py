@@ -6,8 +6,8 @@ from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.blobs.turns import in_parts, turn_of
-from antiphon.storage.contract import Store
 from antiphon.storage.records.files import BLOB_PART
+from antiphon.storage.store import Store
 
 
 class StoreBlobs:

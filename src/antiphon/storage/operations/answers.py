@@ -29,6 +29,15 @@ def use(tenant: str, key: bytes) -> Operation[None]:
     yield from ask("use_answer", tenant, key, (yield NOW))
 
 
+@writes("trim_answers", is_of_all=True, frees=True)
+def trim(most_bytes: int, limit: int) -> Operation[int]:
+    """Delete up to `limit` of the least recently used answers, while all of them use more than `most_bytes`.
+
+    Return the number of deleted answers.
+    """
+    return len((yield from ask("trim_answers", most_bytes, limit)))
+
+
 @reads("answers_size", is_of_all=True)
 def size() -> Operation[int]:
     """Return the bytes that the answers of all tenants use."""

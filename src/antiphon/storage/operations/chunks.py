@@ -43,6 +43,7 @@ from antiphon.storage.records.chunks import (
     file_of,
     size_of,
 )
+from antiphon.storage.records.vector_stores import Ingestion, StoreFile
 
 MOST_ASKED = 256
 """Maximum number of terms of a query that are looked up in the index. Longer queries repeat themselves."""
@@ -54,6 +55,20 @@ FEW_VECTORS = 100
 """Maximum number of vectors for a small read. They are the slowest part of a search: 400 take 4 to 20 ms."""
 
 
+@writes("write_chunks")
+def write(ingestion: Ingestion, chunks: Sequence[Termed[ChunkRow]]) -> Operation[bool]:
+    """Add some of a file's chunks, unless another worker owns the file now."""
+    if not (yield from ask("fence_ingestion", ingestion.seq, ingestion.file.version)):
+        return False
+    return (yield from put(indexed_file(ingestion.file), chunks))
+
+
+def indexed_file(file: StoreFile) -> IndexedFile:
+    """Return the newest version of a file in a vector store, as its chunks refer to it."""
+    return IndexedFile(file.tenant, file.store_id, file.file_id, file.version, file.filename)
+
+
+@writes("put_chunks")
 def put(file: IndexedFile, chunks: Sequence[Termed[ChunkRow]]) -> Operation[bool]:
     """Insert some chunks of a version of a file, hidden until `publish`. Existing rows are unchanged.
 
@@ -135,6 +150,7 @@ def set_attributes(
     yield from ask_many("put_attribute", [(store, file_id, key, *_columns(one)) for key, one in attributes.items()])
 
 
+@writes("dropped_chunks", is_of_all=True, frees=True)
 def dropped(most: int) -> Operation[DroppedChunks | None]:
     """Return up to `most` chunks of a dropped file, which `sweep` deletes; None if there is no dropped file."""
     found = yield from first("dropped_file")
@@ -145,6 +161,7 @@ def dropped(most: int) -> Operation[DroppedChunks | None]:
     return DroppedChunks(file, store, [(number, body) for number, body in rows], len(rows) < most)
 
 
+@writes("sweep_chunks", is_of_all=True, frees=True)
 def sweep(file: DroppedChunks, chunks: Sequence[Termed[int]]) -> Operation[int]:
     """Delete consecutive chunks of a dropped file; return how many of them another sweep has not deleted meanwhile."""
     begin, end = chunks[0][0], chunks[-1][0]
@@ -158,6 +175,7 @@ def sweep(file: DroppedChunks, chunks: Sequence[Termed[int]]) -> Operation[int]:
     return len(there)
 
 
+@writes("forget_dropped_file", is_of_all=True, frees=True)
 def forget(file: DroppedChunks) -> Operation[None]:
     """Delete a dropped file after all its chunks."""
     yield from ask("delete_signatures", *_bounds(file.number))

@@ -20,12 +20,16 @@ from antiphon.storage.records.containers import (
     ContainerPage,
     ContainerQuery,
     ContainerQuota,
+    FoundContainer,
     StoredContainer,
     StoredContainerFile,
 )
 from antiphon.storage.records.tenants import Reply
 
 MINUTE = 60
+
+USED_EVERY = 60
+"""Seconds after a recorded use of a container during which further uses are not recorded."""
 
 
 @writes("put_container")
@@ -60,14 +64,22 @@ def put(
     return True
 
 
-def load(tenant: str, container_id: str, now: int) -> Operation[StoredContainer | None]:
-    """Return a container."""
+@reads("load_container")
+def load(tenant: str, container_id: str) -> Operation[FoundContainer | None]:
+    """Return the container, even if it has expired, or None. Who uses an unexpired one records that with `use`."""
+    now: int = yield NOW
     row = yield from first("load_container", container_id, tenant)
-    return _container(row, now) if row else None
+    if row is None:
+        return None
+    container = _container(row, now)
+    due = min(USED_EVERY, container.idle_minutes * MINUTE // 4)
+    return FoundContainer(container, container.status == "running" and now - container.last_active_at >= due)
 
 
-def use(tenant: str, container_id: str, now: int) -> Operation[StoredContainer | None]:
-    """Postpone the expiry of an unexpired container; return its new state."""
+@writes("use_container")
+def use(tenant: str, container_id: str) -> Operation[StoredContainer | None]:
+    """Postpone the expiry of an unexpired container; return its new state, or None if it is unknown."""
+    now: int = yield NOW
     row = yield from first("lock_container", container_id, tenant)
     if row is None:
         return None
@@ -214,8 +226,10 @@ def file_page(tenant: str, container_id: str, query: ContainerQuery) -> Operatio
     return ContainerFilePage(tuple(map(_file, rows)), has_more)
 
 
-def empty_expired(now: int, limit: int) -> Operation[int]:
+@writes("expire_containers", is_of_all=True, frees=True)
+def empty_expired(limit: int) -> Operation[int]:
     """Delete the files of expired containers, and mark the containers; return the number of containers."""
+    now: int = yield NOW
     expired = yield from ask("expired_containers", now, limit)
     for (seq,) in expired:
         yield from ask("empty_container", seq)

@@ -6,7 +6,7 @@ the next page continues from there. So the cost of a filter without an index is 
 
 from collections.abc import Sequence
 
-from antiphon.protocol.response_filters import AnyOf, Condition, Filters
+from antiphon.query.response_filters import AnyOf, Condition, Filters
 from antiphon.storage.operations.facts import LISTED
 from antiphon.storage.operations.facts_where import Statement, add_filters, any_of, most_read, with_key_ids
 from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, Row, Rows, announce_read, first, reads

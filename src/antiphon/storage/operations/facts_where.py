@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.protocol.response_filters import AnyOf, Chain, Compare, Condition, Filters, Flag, Tag
+from antiphon.query.response_filters import AnyOf, Chain, Compare, Condition, Filters, Flag, Tag
 from antiphon.storage.operations.step import Operation, Rows, ask, ask_composed
 from antiphon.storage.records.facts import FLAGS, TEXT_FIELDS, pair_of
 

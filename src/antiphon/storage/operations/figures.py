@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from antiphon.protocol.response_filters import AnyOf, Filters
+from antiphon.query.response_filters import AnyOf, Filters
 from antiphon.storage.operations.facts_where import Statement, add_filters, most_read, with_key_ids
 from antiphon.storage.operations.step import (
     NOW,

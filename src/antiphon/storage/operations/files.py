@@ -143,17 +143,20 @@ def postpone(blobs: Sequence[str], delay: int) -> Operation[None]:
     yield from ask_many("postpone_blob", [(blob, stale_at) for blob in blobs])
 
 
+@writes("put_blob_part", is_of_all=True)
 def put_part(blob: str, number: int, data: bytes) -> Operation[None]:
     """Store a part of a blob."""
     yield from ask("put_blob_part", blob, number, data)
 
 
+@reads("blob_part", is_of_all=True)
 def part(blob: str, number: int) -> Operation[bytes | None]:
     """Return one part of a blob, or None."""
     row = yield from first("blob_part", blob, number)
     return row[0] if row else None
 
 
+@writes("delete_blob_parts", is_of_all=True, frees=True)
 def delete_parts(blob: str, limit: int) -> Operation[int]:
     """Delete some parts of a blob; return the number of deleted parts."""
     return len((yield from ask("delete_blob_parts", blob, limit)))

@@ -1,19 +1,14 @@
 """The ingestion queue: which worker owns which file, and the results."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from antiphon.storage.changes import INGESTIONS
-from antiphon.storage.operations.jobs import QUEUE
+from antiphon.storage.operations.leases import QUEUE
 from antiphon.storage.operations.step import Changed, Operation, Query, ask, first, reads, writes
 from antiphon.storage.operations.vector_stores import chunks_of_files, drop_unfinished, file_of
 from antiphon.storage.records.vector_stores import Ingestion, StoreFile
-
-if TYPE_CHECKING:
-    from antiphon.storage.operations.chunk_parts import Termed
-    from antiphon.storage.records.chunks import ChunkRow, IndexedFile
 
 CHUNKS = 11
 """The column of a store's row with the number of its chunks."""
@@ -52,13 +47,6 @@ def claim(worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Operation
     return Ingestion(seq, file_of(row), lost, row[-1], row[-2])
 
 
-def write_chunks(ingestion: Ingestion, chunks: "Sequence[Termed[ChunkRow]]") -> Operation[bool]:
-    """Add some of a file's chunks, unless another worker owns the file now."""
-    if not (yield from ask("fence_ingestion", ingestion.seq, ingestion.file.version)):
-        return False
-    return bool((yield from chunks_of_files().put(_indexed(ingestion), chunks)))
-
-
 @writes("complete_ingestion")
 def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
     """Publish the `count` new chunks in place of the old ones; return False if the version is outdated.
@@ -73,7 +61,7 @@ def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
     if row[CHUNKS] - file_of(known).chunks + count > most:
         return (yield from fail(ingestion, "invalid_file", TOO_MANY.format(most=most)))
     chunks, attributes = chunks_of_files(), msgspec.json.decode(file_of(known).attributes)
-    usage_bytes = yield from chunks.publish(_indexed(ingestion))
+    usage_bytes = yield from chunks.publish(chunks.indexed_file(file))
     if usage_bytes is None:
         return False
     yield from chunks.set_attributes(file.tenant, file.store_id, file.file_id, attributes)
@@ -94,13 +82,6 @@ def fail(ingestion: Ingestion, code: str, message: str) -> Operation[bool]:
 
 def _is_newest(file: StoreFile, known: StoreFile) -> bool:
     return known.version == file.version and known.status == "in_progress"
-
-
-def _indexed(ingestion: Ingestion) -> "IndexedFile":
-    from antiphon.storage.records.chunks import IndexedFile  # noqa: PLC0415 - only for servers with vector stores
-
-    file = ingestion.file
-    return IndexedFile(file.tenant, file.store_id, file.file_id, file.version, file.filename)
 
 
 @writes("release_ingestion", is_of_all=True)

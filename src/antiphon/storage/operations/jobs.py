@@ -1,18 +1,15 @@
-"""Background work: the queue, the fence, the event log, and the recovery of a dead worker's jobs.
+"""Background work: the queue, and the fence of each job.
 
-The row of a response is its job: it waits in the queue, has one owner, and is fenced by a version. A worker is
-identified by a name. Its heartbeat shows that it is alive. If the heartbeat stops, other workers can call
-`expire_worker`. An expired worker keeps its jobs until other workers claim them, and its next heartbeat makes it alive
-again.
+The row of a response is its job: it waits in the queue, has one owner, and is fenced by a version. `leases.py` has the
+workers that own jobs, `event_log.py` the events of a response.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import starmap
 
-from antiphon.storage.changes import INGESTIONS, JOBS
-from antiphon.storage.operations import facts, item_blobs
+from antiphon.storage.changes import JOBS
+from antiphon.storage.operations import event_log, facts, item_blobs, leases
 from antiphon.storage.operations.responses import (
     ANY_SIZE,
     answer,
@@ -34,7 +31,6 @@ from antiphon.storage.operations.step import (
     Operation,
     Query,
     Row,
-    Rows,
     announce_read,
     ask,
     ask_many,
@@ -55,20 +51,9 @@ from antiphon.storage.records.jobs import (
     Progress,
     Reservation,
     Slots,
-    Tail,
 )
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Announcement, Reply
-
-QUEUE = ""
-"""The worker without a name. Every worker that claims a job locks its row."""
-
-FRAMES_AT_ONCE = 256
-"""Maximum number of frames of a log to read in one step."""
-
-FRAME_BYTES = 64 * 1024
-"""Maximum bytes of these frames: a reader holds them in memory until its client has read them."""
-
 
 AT_ONCE, DUE, IDLE = range(3)
 """The ranks of waiting jobs, as `next_waiting` orders them: those that are not deferred, those that can no longer wait
@@ -106,7 +91,7 @@ def enqueue(
     ):
         return LockResult.FULL
     if response.conversation_id is not None:
-        outcome = yield from hold(response.tenant, response.conversation_id, response.id, None)
+        outcome = yield from leases.hold(response.tenant, response.conversation_id, response.id, None)
         if outcome is not LockResult.DONE:
             return outcome
         # The end of the conversation is only certain from now on.
@@ -115,11 +100,11 @@ def enqueue(
         yield from ask("let_go", response.conversation_id, response.id)
         return LockResult.BUSY
     seq = yield from insert(response)
-    size = _size(frames)
+    size = event_log.size_of(frames)
     reserved = (taken.key_id, taken.tokens, size, taken.cost, json.dumps(taken.models))
     waits = deferral.begin_by and deferral.begin_by + shift, deferral.continuation
-    yield from ask("put_job", seq, response.tenant, _next(frames), request, *reserved, *waits)
-    yield from _log(seq, frames)
+    yield from ask("put_job", seq, response.tenant, event_log.next_number(frames), request, *reserved, *waits)
+    yield from event_log.append(seq, frames)
     yield from facts.put(response.facts)
     return LockResult.DONE
 
@@ -131,28 +116,9 @@ def _is_full(count: str, tenant: str, most: int) -> Operation[bool]:
     """
     (row,) = yield from ask(count, tenant, most)
     if most - NEARLY <= row[0] < most:
-        yield from ask("lock_worker", QUEUE)
+        yield from ask("lock_worker", leases.QUEUE)
         (row,) = yield from ask(count, tenant, most)
     return bool(row[0] >= most)
-
-
-@writes("lock")
-def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None) -> Operation[LockResult]:
-    """Lock the conversation for a response that the worker runs."""
-    row = yield from first("lock_conversation", conversation_id, tenant)
-    if row is None:
-        return LockResult.UNKNOWN
-    _, holder, is_expired = row
-    if holder not in (None, response_id) and not is_expired:
-        return LockResult.BUSY
-    yield from _revive(worker, (yield from ask("hold", conversation_id, response_id, worker)))
-    return LockResult.DONE
-
-
-def _revive(worker: str | None, rows: Rows) -> Operation[None]:
-    """Make an expired worker alive again when it acquires something. The last column is whether it had expired."""
-    if worker is not None and rows and rows[0][-1]:
-        yield from ask("revive", worker)
 
 
 @writes("claim", is_of_all=True)
@@ -177,7 +143,7 @@ def claim(
     `find_job` returns all of it.
     """
     # Without `ask`, because this runs frequently.
-    yield Query("lock_worker", (QUEUE,))
+    yield Query("lock_worker", (leases.QUEUE,))
     here = per_tenant if per_tenant_here is None else per_tenant_here
     limits = (per_tenant, worker, here, (yield NOW), slots.free, slots.idle, slots.idle_per_tenant)
     rows = yield Query("next_waiting", limits)
@@ -189,12 +155,12 @@ def claim(
     claimed = yield Query("claim", (seq, worker, is_lost, int(rank == IDLE)))
     if not claimed:  # its worker is alive after all, or has just finished it
         return None
-    yield from _revive(worker, claimed)
+    yield from leases.revive(worker, claimed)
     over = (slots.free <= 0, *limits_reached)
     if rank == AT_ONCE and any(over) and (returned := (yield from _make_room(worker, tenant, key, over))):
         yield Changed([*returned, JOBS])
     if is_lost:
-        yield Changed([row[0] for row in (yield from _drop_half_made(seq))])
+        yield Changed([row[0] for row in (yield from leases.drop_half_made(seq))])
     yield Query("start", (seq,))
     found = yield Query("job_by_seq", (seq, FEW_BYTES))
     return (yield from _job(found[0], few=True)) if found else None
@@ -211,7 +177,7 @@ def _related(tenant: str, key: str, rank: int, recent: Collection[tuple[str, str
 def _make_room(worker: str, tenant: str, key: str, over: Sequence[int]) -> Operation[list[str]]:
     """Return jobs in idle slots to the queue, for one of a tenant's key; return their responses."""
     rows = yield from ask("in_idle_slots", worker, tenant, key)
-    return (yield from _put_back([(seq,) for seq in to_return(rows, over)]))
+    return (yield from leases.put_back([(seq,) for seq in to_return(rows, over)]))
 
 
 def to_return(rows: Sequence[Row], over: Sequence[int]) -> list[int]:
@@ -236,14 +202,14 @@ def to_return(rows: Sequence[Row], over: Sequence[int]) -> list[int]:
 def advance(job: Job, progress: Progress) -> Operation[Job | None]:
     """Store progress; return the updated job, or None if `job` is not the newest version."""
     yield Changed([job.response.id])
-    next_number = max(job.next_number, _next(progress.frames))
+    next_number = max(job.next_number, event_log.next_number(progress.frames))
     made = [item for _, item in progress.output]
-    sizes = _size(progress.frames), extent_of(made)[1]
+    sizes = event_log.size_of(progress.frames), extent_of(made)[1]
     values = job.response.id, job.version, next_number, int(progress.keep), progress.called
     row = yield from first("advance", *values, *sizes)
     if row is None:
         return None
-    yield from _log(row[0], progress.frames)
+    yield from event_log.append(row[0], progress.frames)
     before = len(job.response.input)
     rows = [
         (row[0], before + index, 1, item.id, sealed_column(item.sealed), item.body) for index, item in progress.output
@@ -282,7 +248,7 @@ def finish(
     seq, log_bytes = row
     drops_log = bool(job.next_number) and not response.is_streamed  # no client replays the events of its open items
     kept = 0 if drops_log else log_bytes
-    sizes = kept + _size(frames), *extent_of(response.input, response.output)
+    sizes = kept + event_log.size_of(frames), *extent_of(response.input, response.output)
     yield from ask("end_response", seq, response.status, response.body, response.expires_at, *sizes)
     yield from ask("drop_output", seq)
     yield from ask_many("put_item", [row for row in item_rows(seq, response) if row[2]])
@@ -291,7 +257,7 @@ def finish(
             yield from item_blobs.use_by_response(seq, response.tenant, item)
     if drops_log:
         yield from ask("drop_log", seq)
-    yield from _log(seq, frames)
+    yield from event_log.append(seq, frames)
     position = yield from held_position(response)
     yield from leave_conversation(response, position, append)
     yield from facts.put(response.facts)
@@ -313,98 +279,6 @@ def find_job(tenant: str, response_id: str, *, few: bool = False) -> Operation[J
     return (yield from _job(row, few)) if row else None
 
 
-@reads("owned", is_of_all=True)
-def owned(worker: str) -> Operation[Mapping[str, int]]:
-    """Return the worker's jobs as a mapping from response id to job version."""
-    rows = yield from ask("owned", worker)
-    return {row[0]: row[1] for row in rows}
-
-
-@reads("held", is_of_all=True)
-def held(worker: str) -> Operation[list[str]]:
-    """Return the responses for which the worker holds a conversation lock or an idempotency key."""
-    return [row[0] for row in (yield from ask("held", worker))]
-
-
-@writes("release", is_of_all=True)
-def release(worker: str, response_id: str) -> Operation[None]:
-    """Release the lock and the key that the worker holds for a response."""
-    yield Changed([response_id])
-    yield from ask("release_conversation", worker, response_id)
-    yield from ask("release_key", worker, response_id)
-
-
-@writes("heartbeat", is_of_all=True)
-def beat(worker: str) -> Operation[None]:
-    """Record that the worker is alive."""
-    yield from ask("beat", worker)
-
-
-@reads("heartbeats", is_of_all=True)
-def beats() -> Operation[Mapping[str, int]]:
-    """Return the last heartbeat of each unexpired worker that owns anything. It changes while a worker is alive."""
-    rows = yield from ask("beats")
-    return {row[0]: row[1] for row in rows}
-
-
-@writes("expire_worker", is_of_all=True)
-def expire_worker(worker: str, beat: int | None) -> Operation[bool]:
-    """Release everything that a worker owns, if its last heartbeat is still `beat`; return False if it is not.
-
-    Other workers can then claim its jobs, conversations and idempotency keys. The worker can still finish jobs that
-    no other worker has claimed. `beat` is None if the worker itself calls this when it stops: its jobs wait again,
-    without counting an attempt, and everything else is released.
-    """
-    changed = yield from (retire(worker) if beat is None else expire(worker, beat))
-    if changed:
-        yield Changed([*changed, JOBS])
-    return changed is not None
-
-
-def expire(worker: str, beat: int) -> Operation[list[str] | None]:
-    """Release a dead worker's leases; return the responses of its jobs, or None if the worker is alive."""
-    query, values = ("expire", (worker, beat)) if beat else ("expire_silent", (worker,))
-    if not (yield from ask(query, *values)):
-        return None
-    waiting = [row[0] for row in (yield from ask("owned", worker))]
-    if (yield from ask("owned_ingestions", worker)):
-        waiting.append(INGESTIONS)
-    yield from ask("forget_expired")
-    return waiting
-
-
-def retire(worker: str) -> Operation[list[str]]:
-    """Release everything that a stopping worker owns; return the changed responses."""
-    yield from ask("retire", worker)
-    changed = yield from _put_back((yield from ask("jobs_of", worker)))
-    if (yield from ask("release_ingestions", worker)):
-        changed.append(INGESTIONS)
-    yield from ask("let_all_go", worker)
-    yield from ask("free_all_keys", worker)
-    return changed
-
-
-@writes("release_job", is_of_all=True)
-def give_back(worker: str, response_id: str) -> Operation[None]:
-    """Return one of the worker's jobs to the queue, without the events since the last `keep`."""
-    if changed := (yield from _put_back((yield from ask("job_of", worker, response_id)))):
-        yield Changed([*changed, JOBS])
-
-
-def _put_back(rows: Rows) -> Operation[list[str]]:
-    changed: list[Row] = []
-    for row in rows:
-        changed += yield from _drop_half_made(row[0])
-        yield from ask("put_back", row[0])
-    return [row[0] for row in changed]
-
-
-def _drop_half_made(seq: int) -> Operation[Rows]:
-    """Delete the events since the last `keep`; return the id of the response."""
-    yield from ask("drop_events", seq)
-    return (yield from ask("next_generation", seq))
-
-
 @reads("backlog", is_of_all=True)
 def backlog(lead: int = 0) -> Operation[Backlog]:
     """Return the number of waiting jobs and deliveries of all tenants together.
@@ -413,39 +287,6 @@ def backlog(lead: int = 0) -> Operation[Backlog]:
     """
     (row,) = yield from ask("backlog", (yield NOW) - lead)
     return Backlog(*row)
-
-
-@reads("tail")
-def tail(tenant: str, response_id: str, after: int) -> Operation[Tail | None]:
-    """Return the events of a response with numbers greater than `after`, or None if the response is unknown.
-
-    The first frames can begin before `after`; frames that end before it are omitted.
-    """
-    now: int = yield NOW
-    rows = yield Query("tail", (response_id, tenant, now))  # without `ask`, because this runs frequently
-    if not rows:
-        return None
-    seq, status, is_streamed, generation, item_bytes = rows[0]
-    if item_bytes > FEW_BYTES:  # the events are as large, and SQLite reads a whole row to compare its key
-        yield from announce_read(1, item_bytes)
-    sizes = yield Query("event_sizes", (seq, after, FRAMES_AT_ONCE))
-    frames: Rows = []
-    if sizes:
-        count, size = _fitting([row[0] for row in sizes])
-        if size > FRAME_BYTES:
-            yield from announce_read(count, size)
-        frames = yield Query("events_after", (seq, after, count))
-    return Tail(status, bool(is_streamed), generation, list(starmap(Frames, frames)))
-
-
-def _fitting(sizes: Sequence[int]) -> tuple[int, int]:
-    """Return how many frames to read in one step (at least one), and their bytes."""
-    count = size = 0
-    for each in sizes:
-        if count and size + each > FRAME_BYTES:
-            break
-        count, size = count + 1, size + each
-    return count, size
 
 
 def _is_large(row: Row) -> bool:
@@ -477,18 +318,3 @@ def _job(row: Row, few: bool) -> Operation[Job | None]:
             job, response=partial, request=b"", called=b"", is_partial=True, items=row[-3], size=row[-2] + row[-1]
         )
     return job
-
-
-def _log(seq: int, frames: Sequence[Frames]) -> Operation[None]:
-    yield from ask_many("put_events", [(seq, one.first, one.last, one.body) for one in frames])
-
-
-def _size(frames: Sequence[Frames]) -> int:
-    size = 0
-    for one in frames:
-        size += len(one.body)
-    return size
-
-
-def _next(frames: Sequence[Frames]) -> int:
-    return frames[-1].last + 1 if frames else 0

@@ -1,6 +1,6 @@
 """Responses and items: converting rows to values and back, walking up a chain, and ending a response."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import Any
@@ -23,7 +23,7 @@ from antiphon.storage.operations.step import (
     reads,
     writes,
 )
-from antiphon.storage.records.responses import ChainExtent, LargeItem, PurgeSize, StoredItem, StoredResponse
+from antiphon.storage.records.responses import ChainExtent, LargeItem, StoredItem, StoredResponse
 from antiphon.storage.records.tenants import Reply
 
 
@@ -216,46 +216,6 @@ def find_item(tenant: str, item_id: str, *, few: bool = False) -> Operation[Stor
             row = yield from first(query, *values, size)
         return item_of(row[:3]) if row else None
     return None
-
-
-def purge(query: str, before: int, limit: int) -> Operation[int]:
-    """Delete a limited number of expired or surplus rows; return the number of deleted rows."""
-    return len((yield from ask(query, before, limit)))
-
-
-PURGED_FREELY = 1_000
-"""Maximum number of responses that any purge can delete, however few are stored."""
-
-
-@writes("purge_size", is_of_all=True, frees=True)
-def purge_size(fraction: float) -> Operation[PurgeSize]:
-    """Return how much `purge` would delete, and whether that exceeds this fraction of the stored objects.
-
-    Responses and chat completions are counted.
-    """
-    now: int = yield NOW
-    (row,) = yield from ask("purge_total")
-    most = max(PURGED_FREELY, int(fraction * row[0]))
-    (expired,) = yield from ask("purge_size", now, most + 1)
-    return PurgeSize(expired[0], row[0], expired[0] > most)
-
-
-def count_old(query: str, before: int) -> Operation[int]:
-    """Count the expired rows."""
-    (row,) = yield from ask(query, before)
-    return int(row[0])
-
-
-TABLES = (
-    *("responses", "items", "events", "jobs", "conversations", "conversation_items", "chat_completions", "facts"),
-    *("keys", "deliveries", "answers", "api_keys", "files"),
-)
-
-
-def counts() -> Operation[Mapping[str, int]]:
-    """Count the rows of each table."""
-    (row,) = yield from ask("counts")
-    return dict(zip(TABLES, row, strict=True))
 
 
 def response_row(response: StoredResponse) -> tuple[Any, ...]:

@@ -3,11 +3,6 @@
 from antiphon.storage.operations.step import Operation, ask, first, writes
 
 
-def try_to_write(value: bytes) -> Operation[None]:
-    """Write a value to a separate row, only to prove that writing works. The value must differ from the last one."""
-    yield from ask("try_to_write", value)
-
-
 @writes("secret", is_of_all=True, frees=True)
 def agree(name: str, fresh: bytes) -> Operation[bytes]:
     """Return the secret with this name. If it does not exist, store `fresh` and return it."""

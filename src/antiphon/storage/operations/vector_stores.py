@@ -223,8 +223,10 @@ def forget_file(file_id: str) -> Operation[None]:
         yield from ask("delete_store_file", seq, file_id)
 
 
-def forget_expired(now: int, limit: int) -> Operation[int]:
+@writes("forget_expired_files", is_of_all=True, frees=True)
+def forget_expired(limit: int) -> Operation[int]:
     """Remove up to `limit` expired files from all stores; return the number of removed files."""
+    now: int = yield NOW
     expired = yield from ask("expired_attached_files", now, limit)
     for (file_id,) in expired:
         yield from forget_file(file_id)
@@ -280,8 +282,10 @@ def reindex(tenant: str, store_id: str, embedding_model: str) -> Operation[int |
     return count
 
 
-def empty_expired(now: int) -> Operation[int]:
+@writes("empty_expired_store", is_of_all=True, frees=True)
+def empty_expired() -> Operation[int]:
     """Delete the files and chunks of one expired store; return 0 if no store has expired."""
+    now: int = yield NOW
     row = yield from first("expired_vector_store", now)
     if row is None:
         return 0
@@ -291,6 +295,7 @@ def empty_expired(now: int) -> Operation[int]:
     return 1
 
 
+@reads("has_dropped_chunks", is_of_all=True)
 def has_dropped_chunks() -> Operation[bool]:
     """Return whether dropped chunks remain to be deleted."""
     return bool((yield from ask("dropped_file")))

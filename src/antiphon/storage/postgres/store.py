@@ -17,7 +17,8 @@ from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.act import Act
-from antiphon.storage.contract import Pulse
+from antiphon.storage.large_reads import OVERLOADED, shared_reads
+from antiphon.storage.operations import files
 from antiphon.storage.operations.responses import save_dated as save_alone
 from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.postgres.address import read_address
@@ -35,7 +36,10 @@ from antiphon.storage.postgres.performing import Attempt, performing, use
 from antiphon.storage.postgres.pulse import PostgresPulse
 from antiphon.storage.postgres.saving import save_together
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.storage.sql_store import OVERLOADED, SqlStore, shared_reads
+from antiphon.storage.store import Pulse, Store
+
+PARTS_AT_ONCE = 16
+"""Parts of a blob that one step deletes, so that other writes can run between the steps."""
 
 TRIES = 4
 """Maximum attempts of an operation that conflicted with another one or lost its connection."""
@@ -61,7 +65,7 @@ _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _Save = tuple[StoredResponse, asyncio.Future[None]]
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(Store):
     """A `Store` in PostgreSQL. Create it with `await PostgresStore.open`."""
 
     def __init__(self, url: str, pool: "asyncpg.Pool[Any]", now: Clock, reads: FairScheduler | None = None) -> None:
@@ -113,8 +117,21 @@ class PostgresStore(SqlStore):
         """See `Store.pulse`."""
         return PostgresPulse(self._dsn, worker)
 
-    async def clock_skew(self) -> float | None:
-        """See `Store.clock_skew`. Reads the database's clock."""
+    async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
+        """See `Store.put_blob_part`. Every part is durable at once."""
+        await self.write(files.put_part, blob, number, data)
+
+    async def blob_part(self, blob: str, number: int) -> bytes | None:
+        """See `Store.blob_part`."""
+        return await self.read(files.part, blob, number)
+
+    async def delete_blob_parts(self, blob: str) -> None:
+        """See `Store.delete_blob_parts`."""
+        while await self.write(files.delete_parts, blob, PARTS_AT_ONCE) == PARTS_AT_ONCE:
+            pass
+
+    async def _measure_skew(self) -> float | None:
+        """Compare this process's clock with the database's."""
         self._refuse_closed()
 
         async def read(connection: Any, _: Attempt) -> tuple[float, float]:
@@ -130,12 +147,7 @@ class PostgresStore(SqlStore):
         self.clock.correct(skew, -skew)
         return float(skew)
 
-    async def close(self) -> None:
-        """Finish pending operations and close the connections. Closing a closed store does nothing."""
-        if self._closed:
-            return
-        self._closed = True
-        self._close_terms()
+    async def _release(self) -> None:
         if self._listening is not None:
             self._listening.cancel()
             with suppress(asyncio.CancelledError):
@@ -289,10 +301,10 @@ class PostgresStore(SqlStore):
         if not task.cancelled():
             task.exception()  # the waiting caller receives it; without one, there is nothing to report
 
-    def _tell(self, response_id: str) -> None:
-        super()._tell(response_id)
+    def _announce(self, changed: str) -> None:
+        super()._announce(changed)
         if self._listeners:
-            self._news.append(response_id)
+            self._news.append(changed)
             if len(self._news) == 1:
                 self._keep(self._notify())
 
@@ -307,8 +319,8 @@ class PostgresStore(SqlStore):
         except TROUBLE as error:
             log.debug("Failed to notify other replicas of a change: %s", error)
 
-    def _hear(self, response_id: str) -> None:
-        super()._tell(response_id)
+    def _hear(self, changed: str) -> None:
+        super()._announce(changed)
 
 
 def _fitting(responses: Sequence[StoredResponse]) -> int:

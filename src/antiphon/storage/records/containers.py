@@ -33,6 +33,14 @@ class StoredContainer:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundContainer:
+    """A container that was looked up. If it is used and `is_use_due`, the use is recorded."""
+
+    container: StoredContainer
+    is_use_due: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StoredContainerFile:
     """One file of a container."""
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.json import encode
 
-from antiphon.protocol.response_filters import Filters
+from antiphon.query.response_filters import Filters
 
 STREAM, BACKGROUND, WEBSOCKET, CACHED, STORED, DELETED, SUMMED, HAS_MESSAGE = (1 << bit for bit in range(8))
 """Bits of `Facts.flags`. `HAS_MESSAGE`: the response failed, and `output` is its error message."""

@@ -7,7 +7,7 @@ from operator import sub as minus
 
 from msgspec import Struct, field
 
-from antiphon.protocol.response_filters import Filters
+from antiphon.query.response_filters import Filters
 from antiphon.storage.records.facts import MOST_READ
 
 BOUNDS = (

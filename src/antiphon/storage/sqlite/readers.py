@@ -14,8 +14,8 @@ from typing import Any
 from antiphon.errors import StoreError
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.act import Act
+from antiphon.storage.large_reads import OVERLOADED
 from antiphon.storage.operations.step import R
-from antiphon.storage.sql_store import OVERLOADED
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.forks import forks
 

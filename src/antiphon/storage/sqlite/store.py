@@ -8,7 +8,7 @@ has only one connection, so all its reads run in the writing thread.
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -19,12 +19,10 @@ from antiphon.errors import StoreError
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.act import Act
-from antiphon.storage.contract import Pulse
+from antiphon.storage.large_reads import shared_reads
 from antiphon.storage.operations import clock
 from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.storage.sql_store import SqlStore, shared_reads
-from antiphon.storage.sql_store.files import PARTS_AT_ONCE
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
 from antiphon.storage.sqlite.file import blobs_beside, open_file, open_memory, open_reader, open_writer, path_of
@@ -33,9 +31,13 @@ from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.reserve import Reserve, reserve_beside
 from antiphon.storage.sqlite.writer import Writer, store_error
+from antiphon.storage.store import Pulse, Store
 
 if TYPE_CHECKING:
     from antiphon.storage.sqlite.blobs import BlobFile
+
+PARTS_AT_ONCE = 16
+"""Parts of a blob that one step deletes, so that other writes can run between the steps."""
 
 LOOK_EVERY = 0.2
 """Seconds between checks for writes of other processes."""
@@ -46,7 +48,7 @@ def ticks() -> float:
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(Store):
     """A `Store` in an SQLite file or in memory. Create it with `SqliteStore.open`."""
 
     def __init__(
@@ -105,34 +107,6 @@ class SqliteStore(SqlStore):
         """See `Store.pulse`. All workers of a store in memory run in this process."""
         return None if self._renew is None else SqlitePulse(partial(self._renew, 0.0), worker)
 
-    async def clock_skew(self) -> float | None:
-        """See `Store.clock_skew`. Other processes write their time into the file."""
-        if self._reader is None:
-            return 0.0
-        at, writer, asked = await self._read(clock.read)
-        now = self.clock.process_now()
-        verdict = self._marks.judge((at, writer), asked, now, ticks())
-        if verdict.writes:
-            await self._free(lambda: clock.write(now, self._name))
-        elif verdict.asks:
-            await self._free(clock.request)
-        if verdict.skew is not None:
-            # It is unknown which clock is right, so nothing expires before both clocks agree that it has.
-            self.clock.correct(verdict.skew, min(0.0, -verdict.skew))
-        return verdict.skew
-
-    async def check_writable(self) -> None:
-        """See `Store.check_writable`. Writes to a file that was deleted or replaced would be lost."""
-        if self._path is not None and _identity(self._path) != self._file:
-            raise StoreError("The store's file was deleted or replaced.")
-        await super().check_writable()
-
-    async def has_room(self) -> bool:
-        """See `Store.has_room`. Keeps the reserve, which a store that no server uses does not need."""
-        if self._writer.found_full:
-            self._writer.found_full, self._is_disk_full = False, True
-        return await asyncio.to_thread(self._reserve.keep) and await super().has_room()
-
     async def inspect(self) -> Mapping[str, int]:
         """See `Store.inspect`. Checks every page and index of the file."""
         self._refuse_closed()
@@ -148,16 +122,21 @@ class SqliteStore(SqlStore):
 
     async def put_blob_part(self, blob: str, number: int, data: bytes, *, is_last: bool) -> None:
         """See `Store.put_blob_part`. Content is stored in a separate file."""
-        await self._blob_file().put(blob, number, data, is_last=is_last)
+        await self._observed(
+            "put_blob_part", "write", lambda: self._blob_file().put(blob, number, data, is_last=is_last)
+        )
 
     async def blob_part(self, blob: str, number: int) -> bytes | None:
         """See `Store.blob_part`."""
-        return await self._blob_file().part(blob, number)
+        return await self._observed("blob_part", "read", lambda: self._blob_file().part(blob, number))
 
     async def delete_blob_parts(self, blob: str) -> None:
         """See `Store.delete_blob_parts`."""
-        while await self._blob_file().delete(blob, PARTS_AT_ONCE) == PARTS_AT_ONCE:
-            pass
+        deleted = PARTS_AT_ONCE
+        while deleted == PARTS_AT_ONCE:
+            deleted = await self._observed(
+                "delete_blob_parts", "write", lambda: self._blob_file().delete(blob, PARTS_AT_ONCE)
+            )
 
     def _blob_file(self) -> "BlobFile":
         self._refuse_closed()
@@ -167,31 +146,67 @@ class SqliteStore(SqlStore):
             self._blobs = BlobFile(None if self._path is None else blobs_beside(self._path), reserve=self._reserve)
         return self._blobs
 
+    async def merge_words(self) -> None:
+        """See `Store.merge_words`. The next change continues a merge that was interrupted."""
+        from antiphon.storage.sqlite import words  # noqa: PLC0415 - only for servers with vector stores
+
+        with suppress(StoreError):
+            for _ in range(words.MOST_STEPS):
+                if not await self._writer.submit(words.merge, None):
+                    return
+
     async def close(self) -> None:
-        """Finish pending writes and close the file. Closing a closed store does nothing."""
-        if not self._closed:
-            self._closed = True
-            self._close_terms()
-            if self._blobs is not None:
-                await self._blobs.close()
-            if self._looking is not None:
-                self._looking.cancel()
-            if self._reader:
-                self._reader.close()
-            if self._readers:
-                await self._readers.close()
+        """See `Store.close`. A close that was cancelled is finished by the next."""
+        await super().close()
         await self._writer.close()
 
-    async def _save_plainly(self, response: StoredResponse) -> None:
-        if self._closed:
-            self._refuse_closed()
-        await self._writer.submit(rows.save, response)
+    async def _release(self) -> None:
+        if self._blobs is not None:
+            await self._blobs.close()
+        if self._looking is not None:
+            self._looking.cancel()
+        if self._reader:
+            self._reader.close()
+        if self._readers:
+            await self._readers.close()
 
-    async def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> R:
+    async def _measure_skew(self) -> float | None:
+        """Compare the clocks. Other processes write their time into the file."""
+        if self._reader is None:
+            return 0.0
+        at, writer, asked = await self._perform_read(Act(clock.read, self.clock), None)
+        now = self.clock.process_now()
+        verdict = self._marks.judge((at, writer), asked, now, ticks())
+        if verdict.writes:
+            await self._perform_write(Act(clock.write, self.clock, (now, self._name)), None, frees=True)
+        elif verdict.asks:
+            await self._perform_write(Act(clock.request, self.clock), None, frees=True)
+        if verdict.skew is not None:
+            # It is unknown which clock is right, so nothing expires before both clocks agree that it has.
+            self.clock.correct(verdict.skew, min(0.0, -verdict.skew))
+        return verdict.skew
+
+    async def _try_to_write(self) -> None:
+        """Write a value. Writes to a file that was deleted or replaced would be lost."""
+        if self._path is not None and _identity(self._path) != self._file:
+            raise StoreError("The store's file was deleted or replaced.")
+        await super()._try_to_write()
+
+    async def _look_for_room(self) -> bool:
+        """Check the disk, and keep the reserve, which a store that no server uses does not need."""
+        if self._writer.found_full:
+            self._writer.found_full, self._is_disk_full = False, True
+        return await asyncio.to_thread(self._reserve.keep) and await super()._look_for_room()
+
+    def _save_plainly(self, response: StoredResponse) -> Awaitable[None]:
         if self._closed:
             self._refuse_closed()
-        result: R = await self._writer.submit(rows.perform, act, frees=frees)
-        return result
+        return self._writer.submit(rows.save, response)
+
+    def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> Awaitable[R]:
+        if self._closed:
+            self._refuse_closed()
+        return self._writer.submit(rows.perform, act, frees=frees)
 
     async def _perform_read(self, act: Act[R], tenant: str | None) -> R:
         if self._closed:
@@ -215,14 +230,6 @@ class SqliteStore(SqlStore):
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 
-    async def _tidy_words(self) -> None:
-        from antiphon.storage.sqlite import words  # noqa: PLC0415 - only for servers with vector stores
-
-        with suppress(StoreError):  # the next change continues
-            for _ in range(words.MOST_STEPS):
-                if not await self._writer.submit(words.merge, None):
-                    return
-
     async def _look(self) -> None:
         """Notify listeners when `data_version` changes. Commits of the writing connection itself do not change it."""
         seen: int | None = None
@@ -230,7 +237,7 @@ class SqliteStore(SqlStore):
             with suppress(StoreError):
                 found = await self._writer.submit(rows.data_version, None, frees=True)  # it only reads
                 if seen not in (None, found):
-                    self._tell("")
+                    self._announce("")
                 seen = found
             await asyncio.sleep(LOOK_EVERY)
 

@@ -1,7 +1,39 @@
 """One thread that owns the writing connection, and commits all pending writes in one transaction.
 
-Writes that arrive while one commit waits for the disk share the next commit. The event loop only pays for a future and
-a queue entry, and is woken once per batch.
+Theory of operation.
+
+SQLite permits one writer, and each commit waits for the disk. So all writes of a process go through one queue to one
+thread. While a commit waits for the disk, more writes arrive, and they share the next commit. The event loop pays for
+a future and a queue entry, and is woken once per batch.
+
+    submit ──> queue ── at most `_BATCH` ───> commit ──> resolve the futures
+                            ^                      └─ those that came too late: the next transaction
+                            └─ after a shared batch, wait `_PAUSE`: more arrive, in fewer and larger batches
+
+A transaction takes no further job once it has run for `LONGEST`, so the first write of a batch hardly waits for the
+last. How a batch is committed:
+
+1. Together: jobs of one kind as statements with many rows, which is the fast way.
+2. If that fails because of a job, nothing of it remains, and all are done again, each within a savepoint. So only the
+   job that is at fault fails.
+3. If it fails because of the disk or of a lock (`_TROUBLE`), each job would fail, so all of them do.
+
+Errors of the disk change more than one batch:
+
+- A full disk: SQLite needs space even to delete. The first job that frees space releases the `reserve`. From then on
+  jobs are committed one by one: those that free space are done, and others are refused, in every process, until there
+  is enough space for the reserve again.
+- An I/O error: after a failed write the kernel may have dropped data, so the old handle is not reliable. The thread
+  continues with a new connection. If it cannot be opened, the next error tries again.
+
+What holds always:
+
+- A future is resolved after the commit, never before: what was acknowledged is on disk.
+- Jobs are done in the order of their arrival, and each takes effect once or not at all.
+- Cancelling a future does not undo a job: its client may have disconnected while the disk was writing.
+- An error of the disk fails all jobs of a commit, so the first result shows it.
+- No more than `MOST_WAITING` jobs wait. An overloaded store says so at once.
+- The thread holds its gate while it is inside SQLite, and a fork waits for that (`forks.py`).
 """
 
 import asyncio

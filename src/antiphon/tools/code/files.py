@@ -11,9 +11,9 @@ from antiphon.protocol.containers import LONGEST_COMPONENT, path_in_container
 from antiphon.protocol.sources import MadeFile
 from antiphon.protocol.untrusted import visible
 from antiphon.sandbox.contract import DATA, FoundFile, SandboxError
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainerFile
+from antiphon.storage.store import Store
 from antiphon.tools.code.content import Content, TooLargeError, WrittenBlob
 from antiphon.tools.code.holds import HOLD_SECONDS, LostHoldError
 from antiphon.tools.code.kernels import Copy, Kernel

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from antiphon.errors import StoreError, log
 from antiphon.ids import new_id
 from antiphon.sharing.offload import ended
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import StoredContainer
+from antiphon.storage.store import Store
 
 HOLD_SECONDS = 20.0
 """Seconds after which the lease of a lost worker expires."""

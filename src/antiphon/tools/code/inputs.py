@@ -15,10 +15,10 @@ from antiphon.protocol.items.content import InputFile, InputImage
 from antiphon.protocol.items.hosted import CodeInterpreterCall
 from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.validation.media import base64_of, data_of
-from antiphon.storage.contract import Store
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.storage.records.files import StoredFile
+from antiphon.storage.store import Store
 from antiphon.tools.code.content import Content, TooLargeError, UnfetchedError, WrittenBlob
 from antiphon.tools.code.files import FULL, ContainerFiles
 from antiphon.tools.code.holds import HOLD_SECONDS, LostHoldError

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from antiphon.periodic import Periodic
 from antiphon.protocol.containers import MEMORY, MemoryLimit
 from antiphon.sandbox.contract import Machine, MachineLimits, Sandbox, SandboxError
-from antiphon.storage.contract import Store
+from antiphon.storage.containers import find_container
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer
+from antiphon.storage.store import Store
 from antiphon.tools.code.options import SMALLEST
 
 LOOK_EVERY = 30.0
@@ -169,7 +170,7 @@ class Kernels:
     async def _is_newest(self, kernel: Kernel) -> bool:
         if not kernel.machine.is_alive:
             return False
-        container = await self._containers.load_container(kernel.tenant, kernel.container_id)
+        container = await find_container(self._containers, kernel.tenant, kernel.container_id)
         return container is not None and container.status == "running" and container.calls == kernel.calls
 
     async def _end_idle(self, kernel: Kernel) -> None:

@@ -16,9 +16,10 @@ from antiphon.sharing.cores import whole_cores
 from antiphon.sharing.offload import ended
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.contract import Store
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
+from antiphon.storage.store import Store
 from antiphon.tools.base import CodeState, ToolResult, Use
 from antiphon.tools.code.content import Content
 from antiphon.tools.code.files import ContainerFiles, Outcome
@@ -159,13 +160,13 @@ class CodeTools:
             if await self._content.find(tenant, file_id) is None:
                 raise ClientError(f"No such File object: {file_id[:100]}", status=404, param="tools")
         if newest:
-            found = await self._containers.load_container(tenant, newest, is_used=True)
+            found = await find_container(self._containers, tenant, newest, is_used=True)
             if found is not None and found.status == "running":
                 return newest
         return self._new_id("cntr")
 
     async def _check_container(self, tenant: str, container_id: str) -> None:
-        found = await self._containers.load_container(tenant, container_id, is_used=True)
+        found = await find_container(self._containers, tenant, container_id, is_used=True)
         if found is None:
             raise ClientError("Container not found.", status=404)
         if found.status != "running":
@@ -227,7 +228,7 @@ class CodeTools:
     async def _create(self, use: Use, options: Options) -> None:
         tenant, container_id = use.tenant, use.container_id
         is_chosen = bool(options.container_id)
-        if is_chosen or await self._containers.load_container(tenant, container_id) is not None:
+        if is_chosen or await find_container(self._containers, tenant, container_id) is not None:
             raise CallError("gone", GONE, is_rejection=True)
         files = await self._files.of_tool(tenant, container_id, options.file_ids)
         created_at = int(self._now())

@@ -1,13 +1,32 @@
 """The parts of a conversation that a chat model receives, and their groups.
 
-It receives messages, reasoning, and calls with their outputs, nothing else. A compaction replaces the items before it,
-except user and system messages, which stay word for word (specification section 11); a compaction that the client sends
-adds its summary and replaces nothing, because OpenAI reads the items before it too. Calls of another server's tools are
-shown as calls.
+Theory of operation.
 
 The Responses API is a flat list of items. Chat has one assistant message for an answer, with its reasoning, text and
-parallel calls, and directly after it one tool message per call. So outputs move up behind the answer that called;
-everything else keeps its order.
+parallel calls, and directly after it one tool message per call. Two passes turn the list into such groups, and
+`messages.py` writes each group for a dialect.
+
+1. `visible` decides what the model receives, and in which form. Each result keeps the index of the item that it comes
+   from, for errors and for translating only what is new.
+
+   - Messages, reasoning, and calls with their outputs are shown as they are; nothing else has a place in Chat.
+   - A compaction replaces the items before it, except user and system messages, which stay word for word
+     (specification section 11). A compaction that the client sends adds its summary and replaces nothing, because
+     OpenAI reads the items before it too.
+   - A call that a server has executed is one item with its result; it becomes a call and an output. If the next call
+     is of the same answer, the output waits (`behind`), so that parallel calls stay together.
+   - A tool search without a call id is joined with its output by an id that is made up here.
+   - A call that can be answered later (`async`), and is not yet, gets a note as its output, because Chat demands one.
+
+2. `group` puts answers together. An answer is open while items of the model follow each other; any other item closes
+   it. Text and reasoning after text begin another answer, but not after a call: nothing may come between a call and
+   its outputs. So an output moves up to its call, wherever it was; everything else keeps its order.
+
+What holds always:
+
+- Each shown item is in exactly one group. An output without its call is in an answer of its own.
+- What the items of a turn become does not depend on later turns, except for the few kinds that `INDEPENDENT` in
+  `prefix.py` excludes. So the messages of earlier turns stay valid when a chain grows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,7 +69,9 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
     search = ""
     shown: list[Placed] = []
     for index, item in remembered(items):
+        # Calls that a server has executed: the item contains the output as well.
         served = shown_call(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
+        # Something that the model did not say ends its answer: the outputs that waited come before it.
         if behind and served is None and not _is_said_by_model(item):
             shown += behind
             behind = []
@@ -62,19 +83,23 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
             search = f"call_{item.id}"
             shown.append((index, replace(item, call_id=search)))
         elif type(item) is ToolSearchOutput and not item.call_id:
+            # Without its search, which a compaction can have replaced, the output has no place.
             shown += [(index, replace(item, call_id=search))] if search else []
         elif type(item) in CALLS:
             shown.append((index, item))
             if getattr(item, "async_", None):
+                # Collected once, and only if a conversation has such calls.
                 answered = _answered(items) if answered is None else answered
                 if tie(item) not in answered:
                     shown.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
         elif type(item) is ShellCallOutput:
             shown.append((index, shell_output(item, unseal)))
         elif type(item) in OUTPUTS:
+            # Without a call id it belongs to no call, and would be rejected as a tool message.
             shown.append((index, item if tie(item) else _nameless(item)))
         elif served is not None:
             shown.append((index, served.call))
+            # Of parallel calls, only the last one is followed by the outputs of all.
             behind.append((index, served.output))
             if not served.joins_next:
                 shown += behind
@@ -168,6 +193,7 @@ class Exchanges(Struct):
 def group(items: Sequence[Placed]) -> Exchanges:
     """Group the shown items. An output without its call becomes an answer of its own, without a call."""
     exchanges = Exchanges()
+    # All outputs first, because an output can be far behind its call.
     outputs: dict[str, list[tuple[int, Output]]] = {}
     for index, item in items:
         if type(item) in OUTPUTS:
@@ -190,10 +216,12 @@ def group(items: Sequence[Placed]) -> Exchanges:
                 answer.outputs += outputs.pop(tie(item), ())
                 exchanges.tool_turns.add(answer.turn)
             continue
+        # Anything else ends the answer.
         answer = None
         if isinstance(item, Message):
             exchanges.turn += item.role == "user"
             exchanges.groups.append((index, item))
+        # Still there, so no call has taken it: its call is not shown.
         elif type(item) in OUTPUTS and tie(item) in outputs:
             exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(tie(item))))
     return exchanges

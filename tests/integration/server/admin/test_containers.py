@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers
 from antiphon.storage.records.tenants import Role
 from tests.integration.server.admin.test_audit import lines
@@ -90,11 +91,11 @@ async def test_looking_at_a_container_is_no_use_of_it(stateful: Served) -> None:
     reader = await signed_in(stateful)
     container = expired_container("acme")
     assert await stateful.engine.store.write(containers.put, container, (), AMPLE)
-    before = await stateful.engine.store.load_container("acme", container.id)
+    before = await find_container(stateful.engine.store, "acme", container.id)
     (shown,) = (await reader.ask("GET", PATH)).json["data"]
     assert (shown["status"], shown["files"], shown["bytes"]) == ("expired", 0, 0)
     assert (await reader.ask("GET", f"{PATH}/{container.id}")).json["files"] == []
-    assert await stateful.engine.store.load_container("acme", container.id) == before
+    assert await find_container(stateful.engine.store, "acme", container.id) == before
 
 
 async def test_killing_a_container_deletes_it_and_ends_the_call_that_holds_it(stateful: Served) -> None:

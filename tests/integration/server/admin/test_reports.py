@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.storage.records.tenants import Role
 from antiphon_verify.report import encode_report
-from tests.integration.stored.console.test_reports import report, result
+from tests.integration.console.test_reports import report, result
 from tests.support.server import Served
 from tests.support.signed_in import signed_in
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from antiphon.access import api_keys
+from antiphon.console import changes
 from antiphon.server.admin import responses
 from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.storage.operations import facts_detail
 from antiphon.storage.records.facts import FactsFamily
 from antiphon.storage.records.tenants import Role
-from antiphon.stored.console import changes
 from tests.support.changed_stores import replace_operation
 from tests.support.keys import bearing, issued
 from tests.support.replay import Answer, ReplayBackend, text

@@ -8,11 +8,11 @@ import pytest
 
 from antiphon.ids import new_id
 from antiphon.server.application import create_app
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, webhooks
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Announcement, Role, WebhookEndpoint
+from antiphon.storage.store import Store
 from tests.support.engine import engine
 from tests.support.keys import bearing, issued
 from tests.support.signed_in import Answered, Browser

@@ -16,6 +16,7 @@ from openai import OpenAI
 from openai.types import ContainerCreateResponse, ContainerListResponse, ContainerRetrieveResponse
 from openai.types.containers import FileCreateResponse, FileListResponse, FileRetrieveResponse
 
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.files import BLOB_PART
@@ -246,7 +247,7 @@ async def test_every_call_on_a_container_is_a_use(served: Served, path: str) -> 
     container = replace(expired_container(""), created_at=before, last_active_at=before, name="idle")
     await served.engine.store.write(containers.put, container, [], AMPLE)
     await served.get(f"/containers/{container.id}{path}")
-    found = await served.engine.store.load_container("", container.id)
+    found = await find_container(served.engine.store, "", container.id)
     assert found is not None
     assert found.last_active_at >= before + 590
 
@@ -360,8 +361,8 @@ async def test_a_tenant_has_so_many_containers_and_no_more(stateful: Served) -> 
 async def test_a_container_holds_so_many_files_and_bytes_and_no_more(
     stateful: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("antiphon.gateway.containers.MOST_FILES", 2)
-    monkeypatch.setattr("antiphon.gateway.containers.MOST_BYTES", 50)
+    monkeypatch.setattr("antiphon.objects.containers.MOST_FILES", 2)
+    monkeypatch.setattr("antiphon.objects.containers.MOST_BYTES", 50)
     sdk = stateful.sdk
     container = await made(stateful)
     await sdk.containers.files.create(container, file=("a.csv", CSV))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import StoreError
-from antiphon.runs import storage_status
+from antiphon.status import storage_status
 from antiphon.storage.records.tenants import StorageUse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.http import HttpBackend

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.application.prompts import named_prompts
+from antiphon.build.prompts import named_prompts
 from antiphon.config import PromptConfig
+from antiphon.objects import prompts
 from antiphon.protocol.validation.prompts import MOST_TEMPLATE
-from antiphon.stored import prompts
 from tests.support.server import Served
 
 TEMPLATE = {
@@ -82,11 +82,12 @@ async def test_versions_are_added_and_never_change(stateful: Served) -> None:
 
 
 async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_oldest(stateful: Served) -> None:
-    while data := (await stateful.get("/prompts?limit=100"))[1]["data"]:
-        for one in data:
-            await deleted(stateful, f"/prompts/{one['id']}")
     named = {name: PromptConfig(instructions=name) for name in ("first", "second")}
     stateful.engine.named_prompts = named_prompts(named)
+    listed_before: Any = (await stateful.get("/prompts?limit=100"))[1]["data"]
+    for one in listed_before:
+        if one["id"] not in named:
+            await deleted(stateful, f"/prompts/{one['id']}")
     ids = ["first", "second", *[(await made(stateful))["id"] for _ in range(3)]]
     for order, expected in (("asc", ids), ("desc", ids[::-1])):
         for limit in (1, 2, 3, 4, 100):

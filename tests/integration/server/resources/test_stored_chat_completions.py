@@ -11,12 +11,13 @@ from openai import OpenAI
 from openai.types.chat import ChatCompletion
 
 from antiphon.errors import StoreError
-from antiphon.runs.bounds import Bounds
+from antiphon.history.bounds import Bounds
 from antiphon.storage.operations import chat_completions
 from antiphon.storage.records.chat_completions import StoredCompletion
+from antiphon.upstream.http import HttpBackend
 from tests.support.changed_stores import replace_operation
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, echo, sse, text
-from tests.support.server import Served
+from tests.support.server import Served, serve
 
 T = TypeVar("T")
 
@@ -266,7 +267,7 @@ async def test_a_stream_that_cannot_be_stored_has_no_end(served: Served, backend
 
 async def test_a_tenant_at_its_quota_stores_no_more(stateful: Served, backend: ReplayBackend) -> None:
     backend.script = echo
-    stateful.engine.bounds = Bounds(stored_bytes=100)
+    stateful.engine.quota.bounds = Bounds(stored_bytes=100)
     status, _ = await ask(stateful, "/chat/completions", CHAT)
     refused, body = await ask(stateful, "/chat/completions", CHAT)
     unstored, _ = await ask(stateful, "/chat/completions", {**CHAT, "store": False})
@@ -274,12 +275,12 @@ async def test_a_tenant_at_its_quota_stores_no_more(stateful: Served, backend: R
     assert (status, refused, body["error"]["code"], unstored) == (200, 429, "storage_quota_exceeded", 200)
 
 
-async def test_it_expires_as_a_response_does(served: Served, backend: ReplayBackend) -> None:
+async def test_it_expires_as_a_response_does(backend: ReplayBackend) -> None:
     backend.script = echo
-    served.engine.retention = -1
-    made = await create(served)
+    async with serve(HttpBackend("replay", backend.url), retention=-1) as served:
+        made = await create(served)
 
-    assert (await ask(served, f"/chat/completions/{made['id']}"))[0] == 404
+        assert (await ask(served, f"/chat/completions/{made['id']}"))[0] == 404
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.application.files import blobs_of
+from antiphon.build.files import blobs_of
 from antiphon.config import Settings
 from antiphon.errors import StoreError
 from antiphon.storage.blobs import directory
+from antiphon.storage.blobs.base import BlobStorage
 from antiphon.storage.blobs.bucket import CHUNK
 from antiphon.storage.blobs.turns import part_turns
-from antiphon.storage.contract import BlobStorage
 from antiphon.storage.open import open_store
 from antiphon.storage.records.files import BLOB_PART
 from antiphon.storage.sqlite.store import SqliteStore

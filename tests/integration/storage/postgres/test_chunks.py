@@ -2,6 +2,7 @@
 
 import asyncpg
 
+from antiphon.storage.chunk_writer import put_chunks
 from antiphon.storage.operations import chunks
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile
@@ -15,7 +16,7 @@ async def test_a_word_is_looked_up_in_the_index_whatever_the_planner_thinks_of_s
     async with postgres.store() as url:
         store = await PostgresStore.open(url)
         file = IndexedFile("t", "vs_1", "file-1", 1, "a.txt")
-        await store.put_chunks(file, [ChunkRow(n, f"word {n} " + "more " * 300, 1) for n in range(20)])
+        await put_chunks(store, file, [ChunkRow(n, f"word {n} " + "more " * 300, 1) for n in range(20)])
         await store.write(chunks.publish, file)
         assert len((await store.read(chunks.match_keywords, "t", "vs_1", ["word", "7"], None, 5)).chunks) == 5
         connection = await asyncpg.connect(url)

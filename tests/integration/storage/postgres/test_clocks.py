@@ -8,7 +8,7 @@ import pytest
 
 from antiphon.ids import new_id
 from antiphon.storage.answers import find_answer
-from antiphon.storage.contract import Store
+from antiphon.storage.containers import find_container
 from antiphon.storage.operations import (
     answers,
     chat_completions,
@@ -33,6 +33,8 @@ from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.records.sessions import ConsoleSession
 from antiphon.storage.records.tenants import Announcement, StoredAnswer, WebhookEndpoint
 from antiphon.storage.records.vector_stores import VectorStore
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import trim_answers
 from tests.store import containers
 from tests.store.containers import new_container
 from tests.store.files import AMPLE, new_file, put
@@ -116,7 +118,7 @@ async def a_session(wrong: Store, right: Store, now: int) -> list[int | None]:
 async def a_container(wrong: Store, right: Store, now: int) -> list[int | None]:
     one = new_container(created_at=now, last_active_at=now)
     assert await wrong.write(stored_containers.put, one, [], containers.AMPLE)
-    found = await right.load_container(T, one.id)
+    found = await find_container(right, T, one.id)
     assert found is not None
     return [found.created_at, found.last_active_at]
 
@@ -181,7 +183,7 @@ async def test_the_answer_that_was_used_first_goes_first_whoever_says_when(store
     wrong, right = stores
     for store, name, now in ((wrong, b"old", int(ahead()) - 600), (right, b"new", int(time.time()))):
         await store.write(answers.keep, StoredAnswer(T, name, bytes(1000), now, now + 6_000))
-    await right.trim_answers(await right.read(answers.size) - 1)
+    await trim_answers(right, await right.read(answers.size) - 1)
 
     assert [await find_answer(right, T, name) is not None for name in (b"old", b"new")] == [False, True]
 

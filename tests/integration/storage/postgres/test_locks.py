@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from antiphon.ids import new_id
-from antiphon.storage.operations import api_keys, jobs, webhooks
+from antiphon.storage.operations import api_keys, jobs, leases, webhooks
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.money import Budget, MoneyClaim
 from antiphon.storage.records.tenants import ApiKey, Limits, WebhookEndpoint
@@ -116,7 +116,7 @@ async def test_workers_choose_the_next_job_one_after_the_other(other: Other) -> 
     await store.write(jobs.enqueue, queued, b"", [])
     async with other.holding("workers WHERE id = ''"):
         claim = await other.is_waited_for(store.write(jobs.claim, "worker", 10))
-        await without_waiting(store.write(jobs.beat, "another"))
+        await without_waiting(store.write(leases.beat, "another"))
 
     job = await claim
     assert job is not None
@@ -129,9 +129,9 @@ async def test_what_a_worker_did_not_finish_is_given_back_one_job_at_a_time(othe
         await store.write(jobs.enqueue, response, b"", [])
         assert await store.write(jobs.claim, worker, 10) is not None
     async with other.holding("jobs WHERE owner = 'one'"):
-        waits = await other.is_waited_for(store.write(jobs.give_back, "one", mine.id))
-        await without_waiting(store.write(jobs.give_back, "two", theirs.id))
-        assert set(await store.read(jobs.owned, "one")) == {mine.id}
+        waits = await other.is_waited_for(store.write(leases.give_back, "one", mine.id))
+        await without_waiting(store.write(leases.give_back, "two", theirs.id))
+        assert set(await store.read(leases.owned, "one")) == {mine.id}
     await waits
 
-    assert not await store.read(jobs.owned, "one") and not await store.read(jobs.owned, "two")
+    assert not await store.read(leases.owned, "one") and not await store.read(leases.owned, "two")

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from antiphon.ids import new_id
+from antiphon.storage.chunk_writer import put_chunks
 from antiphon.storage.operations import (
     answers,
     api_keys,
@@ -134,7 +135,7 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.write(api_keys.put, key)
     await store.write(api_keys.charge, [UsageRecord(tenant, key.id, now, 1, 1, 1)])
     chunks = IndexedFile(tenant, new_id("vs"), new_id("file"), 1, "a.txt")
-    await store.put_chunks(chunks, [ChunkRow(0, "words", 1, b"\0\0")])
+    await put_chunks(store, chunks, [ChunkRow(0, "words", 1, b"\0\0")])
     await store.write(stored_chunks.set_attributes, tenant, chunks.store_id, chunks.file_id, {"a": 1})
     await store.write(prompts.create, tenant, new_id("pmpt"), b"{}", now, 10)
     await store.write(budgets.put_tenant, TenantBudget(tenant, Budget(1)))

@@ -12,7 +12,7 @@ import pytest
 from antiphon.errors import ConfigError, StoreError
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.open import schema_of
-from antiphon.storage.operations import jobs
+from antiphon.storage.operations import jobs, leases
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.postgres import store as stores
@@ -220,11 +220,11 @@ async def test_claims_wait_for_each_other_and_heartbeats_for_none(postgres: Post
     url = await postgres.database()
     store = await PostgresStore.open(url)
     await store.write(jobs.enqueue, response("resp_1", status="queued"), b"", [])
-    await store.write(jobs.beat, "w")
+    await store.write(leases.beat, "w")
     connection = await asyncpg.connect(url)
     async with connection.transaction(), asyncio.timeout(30):
         await connection.execute(QUERIES["lock_worker"].replace("$1", "''"))  # another server claims
-        await store.write(jobs.beat, "w")
+        await store.write(leases.beat, "w")
         claim = asyncio.create_task(store.write(jobs.claim, "w", 10))
         await eventually(lambda: connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"))
         assert not claim.done()

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from antiphon.storage.contract import Store
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import idempotency, responses, sizes
 from antiphon.storage.operations.idempotency import KEPT
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.tenants import Reply, StorageUse, TenantSize
 from antiphon.storage.sqlite.store import SqliteStore
+from antiphon.storage.store import Store
+from antiphon.storage.upkeep import purge
 from tests.store.making import new_items, new_response
 
 
@@ -32,7 +33,7 @@ async def test_replies_count_until_their_keys_are_purged(store_url: str) -> None
     now[0] += KEPT + 1
     await store.write(idempotency.reserve, "a", "key", b"print", "resp_1", "w")
     assert [await store.read(sizes.stored_bytes, tenant) for tenant in "ab"] == [0, 6]
-    await store.purge()
+    await purge(store)
     assert [await store.read(sizes.stored_bytes, tenant) for tenant in "ab"] == [0, 0]
     await store.close()
 

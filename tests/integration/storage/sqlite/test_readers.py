@@ -14,6 +14,7 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import responses
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
@@ -89,7 +90,7 @@ async def test_the_end_of_a_list_of_large_items_is_known(store: SqliteStore) -> 
         (PageQuery(1, before=second.id), [first]),
         (PageQuery(2, third.id, descending=True), [second, first]),
     ):
-        assert await store.input_page(T, response.id, query) == ItemPage(items)
+        assert await input_page(store, T, response.id, query) == ItemPage(items)
 
 
 async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(store: SqliteStore, reads: FairScheduler) -> None:

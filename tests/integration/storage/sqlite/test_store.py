@@ -22,6 +22,7 @@ from antiphon.storage.sqlite.file import blobs_beside
 from antiphon.storage.sqlite.marks import bound
 from antiphon.storage.sqlite.rows import perform_alone, statement
 from antiphon.storage.sqlite.store import LOOK_EVERY, SqliteStore
+from antiphon.storage.upkeep import purge
 from tests.store.check import check_store
 from tests.support.acts import act_of
 from tests.support.waiting import LoopClock, let_others_run, until
@@ -203,7 +204,7 @@ async def test_a_file_that_is_damaged_meanwhile_gives_errors_and_no_crash(tmp_pa
 async def test_more_responses_expire_than_one_transaction_takes(store: SqliteStore) -> None:
     await asyncio.gather(*(store.save(response(f"resp_{i}", expires_at=10 if i < 1200 else None)) for i in range(1300)))
 
-    assert (await store.purge())["responses"] == 1200
+    assert (await purge(store))["responses"] == 1200
     assert await store.read(responses.load, "", "resp_1199") is None
     assert await store.read(responses.load, "", "resp_1200") is not None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from openai import AsyncOpenAI
 
-from antiphon.application import collector_of
+from antiphon.build import collector_of
 from antiphon.errors import ConfigError
 from antiphon.version import __version__
 from tests.support.cases import each

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from antiphon.errors import AntiphonError, ClientError
+from antiphon.objects.items import FILE_RESULTS
 from antiphon.protocol.untrusted import FILES
 from antiphon.runs.engine import Engine
 from antiphon.search.contract import SearchRequest, SearchResults
 from antiphon.search.filters import Comparison
-from antiphon.stored.responses import FILE_RESULTS
 from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.files.tool import HOW_TO_CITE, FileSearch
 from antiphon.tools.registry import Toolset

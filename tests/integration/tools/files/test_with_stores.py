@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
-from antiphon.application import toolset_of
+from antiphon.build import toolset_of
 from antiphon.config import Settings
 from antiphon.storage.open import open_store
 from antiphon.storage.records.tenants import Role

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.gateway.input_memory import RecentInputs
+from antiphon.history.recent_inputs import RecentInputs
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
 from antiphon.protocol.validation.known_tools import MOST, decode_beside_tools, decode_with_tools, keep

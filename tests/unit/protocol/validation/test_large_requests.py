@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.gateway.input_memory import RecentInputs
+from antiphon.history.recent_inputs import RecentInputs
 from antiphon.protocol.known_inputs import KnownInput
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.large_requests import decode_large

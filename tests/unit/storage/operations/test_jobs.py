@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.storage.operations import jobs
-from antiphon.storage.operations.jobs import AT_ONCE, FRAME_BYTES, FRAMES_AT_ONCE, NEARLY, QUEUE, to_return
+from antiphon.storage.operations.jobs import AT_ONCE, NEARLY, to_return
+from antiphon.storage.operations.leases import QUEUE
 from antiphon.storage.operations.responses import ANY_SIZE, response_row
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, ReadSize
-from antiphon.storage.records.jobs import ONE_SLOT, Frames, Job, LockResult, Reservation, Slots, Tail
+from antiphon.storage.records.jobs import ONE_SLOT, Job, LockResult, Reservation, Slots
 from antiphon.storage.records.tenants import Reply
 from tests.store.making import T, new_items, new_response
 from tests.support.statements import statements_of
@@ -177,50 +178,6 @@ def test_a_job_that_lost_its_conversation_ends_and_appends_nothing(lock: Sequenc
         finish.send(lock)
 
     assert done.value.value is True
-
-
-EVENTS = [(5, 5, b"x")]
-
-
-@pytest.mark.parametrize("size", [FEW_BYTES, FEW_BYTES + 1])
-def test_the_events_of_a_large_response_are_announced(size: int) -> None:
-    tail = statements_of(jobs.tail(T, "resp_1", 4), 1000)
-
-    assert next(tail) == Query("tail", ("resp_1", T, 1000))
-    step = tail.send([(7, "in_progress", 1, 3, size)])
-    if size > FEW_BYTES:
-        assert step == ReadSize(1, size)
-        step = next(tail)
-    assert step == Query("event_sizes", (7, 4, FRAMES_AT_ONCE))
-    with pytest.raises(StopIteration) as ended:
-        tail.send([])
-    assert ended.value.value == Tail("in_progress", True, 3, [])
-
-
-@pytest.mark.parametrize(
-    ("sizes", "count", "announced"),
-    [
-        ([1], 1, None),
-        ([FRAME_BYTES], 1, None),
-        ([1, FRAME_BYTES - 1, 1], 2, None),
-        ([FRAME_BYTES, 1], 1, None),
-        ([FRAME_BYTES + 1, 1], 1, FRAME_BYTES + 1),
-        ([1, 2, 3], 3, None),
-    ],
-)
-def test_so_many_events_are_read_as_fit_and_one_at_least(sizes: list[int], count: int, announced: int | None) -> None:
-    tail = statements_of(jobs.tail(T, "resp_1", 4), 1000)
-    next(tail)
-    tail.send([(7, "in_progress", 0, 3, 1)])
-    step = tail.send([(size,) for size in sizes])
-    if announced is not None:
-        assert step == ReadSize(1, announced)
-        step = next(tail)
-
-    assert step == Query("events_after", (7, 4, count))
-    with pytest.raises(StopIteration) as ended:
-        tail.send(EVENTS)
-    assert ended.value.value == Tail("in_progress", False, 3, [Frames(5, 5, b"x")])
 
 
 COUNTS = st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1))

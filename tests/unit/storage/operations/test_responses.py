@@ -1,4 +1,4 @@
-"""Responses and items: which reads are announced as large, and what a purge may delete."""
+"""Responses and items: which reads are announced as large"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from antiphon.storage.operations import responses
-from antiphon.storage.operations.responses import ANY_SIZE, PURGED_FREELY
+from antiphon.storage.operations.responses import ANY_SIZE
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, QueryInSlices, ReadSize
-from antiphon.storage.records.responses import ChainExtent, LargeItem, PurgeSize, StoredItem
+from antiphon.storage.records.responses import ChainExtent, LargeItem, StoredItem
 from tests.store.making import T, new_response
 from tests.support.statements import statements_of
 
@@ -109,23 +109,3 @@ def test_a_chain_is_announced_by_its_responses_or_items_whichever_are_more(
     assert step == ReadSize(8, 99)
     step = next(history)
     assert isinstance(step, QueryInSlices) and (step.query, step.values) == ("history", ("resp_1", T, NOW))
-
-
-@pytest.mark.parametrize(
-    ("total", "expired", "is_too_much"),
-    [
-        (500, PURGED_FREELY, False),
-        (500, PURGED_FREELY + 1, True),
-        (100_000, 10_000, False),
-        (100_000, 10_001, True),
-    ],
-)
-def test_a_purge_deletes_a_share_of_all_responses_or_a_thousand(total: int, expired: int, is_too_much: bool) -> None:
-    size = statements_of(responses.purge_size(0.1), NOW)
-    most = max(PURGED_FREELY, total // 10)
-
-    assert next(size) == Query("purge_total", ())
-    assert size.send([(total,)]) == Query("purge_size", (NOW, most + 1))
-    with pytest.raises(StopIteration) as ended:
-        size.send([(expired,)])
-    assert ended.value.value == PurgeSize(expired, total, is_too_much)

@@ -96,6 +96,7 @@ class Candidate:
         if closing is None:
             self._pieces.append(text)
             return None
+        # The end of the earlier text too: a closing mark can be split between two parts.
         window = self._tail + text
         taken = len(self._tail)
         at = 0
@@ -103,6 +104,7 @@ class Candidate:
             at = found.end()
             self._pieces.append(window[taken:at])
             taken = max(taken, at)
+            # The mark can be inside a value, such as a file that the call writes: then the parser needs more text.
             self._tries += 1
             try:
                 self._parse("".join(self._pieces))
@@ -112,9 +114,11 @@ class Candidate:
                 return self._no_call(window[taken:])
             except NoCallError:
                 return self._no_call(window[taken:])
+            # A call so far. Whether it counts depends on what follows it.
             self._behind += window[taken:]
             return self._look_behind(is_last=False)
         self._pieces.append(window[taken:])
+        # No longer than a mark, and not before the last one: what is kept is searched again.
         self._tail = window[max(at, len(window) - LONGEST_CLOSING) :]
         return None
 
@@ -135,18 +139,22 @@ class Candidate:
         prose.
         """
         row, seen, more = self._format, self._behind[:MAX_HEAD], self._behind[MAX_HEAD:]
+        # Enough text to decide: whatever comes later, nothing waits for it.
         is_last = is_last or len(seen) == MAX_HEAD
         if row is None or (row.stand != "token" and self._behind.strip()):
             return self._no_call()
+        # Some models omit an outer opening mark, but write its closing mark.
         if row.stray:
             stray = _at(seen.lstrip(), row.stray, is_last=is_last)
             if stray is None:
                 return None
             seen = seen.lstrip()[len(row.stray) :] if stray else seen
+        # The end of the model's turn follows a call, and never a mention.
         seen = _behind_turn(seen)
         line = seen.lstrip(" \t\r")
         if (not line and is_last) or line[:1] == "\n" or (row.closing and _begins_sentence(seen)):
             return self._accept(seen + more)
+        # Several calls in a row: the next one proves that this one is no mention.
         compact = "".join(line.split())
         follows = {_at(compact, mark, is_last=is_last) for mark in OPENINGS}
         if True in follows:

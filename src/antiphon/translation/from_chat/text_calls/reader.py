@@ -1,11 +1,36 @@
 """Reads an answer's text as it streams, and finds the calls in it.
 
-Text is sent at once, except text that can begin a call. Text that began like a call and is not one is released in
-order, byte for byte. Calls are emitted whole: only their end distinguishes them from a mention of the format, and their
-arguments can have to be released as text.
+Theory of operation.
+
+A call is known only at its end: until then, the same characters can be a mention of the format in prose, and what
+looks like arguments can be text that the client must receive. So text that can begin a call is held back, and is
+emitted later as one whole call, or as the text that it was. All other text is emitted at once.
 
 A call counts where models write calls: at the beginning of a line or right after a word, not in code, with nothing
-after it on its line, and only for a tool that can be called.
+after it on its line, and only for a tool that can be called. Three parts decide:
+
+    this reader    where a call can begin; it keeps the state, and the order of what is emitted
+    `place.py`     the position in the Markdown text: at the beginning of a line, in a code block, in a quotation
+    `candidate.py` one stretch of text: its format, whether it has ended, whether what follows permits a call
+
+The states of the reader:
+
+    FIRST ── the first word ──> TEXT                     an answer can also be a call as a whole: the bare formats
+    TEXT ── a sign where a call can begin ──> CANDIDATE  it takes all text until its verdict
+    CANDIDATE ── verdict: calls ──> TEXT                 the position after a call counts as the beginning of a line
+    CANDIDATE ── verdict: text ──> TEXT                  the text is read again; its first character begins no call
+    TEXT ── backticks or tildes at the end of a part ──> RUN ── another character, or the end ──> TEXT
+                                                         the length of a run decides whether it opens a code block
+
+A part without a sign is text in any case, unless one of the other states holds text back. It is emitted unread, and
+read before the next part that has a sign: most deltas of most answers cost one search of a regular expression.
+
+What holds always, for any text (`test_properties.py`):
+
+- Each character is emitted exactly once and in order: as text, or within the `raw` text of a call.
+- The result does not depend on how the text is split into parts.
+- The work is linear in the length: `MAX_FAILED` bounds how often text is read again, `MAX_HEAD` how long a candidate
+  has no format, `MAX_TRIES` how often it is parsed. Beyond these bounds, the rest is text.
 """
 
 import re
@@ -147,6 +172,7 @@ class TextCallReader:
 
     def _scan(self, text: str, pieces: list[Piece], is_refused: bool) -> str:
         """Advance past text up to where a call can begin; return the text from there."""
+        # Only whitespace so far: this is the last moment at which the whole answer can be a call.
         if self._is_first and not text.isspace():
             return self._begin_answer(text, pieces)
         at = 0
@@ -155,6 +181,7 @@ class TextCallReader:
             self._place.read(text[at:start])
             at = start
             heads = self._heads_at(sign)
+            # A text that was rejected as a call begins here again: without this condition, the loop would not end.
             if heads and not (is_refused and start == 0):
                 if start:
                     pieces.append(text[:start])
@@ -164,12 +191,14 @@ class TextCallReader:
                 self._place.begin_line()
             elif sign[0] not in "`~":
                 continue
+            # The next part can continue the run, and three of them mean something else than two.
             elif match.end() == len(text):
                 self._run = [sign]
                 break
             else:
                 self._place.read_run(sign)
             at = match.end()
+        # One piece for all text up to here, since each piece becomes a delta.
         if text := text[:at] if self._run else text:
             pieces.append(text)
         if not self._run:

@@ -1,0 +1,112 @@
+"""One response in detail: its timeline, notes on unusual events, and its chain."""
+
+import json
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+from antiphon.console.summaries import summary
+from antiphon.storage.records.facts import BACKGROUND, CACHED, HAS_MESSAGE, STORED, STREAM, Facts, FactsFamily
+from antiphon.storage.records.tenants import Delivery
+
+Span = dict[str, Any]
+
+
+def details(
+    family: FactsFamily, names: dict[str, str], retention: int, undelivered: Sequence[Delivery] = ()
+) -> dict[str, Any]:
+    """Return a response as `GET /admin/v1/responses/{id}` shows it. `retention` is how many seconds it is kept.
+
+    `undelivered` has the waiting and failed webhook deliveries about its end.
+    """
+    facts = family.facts
+    started, spans, items, adjusted = _timeline(facts)
+    return {
+        "object": "response.details",
+        "summary": summary(facts, names),
+        "timeline": {"started_ms": started, "spans": spans, "items": items},
+        "notes": [{"code": code, "text": text} for code, text in _notes(facts, spans, adjusted, undelivered)],
+        "parents": [summary(one, names) for one in family.parents],
+        "children": [summary(one, names) for one in family.children],
+        "kept_until": facts.began // 1000 + retention,
+        "has_body": _has_body(facts),
+        "has_events": bool(facts.flags & BACKGROUND and facts.flags & STREAM),
+    }
+
+
+def _has_body(facts: Facts) -> bool:
+    """Return whether the content is stored: of a background response from the start, of others from their end on."""
+    return bool(facts.flags & STORED and (facts.ended is not None or facts.flags & BACKGROUND))
+
+
+def _timeline(facts: Facts) -> tuple[int, list[Span], list[Span], list[str]]:
+    """Return the start of the timeline in milliseconds since the epoch, its spans, the output items, and adjustments.
+
+    Times of spans and items are in microseconds from this start. Adjustments are what the backend was sent differently
+    than the client wrote it.
+    """
+    if not facts.spans:
+        return facts.began, [], [], []
+    began, rows = json.loads(facts.spans)
+    spans = [
+        {"kind": kind, "name": name, "start_us": start, "first_us": first, "end_us": end, "error": error or None}
+        for kind, name, start, end, first, error in rows
+        if kind not in {"item", "adjusted"}
+    ]
+    adjusted = [name for kind, name, *_ in rows if kind == "adjusted"]
+    items = [{"type": name, "start_us": start, "end_us": end} for kind, name, start, end, *_ in rows if kind == "item"]
+    return began, spans, items, adjusted
+
+
+def _notes(
+    facts: Facts, spans: list[Span], adjusted: list[str], undelivered: Sequence[Delivery]
+) -> list[tuple[str, str]]:
+    """Return notes on what was unusual about a response, as codes and sentences."""
+    notes = _failures([span for span in spans if span["kind"] == "call"])
+    notes += [("tool_failed", f"The tool '{span['name']}' failed: {span['error']}.") for span in spans if _failed(span)]
+    if adjusted:
+        names = ", ".join(adjusted)
+        notes.append(("adjusted", f"The backend was sent these differently than the client wrote them: {names}."))
+    if facts.flags & CACHED:
+        notes.append(("cached", "The response was returned from the cache. No model was called."))
+    if facts.attempts > 1:
+        notes.append(("taken_over", f"It was started {facts.attempts} times, because a server stopped during it."))
+    if facts.queued is not None and facts.queued >= 1_000:
+        notes.append(("queued", f"It waited {facts.queued / 1000:.1f} s before a backend was called."))
+    if facts.status == "cancelled" and not facts.flags & BACKGROUND:
+        notes.append(("disconnected", "The client disconnected before the response was complete."))
+    if facts.error:
+        message = f": {facts.output}" if facts.flags & HAS_MESSAGE else "."
+        notes.append(("error", f"It ended with the error '{facts.error}'{message}"))
+    notes += [_delivery_note(one) for one in undelivered]
+    if not facts.flags & STORED:
+        notes.append(("not_stored", "The request had `store: false`, so its input and output were not kept."))
+    return notes
+
+
+def _delivery_note(delivery: Delivery) -> tuple[str, str]:
+    tries = f"{delivery.attempts} {'attempt' if delivery.attempts == 1 else 'attempts'}"
+    why = f" Last error: {delivery.last_error}" if delivery.last_error else ""
+    if delivery.failed_at is not None:
+        return "webhook_failed", f"The webhook '{delivery.endpoint.name}' was not delivered after {tries}.{why}"
+    return "webhook_pending", f"The webhook '{delivery.endpoint.name}' is not yet delivered: {tries} so far.{why}"
+
+
+def _failed(span: Span) -> bool:
+    return bool(span["kind"] == "tool" and span["error"])
+
+
+def _failures(calls: list[Span]) -> list[tuple[str, str]]:
+    """Return a note on each failed call of a backend, with the next call."""
+    notes = []
+    for call, following in zip_longest(calls, calls[1:]):
+        if not call["error"]:
+            continue
+        failed = f"Backend '{call['name']}' failed: {call['error']}."
+        if following is None:
+            notes.append(("backend_failed", failed))
+        elif following["name"] == call["name"]:
+            notes.append(("retry", f"{failed} It was called again."))
+        else:
+            notes.append(("failover", f"{failed} Backend '{following['name']}' was called instead."))
+    return notes

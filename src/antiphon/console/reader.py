@@ -1,0 +1,256 @@
+"""The console's read API: the views of responses in `/admin/v1`. A tenant of None means all tenants."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Container, Iterable
+from contextlib import aclosing
+from functools import partial
+from typing import ParamSpec
+
+from msgspec.json import encode
+
+from antiphon.console.changes import Batch, Changes, Names, newest
+from antiphon.console.details import details
+from antiphon.console.figures import shown_figures
+from antiphon.console.kept import kept_calls
+from antiphon.console.rebuilt import rebuild_request, size_of_response
+from antiphon.console.redaction import redacted
+from antiphon.console.summaries import KeyNames, summary
+from antiphon.errors import ClientError
+from antiphon.ids import Clock
+from antiphon.objects.items import INCLUDED as ON_DEMAND
+from antiphon.objects.items import ItemViews, shown_item, shown_response
+from antiphon.objects.large import decoded, shown
+from antiphon.objects.pages import JsonObject, not_found
+from antiphon.objects.response_list import filters_of, read_page, shown_page
+from antiphon.protocol.console import FiguresParameters
+from antiphon.protocol.json_pieces import LargeObject
+from antiphon.protocol.resources import ResponsesQuery
+from antiphon.query.matching import matches, with_key_ids
+from antiphon.runs.run import Run
+from antiphon.storage.operations import event_log, facts_detail, facts_page, responses, webhooks
+from antiphon.storage.operations import facts as stored_facts
+from antiphon.storage.operations import figures as stored_figures
+from antiphon.storage.records.facts import BACKGROUND, Facts, FactsFamily, FactsQuery
+from antiphon.storage.records.figures import HOUR, MINUTE, FiguresQuery
+from antiphon.storage.records.jobs import Tail
+from antiphon.storage.records.responses import StoredResponse
+from antiphon.storage.records.tenants import Delivery
+from antiphon.storage.store import Store
+
+SPANS = 500
+"""Maximum number of time spans in one reply with figures."""
+
+MOST_COUNTED = 1_000
+"""Maximum number to which waiting or running background responses are counted."""
+
+EVENT_BYTES = 1024 * 1024
+"""Bytes of stored events after which a reply includes no further event."""
+
+AROUND, MOST_DELIVERIES = 10_000, 100
+"""The search window for deliveries about a response's end: milliseconds after the end, and number of deliveries."""
+
+INCLUDED = tuple(wanted for wanted, _ in ON_DEMAND.values())
+"""The fields of calls that are shown on demand. Fields that the request did not include are sealed and not shown."""
+
+P = ParamSpec("P")
+
+RebuildCalls = Callable[[StoredResponse, Facts], Awaitable[JsonObject]]
+"""Returns the requests to the backend of a stored response, reconstructed."""
+
+
+class ConsoleReader:
+    """Reads for the console. Methods raise `ClientError` (404) for objects that are unknown or not stored.
+
+    `runs` are the running responses of this process; `rebuild_calls` returns the requests to the backend of a stored
+    one. A response is stored for `retention` seconds; `now` is the time in seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        views: ItemViews,
+        rebuild_calls: RebuildCalls,
+        runs: Iterable[object],
+        retention: int,
+        now: Clock,
+    ) -> None:
+        self._store, self._views, self._rebuild_calls = store, views, rebuild_calls
+        self._all_runs, self._retention, self._now = runs, retention, now
+        self._names = KeyNames(store)
+        self._changes = Changes(store, partial(self._running, None), self._names.load, _encoded)
+
+    async def page(self, tenant: str | None, query: ResponsesQuery) -> JsonObject:
+        """Return a page of responses. The first page also has the running responses of this process."""
+        filters = filters_of(query.q, self._now())
+        page = await read_page(self._store, tenant, query, filters)
+        names = await self._names.load([one.key_id for one in page.facts])
+        show = partial(summary, names=names)
+        listed = shown_page(page, show)
+        if query.after is None and query.before is None:
+            known = with_key_ids(filters, names)
+            running = [one for one in self._running(tenant) if matches(one, known)]
+            listed["running"] = [show(one) for one in newest(running)]
+        return listed
+
+    async def details(self, tenant: str | None, response_id: str) -> JsonObject:
+        """Return one response with its timeline, notes and chain."""
+        family = await self._family(tenant, response_id)
+        names = await self._names.load([family.facts.key_id])
+        return details(family, names, self._retention, await self._undelivered(family.facts))
+
+    async def facts(self, tenant: str | None, response_id: str) -> Facts:
+        """Return the facts of one response, which lead to its content and name its tenant for the audit log."""
+        return (await self._family(tenant, response_id)).facts
+
+    async def body(self, facts: Facts) -> JsonObject:
+        """Return the stored response object."""
+        stored = await self._stored(facts)
+        body = await self._shown(stored, _body, stored)
+        return await self._views.with_images(stored.tenant, stored.output, body)
+
+    async def input_items(self, facts: Facts) -> JsonObject:
+        """Return the response's own input items."""
+        stored = await self._stored(facts)
+        items = await self._shown(stored, _input_items, stored)
+        return await self._views.with_images(stored.tenant, stored.input, items)
+
+    async def request(self, facts: Facts) -> JsonObject:
+        """Return the body of the client's request, reconstructed."""
+        stored = await self._stored(facts)
+        return await self._shown(stored, _request, stored, facts)
+
+    async def calls(self, facts: Facts) -> JsonObject:
+        """Return the requests to the backend: as they were sent if these are stored, otherwise reconstructed."""
+        stored = await self._stored(facts)
+        kept = await self._store.read(stored_facts.bodies, facts.tenant, facts.id)
+        if kept is not None:
+            spans = await self._store.read(stored_facts.spans, facts.tenant, facts.id)
+            return await self._views.capacity.offload.run(facts.tenant, kept_calls, kept, spans)
+        return await self._rebuild_calls(stored, facts)
+
+    async def events(self, facts: Facts, after: int, limit: int) -> JsonObject:
+        """Return up to `limit` stored events after a number, up to the event that exceeds `EVENT_BYTES`."""
+        owner = facts.tenant
+        found: list[JsonObject] = []
+        size, place, is_whole = 0, after, False
+        while len(found) <= limit and size < EVENT_BYTES and not is_whole:
+            tail = await self._store.read(event_log.tail, owner, facts.id, place)
+            if tail is None or not tail.is_streamed:
+                raise ClientError("The events of this response are not stored.", status=404, code="not_stored")
+            found += await self._views.capacity.offload.run(owner, _events, tail, after, limit + 1 - len(found))
+            size += sum(len(frames.body) for frames in tail.frames)
+            is_whole = not tail.frames
+            place = tail.frames[-1].last if tail.frames else place
+        has_more = len(found) > limit or not is_whole
+        return LargeObject(object="list", data=found[:limit], has_more=has_more)
+
+    async def figures(self, tenant: str | None, query: FiguresParameters) -> JsonObject:
+        """Return figures. Raises `ClientError` (400) for too many time spans."""
+        now = int(self._now())
+        until = now + 1 if query.until is None else query.until
+        since = until - HOUR if query.since is None else query.since
+        step = query.step or max(MINUTE, (until - since) // 90 // MINUTE * MINUTE)
+        if step % MINUTE:
+            raise ClientError(f"Invalid 'step': {step} seconds is not a whole number of minutes.", param="step")
+        if not since < until or (until - since) // step > SPANS:
+            raise ClientError(
+                f"Invalid 'step': at most {SPANS} spans are allowed between 'since' and 'until'.", param="step"
+            )
+        wanted = FiguresQuery(since, until, step, query.by or "", filters_of(query.q, now))
+        found = await self._store.read(stored_figures.figures, tenant, wanted)
+        names = await self._names.load(found.groups if query.by == "key" else ())
+        shown = shown_figures(wanted, found, names)
+        return shown | await self._in_flight(tenant)
+
+    def check_filters(self, q: str | None) -> None:
+        """Raise `ClientError` (400) for an invalid filter line."""
+        filters_of(q, self._now())
+
+    async def watch(self, tenant: str | None, q: str | None) -> AsyncGenerator[Batch, None]:
+        """Yield responses as they change, as JSON summaries, each with the number of skipped changes before it."""
+        filters = with_key_ids(filters_of(q, self._now()), await self._names.load())
+        async with aclosing(self._changes.watch(tenant, filters)) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def _in_flight(self, tenant: str | None) -> JsonObject:
+        """Return the numbers of waiting and of running responses."""
+        filters = filters_of("status:queued,in_progress", 0)
+        waiting = (await self._store.read(facts_page.page, tenant, FactsQuery(MOST_COUNTED, filters=filters))).facts
+        queued = sum(one.status == "queued" for one in waiting)
+        here = len(self._runs(tenant))
+        return {"queued": queued, "in_flight": len(waiting) - queued + here}
+
+    def _runs(self, tenant: str | None) -> list[Run]:
+        """Return the running responses that clients of this process wait for."""
+        runs = [run for run in self._all_runs if isinstance(run, Run) and not run.record.is_background]
+        return [run for run in runs if run.origin is not None and tenant in (None, run.origin.tenant)]
+
+    def _running(self, tenant: str | None = None, known: Container[str] = ()) -> list[Facts]:
+        """Return the facts of running responses that clients of this process wait for, except those in `known`."""
+        runs = [run for run in self._runs(tenant) if run.response.id not in known]
+        return [facts for run in runs if (facts := run.facts_so_far()) is not None]
+
+    async def _family(self, tenant: str | None, response_id: str) -> FactsFamily:
+        family = await self._store.read(facts_detail.family, tenant, response_id)
+        if family is not None:
+            return family
+        for run in self._runs(tenant):
+            if run.response.id == response_id and (facts := run.facts_so_far()) is not None:
+                return FactsFamily(facts)
+        raise not_found("Response", response_id)
+
+    async def _undelivered(self, facts: Facts) -> list[Delivery]:
+        """Return the waiting or failed webhook deliveries about a response's end; successful ones are not stored.
+
+        The ids of deliveries begin with their time, so only the tenant's deliveries around that end are read.
+        """
+        if facts.ended is None or not facts.flags & BACKGROUND:
+            return []
+        after = f"wh_{facts.ended + AROUND:012x}"
+        near = await self._store.read(webhooks.page, facts.tenant, MOST_DELIVERIES, after)
+        return [one for one in near if decoded(one.body)["data"]["id"] == facts.id]
+
+    async def _shown(
+        self, stored: StoredResponse, make: Callable[P, JsonObject], *args: P.args, **kwargs: P.kwargs
+    ) -> JsonObject:
+        """Return the object that `make` creates from a response, in a thread and counted as memory if it is large."""
+        return await shown(self._views.capacity, stored.tenant, size_of_response(stored), make, *args, **kwargs)
+
+    async def _stored(self, facts: Facts) -> StoredResponse:
+        stored = await self._store.read(responses.load, facts.tenant, facts.id)
+        if stored is None:
+            raise ClientError(
+                f"The content of the response '{facts.id[:100]}' is not stored: its request had `store: false`, it "
+                "has not ended, or it was deleted.",
+                status=404,
+                code="not_stored",
+            )
+        return stored
+
+
+def _body(stored: StoredResponse) -> JsonObject:
+    body: JsonObject = redacted(shown_response(stored, INCLUDED))
+    return body
+
+
+def _input_items(stored: StoredResponse) -> JsonObject:
+    return {"object": "list", "data": [redacted(shown_item(item, INCLUDED)) for item in stored.input]}
+
+
+def _request(stored: StoredResponse, facts: Facts) -> JsonObject:
+    return {"object": "response.request", "is_rebuilt": True, "request": rebuild_request(stored, facts)}
+
+
+def _encoded(facts: Facts, names: Names) -> bytes:
+    return encode(summary(facts, names))
+
+
+def _events(tail: Tail, after: int, most: int) -> list[JsonObject]:
+    """Return the events of a log after a number."""
+    found: list[JsonObject] = []
+    for frames in tail.frames:
+        lines = [line for line in frames.body.split(b"\n") if line.startswith(b"data: ")]
+        for number, line in enumerate(lines, frames.first):
+            if number > after and len(found) < most:
+                found.append(redacted(decoded(line.removeprefix(b"data: "))))
+    return found

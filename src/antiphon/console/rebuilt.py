@@ -1,0 +1,230 @@
+"""Reconstructs the client's request of a stored response, and the requests to its backend, from stored data.
+
+The sent bytes are not stored. The same translation creates them again, for the backend that was used, with its current
+configuration. So a request can differ if settings or findings about the backend have changed since.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, ParamSpec, TypeVar
+
+import msgspec
+
+from antiphon.console.redaction import redacted
+from antiphon.history.context import load_context
+from antiphon.history.prompted import restore
+from antiphon.objects.large import LARGE, decoded, size_of
+from antiphon.protocol.json_pieces import LargeObject, encode_large
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.validate import decode_request
+from antiphon.runs.engine import Engine
+from antiphon.runs.prepare import IMAGE_DEFAULTS, open_response
+from antiphon.runs.translated import Translated, translated
+from antiphon.sharing.memory import Account, weight
+from antiphon.storage.operations import conversations
+from antiphon.storage.records.facts import STREAM, Facts
+from antiphon.storage.records.responses import StoredItem, StoredResponse
+from antiphon.upstream.backend_state import Target
+
+RUN_HERE = frozenset(
+    {
+        *("mcp_call", "web_search_call", "file_search_call"),
+        *("code_interpreter_call", "shell_call_output", "image_generation_call"),
+    }
+)
+"""Items of tools that this server runs. After their results, the model is called again."""
+
+MOST_CALLS = 20
+"""Maximum number of reconstructed requests to a backend per response: the first ones."""
+
+MOST_BYTES = 32 * 1024 * 1024
+"""Maximum bytes of these requests in one reply, because each repeats everything before it. The first always fits."""
+
+ECHOED = frozenset(CreateResponse.__struct_fields__) - {"input", "model", "stream", "conversation", "store"}
+"""Request parameters that the response repeats."""
+
+PATHS = {"chat": "/chat/completions", "responses": "/responses"}
+
+
+def rebuild_request(stored: StoredResponse, facts: Facts) -> dict[str, Any]:
+    """Return the request body of a stored response, without secrets and sealed content."""
+    request = _request(stored, facts, [decoded(item.body) for item in stored.input])
+    request.pop("opening", None)  # it follows from the prompt
+    without_secrets: dict[str, Any] = redacted(request)
+    return without_secrets
+
+
+async def rebuild_calls(engine: Engine, stored: StoredResponse, facts: Facts) -> dict[str, Any]:
+    """Return the requests to the backend, in order. `has_more` means that the last ones are omitted.
+
+    A large request is created in a thread, and counts as memory of the tenant.
+    Raises `AntiphonError` if the model is no longer served, or not enough memory is available.
+    """
+    target, before = await _target(engine, facts), await _history(engine, stored)
+    account = Account(engine.memory, stored.tenant)
+    account.take(weight(size_of_response(stored)))
+    made = LargeObject(object="list", is_rebuilt=True, data=[], has_more=False)
+    made.account = account
+    size = 0
+    for given in await _beside_if_large(engine, stored, _rounds, stored.output):
+        one = await _rebuild_call(engine, (stored, facts, before, given), target)
+        if made["data"] and size + len(one) > MOST_BYTES:
+            made["has_more"] = True
+            break
+        account.take(len(one))
+        size += len(one)
+        made["data"].append(msgspec.Raw(one))
+    return made
+
+
+MANY_ITEMS = 250
+"""Number of items from which they are decoded and encoded in a thread, even if they are small."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_Round = tuple[StoredResponse, Facts, Sequence[StoredItem] | None, Sequence[StoredItem]]
+"""A response, its facts, the conversation before it, and its output before this call of the model."""
+
+
+async def _rebuild_call(engine: Engine, turn: _Round, target: Target) -> bytes:
+    """Return one request to the backend as JSON."""
+    stored, before = turn[0], turn[2]
+    request = await _beside_if_large(engine, stored, _decoded, turn, engine.models.accepts)
+    context = await load_context(engine, request, stored.tenant, before, needs_input=False, is_large=_is_large(stored))
+    try:
+        made = await translated(engine, request, context, target)
+        if context.is_translated_beside:
+            return await engine.offload.run(stored.tenant, _encoded_call, made)
+        return _encoded_call(made)
+    finally:
+        context.release()
+
+
+async def _beside_if_large(
+    engine: Engine, stored: StoredResponse, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> R:
+    """Return the result of `make`, which runs in a thread for a large response."""
+    return (
+        await engine.offload.run(stored.tenant, make, *args, **kwargs) if _is_large(stored) else make(*args, **kwargs)
+    )
+
+
+def _is_large(stored: StoredResponse) -> bool:
+    """Return whether the response has many bytes or many items."""
+    return size_of_response(stored) > LARGE or len(stored.input) + len(stored.output) > MANY_ITEMS
+
+
+def _decoded(turn: _Round, takes: Any) -> CreateResponse:
+    """Return the client's request in its state before one call of the model."""
+    stored, facts, before, given = turn
+    asked = _request(stored, facts, [_with_seal(item) for item in (*stored.input, *given)])
+    asked.pop("conversation", None)
+    if before is not None:
+        asked.pop("previous_response_id", None)
+    if "prompt" not in asked:
+        return decode_request(encode_large(asked), takes)
+    return restore(decode_request(encode_large(asked), lambda name: name == "opening" or takes(name)))
+
+
+def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the request body of a stored response, with these items as its input."""
+    body = decoded(stored.body)
+    request: dict[str, Any] = {"model": facts.model, "input": items}
+    request |= _differing({name: body[name] for name in sorted(ECHOED & body.keys())}, _defaults())
+    if "tools" in request:
+        request["tools"] = [_tool(tool) for tool in request["tools"]]
+    if isinstance(request.get("instructions"), list):  # the messages of a prompt
+        request["opening"] = request.pop("instructions")
+    if stored.conversation_id:
+        request["conversation"] = stored.conversation_id
+    if facts.flags & STREAM:
+        request["stream"] = True
+    return request
+
+
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool of a response in request form. `n` of `image_generation` only exists in responses."""
+    if tool.get("type") != "image_generation":
+        return tool
+    return {name: value for name, value in tool.items() if value != IMAGE_DEFAULTS.get(name)}
+
+
+def size_of_response(stored: StoredResponse) -> int:
+    """Return the number of bytes of a stored response."""
+    return len(stored.body) + size_of(stored.input) + size_of(stored.output)
+
+
+async def _target(engine: Engine, facts: Facts) -> Target:
+    """Return the backend that was used, or else the backend that now serves the model."""
+    found = await engine.models.candidates(facts.served_model or facts.model)
+    return next((one for one in found if one.state.label == facts.backend), found[0])
+
+
+async def _history(engine: Engine, stored: StoredResponse) -> Sequence[StoredItem] | None:
+    """Return the earlier items of the conversation, or None for a chain, which is loaded by its parent."""
+    if not stored.conversation_id:
+        return None
+    items = await engine.store.read(conversations.items, stored.tenant, stored.conversation_id) or []
+    own = {item.id for item in (*stored.input, *stored.output)}
+    first = next((place for place, item in enumerate(items) if item.id in own), len(items))
+    return items[:first]
+
+
+def _rounds(output: Sequence[StoredItem]) -> list[Sequence[StoredItem]]:
+    """Return the output before each call of the model."""
+    kinds = [_kind(item) for item in output]
+    given = 0
+    while given < len(output) and kinds[given] == "mcp_list_tools":
+        given += 1
+    places = [
+        place
+        for place in range(given + 1, len(output))
+        if kinds[place - 1] in RUN_HERE and kinds[place] not in RUN_HERE
+    ]
+    return [output[:place] for place in (given, *places)][:MOST_CALLS]
+
+
+def _encoded_call(made: Translated) -> bytes:
+    target = made.target
+    request = {"model": target.model, **redacted(made.body)}
+    call = {"backend": target.state.label, "model": target.model, "path": PATHS[made.api], "request": request}
+    return encode_large(call)
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    """Return the values in a response to a request without parameters."""
+    defaults: dict[str, Any] = msgspec.to_builtins(open_response(CreateResponse(model="", input=""), "", 0))
+    return defaults
+
+
+def _differing(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that differ from the defaults, recursively in objects."""
+    found = {}
+    for name, value in values.items():
+        default = defaults.get(name)
+        if isinstance(value, dict) and isinstance(default, dict):
+            value = _differing(value, default)
+        if value not in (default, None, [], {}):
+            found[name] = value
+    return found
+
+
+class _Kind(msgspec.Struct):
+    type: str
+
+
+_kind_of = msgspec.json.Decoder(_Kind).decode
+
+
+def _kind(item: StoredItem) -> str:
+    """Return the type of an item."""
+    return _kind_of(item.body).type
+
+
+def _with_seal(item: StoredItem) -> dict[str, Any]:
+    shown: dict[str, Any] = decoded(item.body)
+    if item.sealed:
+        shown["encrypted_content"] = item.sealed
+    return shown

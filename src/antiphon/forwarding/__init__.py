@@ -1,0 +1,1 @@
+"""Requests that are passed on as they are: chat completions, embeddings, images."""

@@ -1,0 +1,1 @@
+"""The state that a response starts from: its context, earlier turns, files and images."""

@@ -1,0 +1,459 @@
+"""The items that the model sees, and those that are stored (specification section 10).
+
+Theory of operation.
+
+A context has two parts, the history and the new input. The history has at most one source, because the API allows
+only one of `previous_response_id` and `conversation`:
+
+    recalled        a connection kept the items that the previous response left: nothing is read
+    a chain         `previous_response_id`: the items of all responses above it, most of them cached (`chain_cache.py`)
+    a conversation  its own copies of items, with the position at which the new ones will follow
+    none            the first request; most of these never come here (`runs/prepare.py`)
+
+Four steps build it, and each needs the one before:
+
+1. Load the history. Its extent is compared with the bounds, and memory is reserved, before it is read; and again
+   before it is decoded, because only the text shows how wide its characters are.
+2. Reject a request with nothing to answer.
+3. Add the input. An item gets an id if it has none, and a reference becomes the item that it names. The history is
+   searched first, then the store, which can have other items with this id.
+4. Check that calls and outputs match. A call can be in the history and its output in the input, so this comes last.
+
+What holds always:
+
+- `items` is the history, then the input, oldest first. Only `input` is stored with the response: a chain of N turns
+  needs the space of N turns, and not of N². A recalled history is stored too, because the store does not have it.
+- The history is trusted, the input is not. A client could otherwise send an approval request of its own, or another
+  version of a stored one, and approve it. So with a history the input contains neither an approval request nor the id
+  of a stored item. A call that a client repeats without its id is the stored call.
+- A prefix is shared with all requests that follow the same response. Its log only grows, and no item in it changes.
+- `is_large` only changes from False to True. Everything after that is done in threads.
+- Referenced items count for the same bounds as a history: many small references must not load more than one large
+  one.
+- The memory account is closed here after an error, otherwise when the response has ended.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Struct, field
+
+from antiphon.access.credentials import kept_item
+from antiphon.access.keyring import Keyring
+from antiphon.errors import ClientError
+from antiphon.history.bounds import Bounds
+from antiphon.history.chain_cache import LONGEST, ChainCache
+from antiphon.history.decoding import WITH_STATE, load_few, load_items
+from antiphon.history.history_memory import HistoryMemory
+from antiphon.history.sent_histories import normalised, read_sent
+from antiphon.ids import NewId
+from antiphon.protocol.items.calls import ShellCallOutput
+from antiphon.protocol.items.content import Item
+from antiphon.protocol.items.hosted import ImageGenerationCall, McpApprovalRequest
+from antiphon.protocol.items.messages import InputItem, ItemReference, Reasoning
+from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.known_inputs import SentItems
+from antiphon.protocol.requests import CreateResponse, opening_of
+from antiphon.protocol.validation.call_rules import CALLS, check_calls
+from antiphon.sharing.memory import Account, Memory, weight
+from antiphon.sharing.offload import Offload
+from antiphon.sharing.scheduler import FairScheduler
+from antiphon.storage.operations import conversations, responses
+from antiphon.storage.records.responses import LargeItem, StoredItem
+from antiphon.storage.store import Store
+from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
+from antiphon.translation.to_chat_completions.prefix import MANY, Conversation, Prefix
+from antiphon.translation.to_chat_completions.reasoning import shown_text, with_text
+from antiphon.translation.to_chat_completions.request import as_sent, normalise_input
+
+CHAINABLE = {"completed", "incomplete"}
+"""Statuses of a response that can be continued."""
+
+LARGE = 1024 * 1024
+"""Bytes of a history above which it is processed in a thread."""
+
+REFERRING = (ItemReference, *(kind for kind in WITH_STATE if kind is not ShellCallOutput))
+"""Items that can refer to stored items."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Context(Struct):
+    """The start of a response: the items of the chain, and the new input."""
+
+    history: list[InputItem] = []
+    input: list[InputItem] = []
+    conversation_end: int | None = None
+    """The position in the conversation of the new input."""
+    tenant: str = ""
+    is_large: bool = False
+    """All of it is processed in a thread."""
+    is_recalled: bool = False
+    """The history is not in the store: it must be stored with the response."""
+
+    prefix: Prefix | None = None
+    """The history, if it is a chain."""
+    items: Conversation = field(default_factory=Conversation)
+    """All items that the model sees, oldest first: parents' input and output in order, then the new input."""
+    opened: dict[str, dict[str, Any]] = {}
+    """What is known of the sealed state in its items: see `Unsealer`."""
+    memory: Account | None = None
+    """Its account of the process's memory, until `release`; None if it is small."""
+
+    def release(self) -> None:
+        """Release its memory when the response has ended."""
+        if self.memory is not None:
+            self.memory.close()
+
+    @property
+    def is_translated_beside(self) -> bool:
+        """Whether the items are now translated and encoded in a thread: other requests can extend the chain."""
+        return self.is_large or (self.prefix is not None and self.prefix.log.is_large)
+
+
+class Sources(Protocol):
+    """The parts needed to build a context; an `Engine` has them."""
+
+    store: Store
+    chains: ChainCache
+    bounds: Bounds
+    reads: FairScheduler
+    offload: Offload
+    memory: Memory
+    keyring: Keyring
+
+    @property
+    def new_id(self) -> NewId:
+        """Creates the ids of new items."""
+        ...
+
+
+async def load_context(
+    sources: Sources,
+    request: CreateResponse,
+    tenant: str,
+    recalled: Sequence[StoredItem] | None = None,
+    *,
+    needs_input: bool = True,
+    is_large: bool = False,
+    memory: Account | None = None,
+) -> Context:
+    """Return the context of any request. It holds memory, which must be released when the response has ended.
+
+    `recalled` is the state that the previous response left for the next one, if it is known without the store. Large
+    data, by its items or as the caller states (`is_large`), is checked in threads. `memory` is the existing account
+    of the response.
+
+    Raises `ClientError`: `previous_response_not_found`, an unknown conversation and an `item_reference` to an unknown
+    item (404), an empty input, and a call or an output without its counterpart (specification section 13); and above
+    the bounds, before the data is read. Raises `AntiphonError` (503) if no memory is free now.
+    """
+    memory = memory or Account(sources.memory, tenant)
+    context = Context(tenant=tenant, is_recalled=recalled is not None, is_large=is_large, memory=memory)
+    loading = _Loading(sources, request, context, HistoryMemory(sources.bounds, memory))
+    # In this order: see the module.
+    try:
+        await loading.load_history(recalled)
+        # A chain can be continued without a new input; a conversation without items has nothing to continue.
+        is_bare = not loading.given and request.previous_response_id is None and not context.history
+        if needs_input and is_bare and not opening_of(request):
+            raise nothing_given()
+        await loading.add_input()
+        await loading.check()
+    except BaseException:
+        # No run exists yet that would release it.
+        memory.close()
+        raise
+    return context
+
+
+class _Loading:
+    """The steps that build a context."""
+
+    def __init__(self, sources: Sources, request: CreateResponse, context: Context, intake: HistoryMemory) -> None:
+        self.given = request.input or []
+        """The new input, as it was received."""
+        self._sources, self._request, self._context, self._intake = sources, request, context, intake
+        self._is_checked = False
+
+    async def load_history(self, recalled: Sequence[StoredItem] | None) -> None:
+        """Load the history before the new input."""
+        sources, request, context = self._sources, self._request, self._context
+        if not isinstance(self.given, str):
+            sources.bounds.check_input(len(self.given))
+        if recalled is not None:
+            await self._intake.known(recalled)
+            context.is_large = context.is_large or _size(recalled) > LARGE
+            context.history = await load_items(recalled, sources.reads, sources.offload, context.tenant)
+        elif request.previous_response_id is not None:
+            context.prefix = await _chain(request.previous_response_id, sources, context.tenant, self._intake)
+            context.history = context.prefix.items
+        elif request.conversation is not None:
+            await self._converse(str(request.conversation_id))
+
+    async def _converse(self, conversation_id: str) -> None:
+        sources, context = self._sources, self._context
+        conversation = await sources.store.read(conversations.load, context.tenant, conversation_id)
+        if conversation is None:
+            raise conversation_not_found(conversation_id)
+        await self._intake.measured_conversation(conversation)
+        sources.bounds.check_addition(conversation, 1 if isinstance(self.given, str) else len(self.given))
+        stored = await sources.store.read(conversations.items, context.tenant, conversation_id)
+        if stored is None:
+            raise conversation_not_found(conversation_id)
+        await self._intake.read(stored)
+        context.is_large = context.is_large or _size(stored) > LARGE
+        context.history = await load_items(stored, sources.reads, sources.offload, context.tenant)
+        context.conversation_end = conversation.next_position
+
+    async def add_input(self) -> None:
+        """Add the new input with its references resolved."""
+        sources, context, given = self._sources, self._context, self.given
+        # Items are counted here, and not characters: a body with a long text is large already.
+        is_long = len(given) > MANY and not isinstance(given, str)
+        context.is_large = context.is_large or is_long or type(given) is SentItems
+        # A long input was kept as raw JSON: what the last request of the conversation already had is not decoded.
+        if type(given) is SentItems:
+            is_stored = self._request.store is not False
+            reading = sources.offload.run(context.tenant, read_sent, given, sources.new_id, is_stored=is_stored)
+            sent, items, parts = await reading
+            await self._intake.add(weight(0, parts))
+            # The known beginning was checked with that request, and has its messages: only the rest is new.
+            if sent is not None:
+                context.input, context.opened = items, sent.opened
+                context.items = Conversation(items, sent.prefix)
+                self._is_checked = True
+                return
+        elif context.is_large:
+            items, parts = await sources.offload.run(context.tenant, normalised, given, sources.new_id)
+            await self._intake.add(weight(0, parts))
+        else:
+            items = normalise_input(given, sources.new_id) if given else []
+        # Some clients send the calls of the last answer again, together with their outputs.
+        if context.history and not isinstance(given, str) and not CALLS.keys().isdisjoint(map(type, items)):
+            from antiphon.history.repeated_calls import without_repeated  # noqa: PLC0415 - few inputs contain calls
+
+            items = without_repeated(given, items, context.history, context.prefix)
+        refers = _References(sources, context, self._intake)
+        # One after the other: each reference is counted before the next one is loaded.
+        for item in items:
+            is_whole = not isinstance(item, REFERRING)
+            context.input.append(item if is_whole else await refers.resolve(item))
+            if type(item) in SIGNABLE:
+                await refers.recall_signature(item)
+        # The translated turns of a chain are shared with other requests, so a thread builds its own.
+        prefix = None if context.is_large else context.prefix
+        context.items = Conversation([*context.history, *context.input], prefix)
+        # With a prefix, the items before it are already translated, so their number does not count.
+        context.is_large = context.is_large or (len(context.items) > MANY and context.prefix is None)
+
+    async def check(self) -> None:
+        """Raise `ClientError` (400) if the new input does not match the history."""
+        request, context = self._request, self._context
+        if self._is_checked:
+            return
+        if context.is_large:
+            await self._sources.offload.run(context.tenant, _check, request, context)
+        elif context.history or request.conversation is not None:
+            _check(request, context)
+        else:
+            check_calls(context.items)
+
+
+def _size(stored: Sequence[StoredItem]) -> int:
+    return sum(len(item.body) for item in stored)
+
+
+def _check(request: CreateResponse, context: Context) -> None:
+    """Raise `ClientError` (400) if the new input does not match the history."""
+    given = request.input
+    if given and (context.history or request.conversation is not None) and isinstance(given, list):
+        _check_new(given, context, may_refer=request.conversation is None)
+    if context.prefix is not None:
+        context.prefix.check_calls(context.input)
+    else:
+        check_calls(context.items)
+
+
+def nothing_given() -> ClientError:
+    """Return the error for a request without input (specification section 13)."""
+    return ClientError(
+        """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
+        code="missing_required_parameter",
+    )
+
+
+def previous_not_found(response_id: str) -> ClientError:
+    """Return the error for a chain that is not stored here (specification section 13)."""
+    return ClientError(
+        f"Previous response with id '{response_id[:100]}' not found.",
+        code="previous_response_not_found",
+        param="previous_response_id",
+    )
+
+
+def conversation_not_found(conversation_id: str) -> ClientError:
+    """Return the error for a conversation that does not exist (specification section 13)."""
+    return ClientError(f"Conversation with id '{conversation_id[:100]}' not found.", status=404, param="conversation")
+
+
+def conversation_locked() -> ClientError:
+    """Return the error for a conversation that another response has locked (specification section 13)."""
+    return ClientError(
+        "Another process is currently operating on this conversation. Please retry in a few seconds.",
+        code="conversation_locked",
+        param="conversation",
+        headers={"retry-after": "2"},
+    )
+
+
+def duplicate_item(item_id: str, param: str = "input") -> ClientError:
+    """Return the error for an item that the conversation already contains (specification section 13)."""
+    return ClientError(
+        f"Duplicate item found with id {item_id[:100]}. Remove duplicate items from your input and try again.",
+        param=param,
+    )
+
+
+def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False) -> StoredItem:
+    """Return an item as it is stored; `encrypted_content` is stored separately, except for a compaction.
+
+    Data that can be large is encoded piece by piece, in a thread.
+    """
+    if isinstance(item, WITH_STATE) and item.encrypted_content:
+        sealed = item.encrypted_content
+        item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
+    if type(item) in SIGNABLE:
+        sealed = sealed or stored_signature(item)
+    kept, image = kept_item(item), None
+    if type(kept) is ImageGenerationCall:
+        from antiphon.protocol.kept_images import as_kept  # noqa: PLC0415 - few items are images
+
+        kept, image = as_kept(kept)
+    body = b"".join(pieces(msgspec.to_builtins(kept), _encode)) if is_large else _encode(kept)
+    if image is None:
+        return StoredItem(str(item.id), body, sealed)
+    return StoredItem(str(item.id), body, sealed, image.blob, image.size)
+
+
+def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
+    """Raise `ClientError` (400) if an item of the input would replace or duplicate an approval request of the history.
+
+    Otherwise a client could repeat an approval request with other arguments, or invent one, and approve it at once. An
+    `item_reference` refers to the stored item, unchanged.
+    """
+    if any(type(item) is McpApprovalRequest for item in given):
+        raise _request_outside_history()
+    named = {item.id for item in given if item.id and not (may_refer and type(item) is ItemReference)}
+    if named and (known := next((item.id for item in context.history if item.id in named), None)):
+        raise duplicate_item(str(known))
+
+
+def _request_outside_history() -> ClientError:
+    return ClientError(
+        "Invalid 'input': with 'previous_response_id' or 'conversation', the stored history already has each "
+        "'mcp_approval_request'. Send only the 'mcp_approval_response'.",
+        code="invalid_value",
+        param="input",
+    )
+
+
+async def _chain(response_id: str, sources: Sources, tenant: str, intake: HistoryMemory) -> Prefix:
+    store = sources.store
+    parent = await store.read(responses.load, tenant, response_id, few=True)
+    if parent is None or not parent.is_stored:
+        raise previous_not_found(response_id)
+    if parent.status not in CHAINABLE:
+        if not (await store.measure_chain(tenant, response_id, LONGEST)).is_whole:
+            raise previous_not_found(response_id)
+        raise ClientError(
+            f"Invalid 'previous_response_id': response '{response_id}' has status '{parent.status}', "
+            "and only a completed or incomplete response can be followed.",
+            code="invalid_value",
+            param="previous_response_id",
+        )
+    prefix = await sources.chains.prefix(store, parent, sources.reads, intake, sources.offload)
+    if prefix is None:
+        raise previous_not_found(response_id)
+    return prefix
+
+
+class _References:
+    """Resolves the references in a request's input; their total size has the same limit as a history."""
+
+    def __init__(self, sources: Sources, context: Context, intake: HistoryMemory) -> None:
+        self._store, self._bounds, self._offload = sources.store, sources.bounds, sources.offload
+        self._keyring = sources.keyring
+        self._context, self._intake = context, intake
+        self._history: dict[str, InputItem] | None = None
+        self._size = 0
+
+    async def resolve(self, item: InputItem) -> InputItem:
+        """Return the stored item for a reference; bare reasoning with the content stored for it.
+
+        Raises `ClientError`: 404 for a reference to an unknown item, 400 if the item is too large, or if it is an
+        approval request outside the history.
+        """
+        if isinstance(item, ItemReference):
+            return self._known(str(item.id)) or await self._find(str(item.id))
+        if type(item) is ImageGenerationCall and item.id and not (item.result or item.status):
+            return self._known(item.id) or await self._find(item.id)
+        if isinstance(item, WITH_STATE) and not item.encrypted_content and item.id:
+            stored = await self._load(item.id)
+            if stored is not None and stored.sealed:
+                item.encrypted_content = stored.sealed
+            if stored is not None and type(item) is Reasoning and not shown_text(item):
+                await self._recall_text(item, stored)
+        return item
+
+    async def _recall_text(self, item: Reasoning, stored: StoredItem) -> None:
+        """Give the model the stored text of reasoning that the client sent back without it, sealed: the item stays as
+        it was sent.
+        """
+        tenant = self._context.tenant
+        (loaded,) = await load_few([stored], self._offload, tenant)
+        text = shown_text(loaded) if isinstance(loaded, Reasoning) else ""
+        if text:
+            state = self._keyring.unseal(stored.sealed, tenant) if stored.sealed else None
+            item.encrypted_content = self._keyring.seal(with_text(state or {}, text), tenant)
+
+    async def recall_signature(self, call: Any) -> None:
+        """Give a call the signature that is stored with it, sealed: its reasoning can be missing in the input."""
+        if call.call_id.startswith(SIGNED_CALL):
+            stored = await self._load(item_of(call.call_id, SIGNABLE[type(call)]))
+            if stored is not None and stored.sealed:
+                sign(call, stored.sealed)
+
+    def _known(self, item_id: str) -> InputItem | None:
+        """Return the item that is in the history: the store can have others with its id."""
+        if self._history is None:
+            self._history = {str(item.id): item for item in self._context.history}
+        return self._history.get(item_id)
+
+    async def _find(self, item_id: str) -> InputItem:
+        stored = await self._load(item_id)
+        if stored is None:
+            raise ClientError(
+                f"Item with id '{item_id}' not found. Items are not persisted when `store` is set to false. "
+                "Try again with `store` set to true, or remove this item from your input.",
+                status=404,
+                param="input",
+            )
+        (loaded,) = await load_few([stored], self._offload, self._context.tenant)
+        found = as_sent(loaded)
+        if type(found) is McpApprovalRequest and (self._history or self._context.conversation_end is not None):
+            raise _request_outside_history()
+        return found
+
+    async def _load(self, item_id: str) -> StoredItem | None:
+        stored = await self._store.read(responses.find_item, self._context.tenant, item_id, few=True)
+        if isinstance(stored, LargeItem):
+            self._bounds.check_referred(self._size + stored.size)
+            await self._intake.ahead(stored.size, 1)
+            stored = await self._store.read(responses.find_item, self._context.tenant, item_id)
+        if stored is not None:
+            self._size += len(stored.body) + len(stored.sealed or "")
+            self._bounds.check_referred(self._size)
+            await self._intake.known([stored])
+        return stored

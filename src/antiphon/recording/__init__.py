@@ -1,0 +1,1 @@
+"""What is stored of a response: its items, checkpoints, facts and reservations."""

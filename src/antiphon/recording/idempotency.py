@@ -1,0 +1,148 @@
+"""`Idempotency-Key`: a repeated request is not processed again; it receives the same response."""
+
+import hashlib
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import msgspec
+
+from antiphon.errors import ClientError, StoreError, log
+from antiphon.ids import NewId
+from antiphon.protocol.json_pieces import pieces
+from antiphon.protocol.json_slices import decode_in_slices
+from antiphon.protocol.validation.validate import LARGE
+from antiphon.recording.persistence import RequestIdentity
+from antiphon.sharing.offload import Offload
+from antiphon.storage.notifications import Notifier
+from antiphon.storage.operations import idempotency
+from antiphon.storage.records.tenants import Reply
+from antiphon.storage.store import Store
+
+LONGEST = 255
+"""Characters of a key."""
+
+PATIENCE = 60.0
+"""Seconds that a request waits for another one with the same key that is in progress."""
+
+LOOK_AGAIN = 0.5
+"""Seconds between two checks of the key without a notification."""
+
+
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The response is the stream of this background response, from its beginning."""
+
+    tenant: str
+    response_id: str
+
+
+def check_key(key: str) -> None:
+    """Raise `ClientError` (400) if a key is empty, too long, or contains other than visible ASCII characters."""
+    if not 0 < len(key) <= LONGEST or not (key.isascii() and key.isprintable()):
+        raise ClientError(
+            f"Invalid 'Idempotency-Key': expected 1 to {LONGEST} visible ASCII characters.",
+            code="invalid_idempotency_key",
+            param="Idempotency-Key",
+        )
+
+
+class IdempotencyKeys:
+    """The keys of one store. `worker` is the name under which this process reserves them.
+
+    `holding` has the ids of running responses here; `wakes` tells of responses that have ended.
+    """
+
+    def __init__(
+        self, store: Store, new_id: NewId, worker: str, holding: set[str], wakes: Notifier, offload: Offload
+    ) -> None:
+        self._store, self._new_id, self._worker = store, new_id, worker
+        self._holding, self._wakes, self._offload = holding, wakes, offload
+
+    async def admit(self, tenant: str, key: str, path: str, body: bytes, prefix: str) -> RequestIdentity | Reply | Log:
+        """Return the stored answer for this request, or the ticket to process it here.
+
+        Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used with another
+        request, 409 if the other takes too long (specification of bad inputs: the IETF draft defines both).
+        """
+        if len(body) <= LARGE:
+            fingerprint = _fingerprint(path, body)
+        else:
+            fingerprint = await self._offload.run(tenant, _fingerprint_of_large, path, body)
+        response_id = self._new_id(prefix)
+        waited = 0.0
+        # Registered before it is reserved: a process that holds a lease must send heartbeats.
+        self._holding.add(response_id)
+        try:
+            while True:
+                found = await self._store.write(
+                    idempotency.reserve, tenant, key, fingerprint, response_id, self._worker
+                )
+                if found.fingerprint != fingerprint:
+                    raise _reused()
+                if found.reply is not None:
+                    self._holding.discard(response_id)
+                    return found.reply if found.reply.body else Log(tenant, found.response_id)
+                if found.response_id == response_id:
+                    return RequestIdentity(tenant, response_id, key, size=len(body))
+                if waited >= PATIENCE:
+                    raise _in_progress()
+                with self._wakes.expect(found.response_id) as change:
+                    if await self._store.read(idempotency.find, tenant, key) == found:
+                        await change.wait(LOOK_AGAIN)
+                waited += LOOK_AGAIN
+        except BaseException:
+            self._holding.discard(response_id)
+            raise
+
+    @asynccontextmanager
+    async def hold(self, ticket: RequestIdentity) -> AsyncGenerator[None, None]:
+        """Hold a reserved key while the request runs; if it fails, the key is free for the next attempt."""
+        try:
+            yield
+        except BaseException:
+            try:
+                await self._store.write(idempotency.free, ticket.tenant, ticket.key, ticket.response_id)
+            except StoreError as trouble:
+                text = "Cannot release the Idempotency-Key of the failed response %s until the store works again: %s"
+                log.warning(text, ticket.response_id, trouble)
+            raise
+        finally:
+            # If the lease remains, the worker releases it.
+            self._holding.discard(ticket.response_id)
+
+
+def _fingerprint(path: str, body: bytes) -> bytes:
+    """Fingerprint a request; the order of keys and the whitespace between them do not matter."""
+    value = msgspec.json.encode(msgspec.json.decode(body or b"{}"), order="sorted")
+    return hashlib.sha256(path.encode() + b"\0" + value).digest()
+
+
+def _fingerprint_of_large(path: str, body: bytes) -> bytes:
+    """Return the same fingerprint, computed piece by piece."""
+    digest = hashlib.sha256(path.encode() + b"\0")
+    for piece in pieces(decode_in_slices(body), _encode, is_sorted=True):
+        digest.update(piece)
+    return digest.digest()
+
+
+def _reused() -> ClientError:
+    return ClientError(
+        "This Idempotency-Key was used with another request. Use a new key for a new request.",
+        status=422,
+        code="idempotency_key_reused",
+        param="Idempotency-Key",
+    )
+
+
+def _in_progress() -> ClientError:
+    return ClientError(
+        "A request with this Idempotency-Key is being worked on. Try again in a few seconds.",
+        status=409,
+        code="idempotency_in_progress",
+        param="Idempotency-Key",
+        headers={"retry-after": "5"},
+    )

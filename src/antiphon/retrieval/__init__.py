@@ -1,0 +1,1 @@
+"""The search of vector stores: embeddings, nearest chunks, terms."""

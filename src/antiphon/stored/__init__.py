@@ -1,1 +1,0 @@
-"""The API's operations on stored objects, such as responses and conversations."""

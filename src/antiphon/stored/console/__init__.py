@@ -1,1 +1,0 @@
-"""The console's views of responses: lists, details of one response, figures, and live changes."""

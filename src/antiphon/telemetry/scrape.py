@@ -1,0 +1,71 @@
+"""All metrics of a process, as they are when they are scraped, and those that all processes have in common."""
+
+from collections.abc import Callable, Sized
+
+from antiphon.sharing.resources import SharedResources
+from antiphon.status.code_status import CodeStatus
+from antiphon.status.upkeep import UpkeepState
+from antiphon.storage.operations import container_counts, jobs
+from antiphon.storage.store import Store
+from antiphon.telemetry.code import code_metrics
+from antiphon.telemetry.kinds import Family, Known, families
+from antiphon.telemetry.metrics import Measures, known
+from antiphon.telemetry.process import process_metrics
+from antiphon.upstream.registry import ModelRegistry
+
+
+class Scrape:
+    """The metrics of this process. `runs` has its running responses; `code` returns the state of its sandbox.
+
+    `lead` is the time in seconds before the end of its window from which a deferred job no longer waits.
+    """
+
+    def __init__(
+        self,
+        measures: Measures,
+        models: ModelRegistry,
+        runs: Sized,
+        shared: SharedResources,
+        upkeep: UpkeepState,
+        code: Callable[[], CodeStatus | None],
+        store: Store,
+        lead: int,
+    ) -> None:
+        self._measures, self._models, self._runs, self._shared = measures, models, runs, shared
+        self._upkeep, self._code = upkeep, code
+        self._store, self._lead = store, lead
+
+    def here(self, worker: str) -> list[Family]:
+        """Return the metrics of this process, labelled with its name."""
+        read = known(self._models, lambda: len(self._runs), self._shared.usage)
+        known_here = [*read, *code_metrics(self._code), *_upkeep_metrics(self._upkeep)]
+        return families([*self._measures.all(), *known_here, *process_metrics()], worker=worker)
+
+    async def backlog(self) -> list[Family]:
+        """Return the metrics that all processes have in common, since they are in the store. Raises `StoreError`."""
+        waiting = await self._store.read(jobs.backlog, self._lead)
+        containers = await self._store.read(container_counts.running)
+        queued, deliveries = "Background responses in the queue.", "Webhooks in the outbox."
+        deferred = "Background responses in the queue that can wait for idle slots."
+        overdue = "Background responses that still wait after their window."
+        running = "Containers that have not expired."
+        return families(
+            [
+                Known("antiphon_background_waiting", queued, look=lambda: {(): waiting.jobs}),
+                Known("antiphon_background_deferred", deferred, look=lambda: {(): waiting.deferred}),
+                Known("antiphon_background_overdue", overdue, look=lambda: {(): waiting.overdue}),
+                Known("antiphon_webhooks_waiting", deliveries, look=lambda: {(): waiting.deliveries}),
+                Known("antiphon_containers_running", running, look=lambda: {(): float(containers)}),
+            ]
+        )
+
+
+def _upkeep_metrics(upkeep: UpkeepState) -> list[Known]:
+    ahead = "Seconds by which a process's clock is ahead of the store's."
+    held = "Stored responses that have expired, if they are too many for one purge."
+    full = "Whether the disk of the store has no room: 1 or 0."
+    return [
+        Known("antiphon_disk_full", full, look=lambda: {(): float(upkeep.is_disk_full)}),
+        Known("antiphon_clock_skew_seconds", ahead, look=lambda: {(): upkeep.clock_skew}),
+        Known("antiphon_purge_held", held, look=lambda: {(): float(upkeep.purge_held)}),
+    ]

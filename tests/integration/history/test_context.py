@@ -1,0 +1,256 @@
+"""The items that the model is to see, from a chain of responses and a request's own input."""
+
+import json
+from typing import Any
+
+import pytest
+
+from antiphon.errors import ClientError
+from antiphon.gateway import Gateway
+from antiphon.history.context import MANY
+from antiphon.protocol.resources import CreateConversation
+from antiphon.recording.persistence import RequestIdentity
+from antiphon.storage.input_pages import input_page
+from antiphon.storage.operations import responses
+from antiphon.storage.records.responses import PageQuery
+from tests.support.cases import each
+from tests.support.engine import Chunks, ask, called, engine, said, stream
+from tests.support.replay import delta
+
+TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
+THOUGHT: Chunks = [
+    delta(reasoning_content="Hm, "),
+    delta(reasoning_content="well."),
+    delta(content="Yes"),
+    delta("stop"),
+]
+CALL = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "a star"}
+MESSAGES = [{"role": "user", "content": "b"}] * (MANY + 1)
+"""Input that is checked and translated in a thread."""
+
+
+async def refusal(made: Any, **body: Any) -> ClientError:
+    with pytest.raises(ClientError) as caught:
+        await ask(made, **body)
+    return caught.value
+
+
+async def test_a_chain_is_parents_input_then_output_then_the_new_input() -> None:
+    made, backend = engine(said("one"), said("two"), said("three"))
+    first = await ask(made, input="a", instructions="be A")
+    second = await ask(made, input="b", previous_response_id=first["id"])
+    await ask(made, input="c", previous_response_id=second["id"])
+
+    assert [(m["role"], m["content"]) for m in backend.requests[-1]["messages"]] == [
+        ("user", "a"),
+        ("assistant", "one"),
+        ("user", "b"),
+        ("assistant", "two"),
+        ("user", "c"),
+    ]
+
+
+async def test_a_large_input_follows_a_chain_as_a_small_one_does() -> None:
+    made, backend = engine(said("one"), said("two"), said("three"))
+    first = await ask(made, input="a")
+    second = await ask(made, input=MESSAGES, previous_response_id=first["id"])
+    await ask(made, input="c", previous_response_id=second["id"])
+
+    before = ["a", "one", *["b"] * len(MESSAGES)]
+    assert [[m["content"] for m in request["messages"]] for request in backend.requests[1:]] == [
+        before,
+        [*before, "two", "c"],
+    ]
+
+
+async def test_an_item_that_repeats_a_stored_id_is_refused_in_a_large_input_too() -> None:
+    made, _ = engine(said("one"))
+    first = await ask(made, input="a")
+    error = await refusal(made, input=[first["output"][0], *MESSAGES], previous_response_id=first["id"])
+
+    assert error.message.startswith("Duplicate item found with id")
+    assert made.shared.usage()["large_requests"].in_use == 0
+
+
+async def test_a_response_can_be_followed_twice() -> None:
+    made, backend = engine(said("one"), said("two"), said("three"))
+    first = await ask(made, input="a")
+    await ask(made, input="b", previous_response_id=first["id"])
+    await ask(made, input="c", previous_response_id=first["id"])
+
+    assert [m["content"] for m in backend.requests[-1]["messages"]] == ["a", "one", "c"]
+
+
+async def test_a_response_can_be_followed_without_new_input() -> None:
+    made, backend = engine(said("one"), said("two"))
+    first = await ask(made, input="a")
+    await ask(made, input=[], previous_response_id=first["id"])
+
+    assert [m["content"] for m in backend.requests[-1]["messages"]] == ["a", "one"]
+
+
+async def test_a_tool_loop_goes_on_by_previous_response_id() -> None:
+    made, backend = engine(called(), said("A star."))
+    first = await ask(made, input="Look!", tools=[TOOL])
+    call_id = first["output"][0]["call_id"]
+    await ask(made, input=[{**OUTPUT, "call_id": call_id}], previous_response_id=first["id"], tools=[TOOL])
+
+    user, call, output = backend.requests[-1]["messages"]
+    assert (user["role"], call["tool_calls"][0]["id"]) == ("user", call_id)
+    assert output == {"role": "tool", "tool_call_id": call_id, "content": "a star"}
+
+
+async def test_a_call_in_the_chain_without_its_output_is_refused() -> None:
+    made, _ = engine(called())
+    first = await ask(made, input="Look!", tools=[TOOL])
+    error = await refusal(made, input="Well?", previous_response_id=first["id"])
+
+    assert (error.status, error.code, error.param) == (400, None, "input")
+    assert error.message == f"No tool output found for function call {first['output'][0]['call_id']}."
+
+
+@each("path", ["chain", "conversation"])
+async def test_a_call_that_is_sent_again_without_its_id_is_the_stored_one(path: str) -> None:
+    made, backend = engine(called(arguments='{"a": 1}'), said("A star."))
+    before = {"conversation": "conv_1"} if path == "conversation" else {}
+    await Gateway(made).conversations.create(CreateConversation(), RequestIdentity(response_id="conv_1"))
+    first = await ask(made, input="Look!", tools=[TOOL], **before)
+    call = first["output"][0]
+    repeated = {name: call[name] for name in ("type", "call_id", "name", "arguments")}
+    after = before or {"previous_response_id": first["id"]}
+    second = await ask(made, input=[repeated, {**OUTPUT, "call_id": call["call_id"]}], tools=[TOOL], **after)
+
+    roles = [message["role"] for message in backend.requests[-1]["messages"]]
+    assert (second["status"], roles) == ("completed", ["user", "assistant", "tool"])
+    page = await input_page(made.store, "", second["id"], PageQuery(10))
+    assert page is not None
+    assert [json.loads(item.body)["type"] for item in page.items] == [
+        "message",
+        "function_call",
+        "function_call_output",
+    ]
+
+
+@each("changed", [{"name": "peek"}, {"arguments": '{"a": 2}'}, {"type": "custom_tool_call", "input": "x"}])
+async def test_another_call_with_the_call_id_of_a_stored_one_is_refused(changed: dict[str, Any]) -> None:
+    made, _ = engine(called(arguments='{"a": 1}'))
+    first = await ask(made, input="Look!", tools=[TOOL])
+    call = {name: first["output"][0][name] for name in ("type", "call_id", "name", "arguments")} | changed
+    if call["type"] != "function_call":
+        del call["arguments"]
+    output = {**OUTPUT, "call_id": call["call_id"]}
+    error = await refusal(made, input=[call, output], previous_response_id=first["id"], tools=[TOOL])
+
+    assert (error.status, error.code, error.param) == (400, "invalid_value", "input")
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ([OUTPUT], "No tool call found for function call output with call_id call_1."),
+        ([CALL], "No tool output found for function call call_1."),
+        ([OUTPUT, CALL], "No tool call found for function call output with call_id call_1."),
+        ([CALL, OUTPUT, OUTPUT], "Duplicate function call output found with call_id call_1."),
+        ([CALL, CALL, OUTPUT], "Duplicate function call found with call_id call_1."),
+    ],
+)
+async def test_calls_and_outputs_must_pair_off(items: list[dict[str, Any]], message: str) -> None:
+    error = await refusal(engine()[0], input=items)
+
+    assert (error.status, error.param, error.message) == (400, "input", message)
+
+
+async def test_an_unknown_previous_response_is_refused_before_the_model_is_asked() -> None:
+    made, backend = engine(said("one"))
+    error = await refusal(made, previous_response_id="resp_nowhere")
+
+    assert (error.status, error.code, error.param) == (400, "previous_response_not_found", "previous_response_id")
+    assert error.message == "Previous response with id 'resp_nowhere' not found."
+    assert backend.requests == []
+
+
+async def test_a_response_that_was_not_stored_cannot_be_followed() -> None:
+    made, _ = engine(said("one"))
+    first = await ask(made, store=False)
+
+    assert (await refusal(made, previous_response_id=first["id"])).code == "previous_response_not_found"
+
+
+async def test_an_incomplete_response_can_be_followed() -> None:
+    made, backend = engine([delta(content="Once"), delta("length")], said(" upon"))
+    first = await ask(made, input="Tell")
+    await ask(made, input="Go on", previous_response_id=first["id"])
+
+    assert first["status"] == "incomplete"
+    assert [m["content"] for m in backend.requests[-1]["messages"]] == ["Tell", "Once", "Go on"]
+
+
+async def test_a_failed_response_cannot_be_followed() -> None:
+    made, _ = engine([delta(content="Once")])
+    failed = (await stream(made))[-1]["response"]
+    error = await refusal(made, previous_response_id=failed["id"])
+
+    assert failed["status"] == "failed"
+    assert (error.code, error.param) == ("invalid_value", "previous_response_id")
+
+
+async def test_nothing_to_answer_is_refused() -> None:
+    error = await refusal(engine()[0], input=[])
+
+    assert error.code == "missing_required_parameter"
+    assert "must be provided" in error.message
+
+
+async def test_a_reference_stands_for_the_stored_item() -> None:
+    made, backend = engine(said("one"), said("two"))
+    first = await ask(made, input="a")
+    reference = {"type": "item_reference", "id": first["output"][0]["id"]}
+    await ask(made, input=[reference, {"role": "user", "content": "b"}])
+
+    assert [(m["role"], m["content"]) for m in backend.requests[-1]["messages"]] == [
+        ("assistant", "one"),
+        ("user", "b"),
+    ]
+
+
+async def test_a_reference_to_nothing_is_refused() -> None:
+    error = await refusal(engine()[0], input=[{"type": "item_reference", "id": "msg_none"}])
+
+    assert (error.status, error.code, error.param) == (404, None, "input")
+    assert error.message.startswith("Item with id 'msg_none' not found.")
+
+
+async def test_reasoning_that_a_client_sends_back_without_its_state_gets_it_from_the_store() -> None:
+    signed = {"type": "reasoning.text", "text": "Hm.", "signature": "c2ln"}
+    made, backend = engine([delta(reasoning_details=[signed]), *called()], said("two"), dialect="openrouter")
+    first = await ask(made, input="a", tools=[TOOL])
+    reasoning, call = first["output"]
+    assert "encrypted_content" not in reasoning
+
+    output = {"type": "function_call_output", "call_id": call["call_id"], "output": "4"}
+    await ask(made, input=[{"role": "user", "content": "a"}, reasoning, call, output], tools=[TOOL])
+
+    assert backend.requests[-1]["messages"][1]["reasoning_details"] == [signed]
+
+
+async def test_an_input_without_ids_gets_them_and_keeps_those_it_has() -> None:
+    made, _ = engine(said("one"))
+    response = await ask(
+        made, input=[{"role": "user", "content": "a", "id": "msg_mine"}, {"role": "user", "content": "b"}]
+    )
+    stored = await made.store.read(responses.load, "", response["id"])
+
+    assert stored is not None
+    assert stored.input[0].id == "msg_mine"
+    assert stored.input[1].id.startswith("msg_")
+
+
+async def test_what_a_response_gave_can_be_given_back_as_input_whole() -> None:
+    made, backend = engine([*THOUGHT[:3], *called()], said("two"))
+    first = await ask(made, input="a", tools=[TOOL], include=["reasoning.encrypted_content"])
+    call = first["output"][-1]
+    output = {"type": "function_call_output", "call_id": call["call_id"], "output": "4"}
+    await ask(made, input=[{"role": "user", "content": "a"}, *first["output"], output], tools=[TOOL])
+
+    assert [m["role"] for m in backend.requests[-1]["messages"]] == ["user", "assistant", "tool"]

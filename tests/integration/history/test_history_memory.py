@@ -1,0 +1,264 @@
+"""A response takes memory for its history before it is read, and releases it however it ends."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from antiphon import ids
+from antiphon.errors import AntiphonError, BackendError
+from antiphon.gateway import Gateway
+from antiphon.jobs.queue import MOST_LOST, work
+from antiphon.protocol.requests import CreateResponse
+from antiphon.protocol.validation.validate import decode_compact_request, decode_create_conversation, decode_request
+from antiphon.recording.persistence import RequestIdentity
+from antiphon.runs.compact import compact
+from antiphon.runs.engine import Engine
+from antiphon.runs.input_tokens import count_input_tokens
+from antiphon.sharing.memory import Memory, weight
+from antiphon.storage.open import open_store
+from antiphon.storage.operations import jobs, responses
+from antiphon.storage.records.responses import LargeItem, StoredItem
+from tests.support.changed_stores import replace_operation
+from tests.support.engine import ask, begin, engine, said
+from tests.support.waiting import eventually, until
+
+TEXT = "x" * 100_000
+SIZE = 4_000_000
+FAILED = BackendError("It broke.", status=500)
+
+
+async def following(*answers: Any, store: str = "sqlite://") -> tuple[Engine, dict[str, str]]:
+    """An engine of these answers, and what names a response with a large input."""
+    made, _ = engine(said("fine"), *answers, store=await open_store(store))
+    made.memory, made.now = Memory(SIZE), ids.now
+    return made, {"previous_response_id": (await ask(made, input=TEXT))["id"]}
+
+
+def request(**body: Any) -> CreateResponse:
+    return decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
+
+
+def held(made: Engine) -> int:
+    return SIZE - made.memory.left
+
+
+async def is_completed(made: Engine, follow: dict[str, str]) -> None:
+    run = await begin(made, **follow)
+    assert weight(100_000) < held(made) < 2 * weight(100_000)
+    await run.result()
+
+
+async def is_streamed(made: Engine, follow: dict[str, str]) -> None:
+    run = await begin(made, **follow, stream=True)
+    async with aclosing(run.events()) as batches:
+        async for _ in batches:
+            assert held(made) > weight(100_000)
+
+
+async def is_left(made: Engine, follow: dict[str, str]) -> None:
+    run = await begin(made, **follow, stream=True)
+    async with aclosing(run.events()) as batches:
+        async for _ in batches:
+            break
+
+
+async def is_never_begun(made: Engine, follow: dict[str, str]) -> None:
+    run = await begin(made, **follow)
+    assert held(made)
+    del run
+
+
+async def fails(made: Engine, follow: dict[str, str]) -> None:
+    with pytest.raises(AntiphonError):
+        await ask(made, **follow, model="none")
+
+
+async def is_rejected(made: Engine, follow: dict[str, str]) -> None:
+    orphan = {"type": "function_call_output", "call_id": "call_9", "output": "Sunny."}
+    with pytest.raises(AntiphonError):
+        await ask(made, **follow, input=[orphan])
+
+
+async def is_counted(made: Engine, follow: dict[str, str]) -> None:
+    await count_input_tokens(made, request(**follow))
+
+
+async def is_compacted(made: Engine, follow: dict[str, str]) -> None:
+    await compact(made, decode_compact_request(json.dumps({"model": "m", **follow}).encode()))
+
+
+async def is_queued(made: Engine, follow: dict[str, str]) -> None:
+    body = json.dumps({"model": "m", "input": "Hi", "background": True, **follow}).encode()
+    await Gateway(made).queue.enqueue(decode_request(body), body)
+
+
+ENDS: list[Callable[[Engine, dict[str, str]], Awaitable[None]]] = [
+    *(is_completed, is_streamed, is_left, is_never_begun, fails, is_rejected, is_counted, is_compacted, is_queued),
+]
+
+
+@pytest.mark.parametrize("end", ENDS, ids=lambda end: end.__name__)
+@pytest.mark.parametrize("is_cached", [True, False])
+async def test_a_turn_takes_memory_for_its_history_and_releases_it(
+    end: Callable[[Engine, dict[str, str]], Awaitable[None]], is_cached: bool
+) -> None:
+    made, follow = await following(said("fine"))
+    if is_cached:
+        await made.chains.prefix(
+            made.store, (await made.store.read(responses.load, "", follow["previous_response_id"]))
+        )  # type: ignore[arg-type]
+    taken: list[int] = []
+    take = made.memory.take
+    made.memory.take = lambda size, tenant="": taken.append(size) or take(size, tenant)  # type: ignore[method-assign, func-returns-value]
+
+    await end(made, follow)
+
+    assert max(taken) > weight(100_000)
+    assert held(made) == 0
+
+
+async def overloaded(made: Engine, **body: Any) -> bool:
+    with pytest.raises(AntiphonError) as caught:
+        await begin(made, **body)
+    error = caught.value
+    return (error.status, error.code, error.headers) == (503, "server_is_overloaded", {"retry-after": "1"})
+
+
+async def test_no_history_is_read_where_no_memory_is_free(store_url: str) -> None:
+    made, follow = await following(store=store_url)
+    body = decode_create_conversation(json.dumps({"items": [{"role": "user", "content": TEXT}]}).encode())
+    made_conversation = await Gateway(made).conversations.create(body, RequestIdentity(response_id=made.new_id("conv")))
+    found = await made.store.read(responses.load, "", follow["previous_response_id"])
+    assert found is not None
+    item = found.input[0]
+    recalled = [StoredItem(item.id, item.body)]
+    made.memory.take(SIZE - 1000)
+
+    assert await overloaded(made, **follow)
+    assert await overloaded(made, conversation=made_conversation["id"])
+    assert await overloaded(made, input=[{"type": "item_reference", "id": item.id}])
+    with pytest.raises(AntiphonError, match="all the memory"):
+        await Gateway(made).create(request(previous_response_id="resp_known"), recalled=recalled)
+    assert held(made) == SIZE - 1000
+    assert len(made.chains) == 0
+    await made.store.close()
+
+
+async def test_a_small_history_takes_nothing() -> None:
+    made, _ = engine(said("fine"), said("fine"))
+    first = await ask(made)
+    made.memory = Memory(0)
+
+    assert (await ask(made, previous_response_id=first["id"]))["status"] == "completed"
+
+
+async def test_background_work_waits_for_memory(store_url: str) -> None:
+    made, follow = await following(said("fine"), store=store_url)
+    await is_queued(made, follow)
+    job = await made.store.write(jobs.claim, made.worker, 1, 1)
+    assert job is not None
+    made.memory.take(SIZE - 1000)
+    working = asyncio.create_task(work(made, job))
+    await eventually(
+        lambda: made.store.read(jobs.find_job, "", job.response.id), lambda one: made.chains or one is not None
+    )
+    assert not working.done()
+    made.memory.release(SIZE - 1000)
+    await working
+
+    ended = await made.store.read(responses.load, "", job.response.id)
+    assert ended is not None
+    assert (ended.status, held(made)) == ("completed", 0)
+    await made.store.close()
+
+
+LARGE = "x" * 600_000
+"""A text that the store does not read before there is memory for it."""
+
+
+async def test_no_large_item_is_read_for_a_reference_where_no_memory_is_free(store_url: str) -> None:
+    made, _ = await following(said("fine"), said("fine"), store=store_url)
+    found = await made.store.read(responses.load, "", (await ask(made, input=LARGE))["id"])
+    assert found is not None
+    refer = [{"type": "item_reference", "id": found.input[0].id}]
+    read: list[StoredItem | None] = []
+
+    async def spied(*which: Any, **how: Any) -> StoredItem | None:
+        read.append(await find(*which, **how))
+        return read[-1]
+
+    find = replace_operation(made.store, responses.find_item, spied)
+    made.memory.take(SIZE - 1000)
+    assert await overloaded(made, input=refer)
+    assert [type(item) for item in read] == [LargeItem]
+
+    made.memory.release(SIZE - 1000)
+    run = await begin(made, input=refer)
+    assert weight(600_000) < held(made) < weight(700_000)
+    assert (await run.result()).status == "completed"
+    assert held(made) == 0
+    await made.store.close()
+
+
+@pytest.mark.parametrize("field", ["input", "instructions"])
+async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(store_url: str, field: str) -> None:
+    made, _ = await following(said("fine"), store=store_url)
+    await is_queued(made, {field: LARGE})
+    job = await made.store.write(jobs.claim, made.worker, 1, 1)
+    assert job is not None
+    data = job.request, job.called, list(job.response.input), job.response.body
+    assert (job.is_partial, data) == (True, (b"", b"", [], b"" if field == "instructions" else job.response.body))
+    read: list[int] = []
+
+    async def spied(*which: Any, **how: Any) -> Any:
+        read.append(held(made))
+        return await find(*which, **how)
+
+    find = replace_operation(made.store, jobs.find_job, spied)
+    made.memory.take(SIZE - 1000)
+    take, tries = made.memory.take, []
+    made.memory.take = lambda *size: tries.append(size) or take(*size)  # type: ignore[method-assign, func-returns-value]
+    working = asyncio.create_task(work(made, job))
+    await until(lambda: tries)
+    assert (working.done(), read) == (False, [])
+    made.memory.release(SIZE - 1000)
+    await working
+
+    assert min(read) > weight(600_000)
+    ended = await made.store.read(responses.load, "", job.response.id)
+    assert ended is not None
+    assert (ended.status, held(made)) == ("completed", 0)
+    await made.store.close()
+
+
+async def test_a_large_background_job_that_another_has_ended_is_left_alone() -> None:
+    made, _ = await following()
+    await is_queued(made, {"input": LARGE})
+    job = await made.store.write(jobs.claim, made.worker, 1, 1)
+    assert job is not None
+    await Gateway(made).queue.cancel("", job.response.id)
+
+    await work(made, job)
+
+    ended = await made.store.read(responses.load, "", job.response.id)
+    assert ended is not None
+    assert (ended.status, len(ended.input), held(made)) == ("cancelled", 1, 0)
+
+
+async def test_a_large_background_job_whose_workers_died_fails_with_its_items() -> None:
+    made, _ = await following()
+    await is_queued(made, {"input": LARGE})
+    job = await made.store.write(jobs.claim, made.worker, 1, 1)
+    assert job is not None
+
+    await work(made, replace(job, lost=MOST_LOST))
+
+    ended = await made.store.read(responses.load, "", job.response.id)
+    assert ended is not None
+    assert (ended.status, len(ended.input)) == ("failed", 1)
