@@ -134,7 +134,7 @@ SANS_IO = (
     *("library.parameters", "library.reading"),
     *("server.websocket.lanes", "server.websocket.steering", "server.websocket.session_memory"),
 )
-SANS_IO_OF_VERIFY = ("case", "areas", "trial", "events")
+SANS_IO_OF_VERIFY = ("case", "areas", "replies", "trial", "events")
 """Modules and packages of `antiphon_verify` that never wait either."""
 
 USERS_OF_VERIFY = {"cli.verify", "testing"}

@@ -158,7 +158,7 @@ def test_every_mutation_is_tried_but_for_those_that_do_nothing() -> None:
 async def test_the_fake_as_it_is_breaks_only_what_it_does_not_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cancel, "LOOKS", 1)  # the fake does not call the tool that the case waits for
+    monkeypatch.setattr(cancel, "POLLS", 1)  # the fake does not call the tool that the case waits for
     results = await judged(tmp_path, TEXT, [], {})
     broken = {one.id for one in results.values() if one.outcome == "failed" and one.kind == "protocol"}
     by_lack = {lack: {name for name in broken if is_under(name, lack)} for lack in LACKS}

@@ -11,10 +11,11 @@ from antiphon_verify.areas import CASES
 from antiphon_verify.case import Case
 from antiphon_verify.choice import chosen
 from antiphon_verify.judging import Plan, judge
+from antiphon_verify.replies import Reply, says
 from antiphon_verify.report import decode_reports, encode_report
 from tests.integration.conformance.garbage import GARBAGE, Kind, answering, whole
 from tests.support.chance import examples
-from tests.unit.conformance.exchanges import Answer, play, says
+from tests.unit.conformance.playing import play
 
 
 @pytest.mark.wide
@@ -81,13 +82,13 @@ def framed(values: list[Any]) -> bytes:
 
 BODIES = VALUES.map(lambda value: says(value).body) | st.lists(VALUES, max_size=4).map(framed) | st.binary(max_size=20)
 
-ANSWERS = st.builds(Answer, status=STATUSES, body=BODIES, fault=st.sampled_from(["", "", "", "cut"]))
+ANSWERS = st.builds(Reply, status=STATUSES, body=BODIES, fault=st.sampled_from(["", "", "", "cut"]))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @examples(3, suppress_health_check=list(HealthCheck))
 @given(script=st.lists(ANSWERS, max_size=6))
-def test_no_answer_makes_a_case_stumble(case: Case, script: list[Answer]) -> None:
+def test_no_answer_makes_a_case_stumble(case: Case, script: list[Reply]) -> None:
     assert play(case, script).keys() == set(case.ids)
 
 

@@ -15,7 +15,7 @@ from tests.support.server import serve
 async def test_nothing_of_the_protocol_is_broken_by_a_second_server_between(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cancel, "LOOKS", 1)  # neither calls the tool that the case waits for
+    monkeypatch.setattr(cancel, "POLLS", 1)  # neither calls the tool that the case waits for
     async with (
         serve(DemoBackend()) as inner,
         serve(HttpBackend("inner", inner.url), shares={"inner": BackendOptions(api="responses")}) as outer,

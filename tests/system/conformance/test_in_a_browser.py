@@ -7,11 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from antiphon_verify.html import to_html
-from antiphon_verify.matrix import matrix_html
+from antiphon_verify.html import matrix_page, report_page
 from tests.support.browser import needs_browser
 from tests.system.conformance.browser import Browser, browsing
-from tests.unit.conformance.test_html import HOSTILE, SEVERAL, SHOWN, hostile
+from tests.unit.conformance.html.test_report import HOSTILE, SEVERAL, SHOWN, hostile
 from tests.unit.conformance.test_matrix import TWO, at
 from tests.unit.conformance.test_report import result
 
@@ -31,7 +30,7 @@ def seen_at(browser: Browser, page: str, width: int) -> list[str]:
 @needs_browser
 def test_a_browser_shows_the_page_and_asks_nobody_for_anything(tmp_path: Path) -> None:
     with browsing(tmp_path) as browser:
-        dom = browser.dom(to_html(hostile("".join(HOSTILE[:6]))))
+        dom = browser.dom(report_page(hostile("".join(HOSTILE[:6]))))
         assert browser.proxy.hosts == set()
         browser.dom("<img src='http://tracker.example/p.png'>")
         assert browser.proxy.hosts == {"tracker.example"}, "The proxy hears what a page loads."
@@ -46,7 +45,7 @@ def test_a_browser_shows_the_page_without_scrolling_sideways(tmp_path: Path, wid
     long = result("a:b:long", outcome="failed", came="z" * 5000, sentence="w" * 500, exchanges=(SHOWN,))
     one = msgspec.structs.replace(SEVERAL, results=(*SEVERAL.results, long), base_url=f"http://{'u' * 300}/v1")
     with browsing(tmp_path) as browser:
-        assert seen_at(browser, to_html(one), width) == ["0", "960px"]
+        assert seen_at(browser, report_page(one), width) == ["0", "960px"]
 
 
 @needs_browser
@@ -54,13 +53,13 @@ def test_a_browser_shows_the_page_without_scrolling_sideways(tmp_path: Path, wid
 def test_a_browser_scrolls_the_tables_in_their_own_boxes(tmp_path: Path, width: int) -> None:
     long = at("h" * 200, result("a:b:c"), result(f"a:b:{'l' * 200}", outcome="failed"))
     with browsing(tmp_path) as browser:
-        assert seen_at(browser, matrix_html([*TWO, long] * 3), width) == ["0", "1440px"]
+        assert seen_at(browser, matrix_page([*TWO, long] * 3), width) == ["0", "1440px"]
 
 
 @needs_browser
 def test_a_browser_shows_the_matrix_and_asks_nobody_for_anything(tmp_path: Path) -> None:
     with browsing(tmp_path) as browser:
-        dom = browser.dom(matrix_html([hostile("".join(HOSTILE[:6])), *TWO]))
+        dom = browser.dom(matrix_page([hostile("".join(HOSTILE[:6])), *TWO]))
         assert browser.proxy.hosts == set()
 
     assert "<h1>Servers side by side</h1>" in dom

@@ -94,7 +94,7 @@ def test_both_packages_build_from_what_the_build_gets(tmp_path: Path) -> None:
     wheel, checker = sorted(out.iterdir())
     assert wheel.name.startswith(f"antiphon-{__version__}-")
     assert checker.name.startswith(f"antiphon_verify-{__version__}-")
-    assert {"antiphon_verify/page.html", "antiphon_verify/profiles/vllm.toml"} <= set(ZipFile(checker).namelist())
+    assert {"antiphon_verify/html/page.html", "antiphon_verify/profiles/vllm.toml"} <= set(ZipFile(checker).namelist())
     names = ZipFile(wheel).namelist()
     assert {"antiphon/py.typed", "antiphon/cli/main.py"} <= set(names)
     assert sum(name.endswith(".sql") for name in names) > 0

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-from antiphon_verify.page import VOID
+from antiphon_verify.html.elements import VOID
 
 ALONE = VOID | {"meta", "link"}
 LOADING = {"src", "href", "srcset", "data", "action", "formaction", "poster", "background", "xlink:href"}

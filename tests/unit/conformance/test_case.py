@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 
 from antiphon_verify.areas.responses import models
-from antiphon_verify.case import Case, Playing, case, cases_of
+from antiphon_verify.case import Case, CaseRun, case, cases_of
 from antiphon_verify.exchange import Request
+from antiphon_verify.replies import Reply, error, says
 from antiphon_verify.requirement import Stop, Verdict, weightiest
 from antiphon_verify.trial import MAX_TOKENS, Steps, Trial
-from tests.unit.conformance.exchanges import Answer, error, play, says
+from tests.unit.conformance.playing import play
 
 
 def judging(judge: Callable[[Trial], None]) -> Case:
@@ -61,15 +62,15 @@ def test_a_case_judges_only_what_it_names() -> None:
     ("answer", "outcome"),
     [
         (says([]), "failed"),
-        (Answer(200, b"<html>"), "failed"),
-        (Answer(200, b"{}", fault="cut"), "failed"),
-        (Answer(302), "failed"),
+        (Reply(200, b"<html>"), "failed"),
+        (Reply(200, b"{}", fault="cut"), "failed"),
+        (Reply(302), "failed"),
         (error("boom", 500), "failed"),
         (error("no", 400, "unsupported_parameter"), "failed"),
-        (Answer(405), "not offered"),
+        (Reply(405), "not offered"),
     ],
 )
-def test_an_answer_that_is_no_object_ends_the_case(answer: Answer, outcome: str) -> None:
+def test_an_answer_that_is_no_object_ends_the_case(answer: Reply, outcome: str) -> None:
     def judge(trial: Trial) -> None:
         trial.expect("a", True)
         trial.whole(trial.exchanges[-1])
@@ -86,7 +87,7 @@ def test_an_answer_that_is_no_object_ends_the_case(answer: Answer, outcome: str)
     "body", [b"", b"data: [DONE]\n\n", b"data: 1\n\n", b"data: {\n\n", b'data: {}\n\ndata: {"\n\n']
 )
 def test_a_stream_is_of_objects(body: bytes) -> None:
-    verdicts = play(judging(lambda trial: trial.streamed(trial.exchanges[-1]) and None), [Answer(200, body)])
+    verdicts = play(judging(lambda trial: trial.streamed(trial.exchanges[-1]) and None), [Reply(200, body)])
 
     assert verdicts["a"].outcome == "failed"
 
@@ -98,7 +99,7 @@ def test_what_must_be_there_ends_the_case_where_it_is_not() -> None:
 
 
 def test_a_case_is_asked_for_no_more_once_it_ended() -> None:
-    playing = Playing(judging(lambda trial: None), "m")
+    playing = CaseRun(judging(lambda trial: None), "m")
     playing.begin()
     playing.end(Verdict("failed", "why"))
 
@@ -107,7 +108,7 @@ def test_a_case_is_asked_for_no_more_once_it_ended() -> None:
 
 
 def test_requests_name_the_model_and_bound_the_answer() -> None:
-    playing = Playing(case("a")(lambda trial: trial.respond("Hi", store=False)), "m")
+    playing = CaseRun(case("a")(lambda trial: trial.respond("Hi", store=False)), "m")
     playing.begin()
 
     assert isinstance(playing.step, Request)
@@ -133,7 +134,7 @@ def test_the_weightiest_verdict_stands() -> None:
 
 @pytest.mark.parametrize(("status", "own", "aside"), [(500, "failed", "skipped"), (501, "not offered", "not offered")])
 def test_what_a_case_judges_by_the_way_stays_unjudged_where_it_ends_before(status: int, own: str, aside: str) -> None:
-    case = replace(judging(lambda trial: trial.whole(trial.exchanges[-1]) and None), own=("a",), asides=("b",))
+    case = replace(judging(lambda trial: trial.whole(trial.exchanges[-1]) and None), rows=("a",), passing=("b",))
     verdicts = play(case, [error("boom", status)])
 
     assert (verdicts["a"].outcome, verdicts["b"].outcome) == (own, aside)

@@ -4,13 +4,14 @@ from antiphon_verify.areas import REQUIREMENTS
 from antiphon_verify.areas.responses import conversations, errors, stream
 from antiphon_verify.case import Case
 from antiphon_verify.causes import with_roots
+from antiphon_verify.events.streams import STREAMS, numbered
+from antiphon_verify.replies import Replies, error, streams
 from antiphon_verify.requirement import Verdict
-from antiphon_verify.run import Tried, results
-from tests.unit.conformance.exchanges import Script, error, play, streams
-from tests.unit.testing.events.streams import STREAMS, numbered
+from antiphon_verify.run import FinishedCase, results
+from tests.unit.conformance.playing import play
 
 
-def failed_by(case: Case, script: Script) -> tuple[set[str], dict[str, str]]:
+def failed_by(case: Case, script: Replies) -> tuple[set[str], dict[str, str]]:
     """What fails in a case, and the root of each that is blocked."""
     verdicts = with_roots(play(case, script))
     failed = {name for name, one in verdicts.items() if one.outcome == "failed"}
@@ -84,7 +85,7 @@ CREATED, METADATA = "responses:conversations:created", "responses:conversations:
 
 def test_a_root_outside_of_the_selection_is_shown_as_the_cause() -> None:
     case = conversations.a_conversation_lives
-    tried = Tried(case, play(case, [error("Boom.", 500)]), ())
+    tried = FinishedCase(case, play(case, [error("Boom.", 500)]), ())
     found = results([REQUIREMENTS[METADATA]], [tried], {})
 
     assert [(one.id, one.outcome, one.blocked_by) for one in found] == [
@@ -95,7 +96,7 @@ def test_a_root_outside_of_the_selection_is_shown_as_the_cause() -> None:
 
 def test_without_its_root_a_requirement_fails_itself() -> None:
     case = next(one for one in errors.CASES if one.name == "refused_array")
-    tried = Tried(case, play(case, [error("Boom.", 500)]), ()).without({"responses:errors:array"})
+    tried = FinishedCase(case, play(case, [error("Boom.", 500)]), ()).without({"responses:errors:array"})
     found = results([REQUIREMENTS["responses:errors:never-ours"]], [tried], {})
 
     assert [one.outcome for one in found] == ["failed"]

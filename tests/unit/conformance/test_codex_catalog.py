@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.server.resources.codex_catalog import catalog
 from antiphon_verify.areas.responses.models import CODEX_FIELDS, is_codex_entry
-from tests.unit.conformance.exchanges.responses.models import CODEX_ENTRY
+from antiphon_verify.replies.responses.models import CODEX_ENTRY
 
 
 def test_an_entry_with_what_codex_requires_is_accepted() -> None:

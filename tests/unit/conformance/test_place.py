@@ -3,16 +3,17 @@
 import shlex
 
 from antiphon_verify.case import Case
+from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import at
+from antiphon_verify.replies import Reply, changed, says, streams
 from antiphon_verify.report import LONGEST_COMMAND, curl
 from antiphon_verify.soundness import STREAM_IDS, judge_stream
 from antiphon_verify.trial import Steps, Trial
-from tests.unit.conformance.exchanges import Answer, changed, play, says, streams
-from tests.unit.testing.events.streams import STREAMS
+from tests.unit.conformance.playing import play
 
 
-def placed(answer: Answer, *paths: tuple[str | int, ...], stream: bool = False) -> str:
+def placed(answer: Reply, *paths: tuple[str | int, ...], stream: bool = False) -> str:
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.post("/responses", {})
         roots = exchange.events if stream else [exchange.json]

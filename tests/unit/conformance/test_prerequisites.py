@@ -11,13 +11,14 @@ from antiphon_verify.exchange import Request
 from antiphon_verify.judging import Plan
 from antiphon_verify.prerequisites import KNOWN, NEEDS, needs_of, with_needs
 from antiphon_verify.reading import at, listed
+from antiphon_verify.replies import Replies, Reply, error, says
+from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.report import Result
 from antiphon_verify.requirement import Verdict
-from antiphon_verify.run import Tried, results
+from antiphon_verify.run import FinishedCase, results
 from antiphon_verify.trial import Steps, Trial
 from tests.support.cases import each
-from tests.unit.conformance.exchanges import Answer, Reply, Script, error, play, says
-from tests.unit.conformance.exchanges.bodies import RESPONSE
+from tests.unit.conformance.playing import play
 from tests.unit.conformance.test_report import report
 
 MADE, WHOLE = "responses:objects:made", "responses:stream:whole"
@@ -31,35 +32,35 @@ class Forever(list[Reply]):
             yield self[0]
 
 
-def judged(script: Script) -> dict[str, Result]:
-    tried = [Tried(case, play(case, script), ()) for case in CASES]
+def judged(script: Replies) -> dict[str, Result]:
+    tried = [FinishedCase(case, play(case, script), ()) for case in CASES]
     return {one.id: one for one in results(REQUIREMENTS.values(), tried, {})}
 
 
 JSON = {"content-type": "application/json"}
 
-CONSTANT: dict[str, Answer] = {
-    "null": Answer(200, b"null", JSON),
-    "an object": Answer(200, b"{}", JSON),
-    "a list": Answer(200, b"[]", JSON),
-    "a text": Answer(200, b'"ok"', JSON),
-    "a page": Answer(200, b"<!DOCTYPE html><html><body>Hello.</body></html>", {"content-type": "text/html"}),
-    "no content": Answer(204),
-    "nothing": Answer(200, b""),
+CONSTANT: dict[str, Reply] = {
+    "null": Reply(200, b"null", JSON),
+    "an object": Reply(200, b"{}", JSON),
+    "a list": Reply(200, b"[]", JSON),
+    "a text": Reply(200, b'"ok"', JSON),
+    "a page": Reply(200, b"<!DOCTYPE html><html><body>Hello.</body></html>", {"content-type": "text/html"}),
+    "no content": Reply(204),
+    "nothing": Reply(200, b""),
     "an error": error("No."),
     "an error behind a 200": says({"error": {"message": "No.", "type": "invalid_request_error"}}),
     "a failure": error("Boom.", 500),
-    "a redirect": Answer(302, headers={"location": "/login"}),
+    "a redirect": Reply(302, headers={"location": "/login"}),
     "a demand for a key": error("Who are you?", 401),
     "too many requests": error("Later.", 429),
-    "an empty stream": Answer(200, b"data: [DONE]\n\n", {"content-type": "text/event-stream"}),
+    "an empty stream": Reply(200, b"data: [DONE]\n\n", {"content-type": "text/event-stream"}),
     "a response without output": says(RESPONSE | {"output": []}),
 }
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("answer", CONSTANT.values(), ids=CONSTANT)
-def test_a_server_that_answers_everything_alike_keeps_nothing(answer: Answer) -> None:
+def test_a_server_that_answers_everything_alike_keeps_nothing(answer: Reply) -> None:
     found = judged(Forever([answer])).values()
 
     assert [one.id for one in found if one.outcome == "passed"] == []
@@ -80,8 +81,8 @@ def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_
     assert next(iter(roots)) == MADE
 
 
-def without_hosted_tools(request: Request) -> Answer:
-    """Answer as a server that breaks down over every tool that is no function."""
+def without_hosted_tools(request: Request) -> Reply:
+    """Reply as a server that breaks down over every tool that is no function."""
     body = request.body if isinstance(request.body, dict) else {}
     types = {at(tool, "type") for tool in listed(body, "tools")}
     return error("Boom.", 500) if types - {"function"} else says(RESPONSE)
@@ -124,7 +125,9 @@ def script(trial: Trial) -> Steps:
 def stood(*verdicts: tuple[str, Verdict], asides: tuple[str, ...] = ()) -> dict[str, Result]:
     """Return what becomes of requirements with these verdicts, each of a case of its own unless among `asides`."""
     tried = [
-        Tried(Case(name, () if name in asides else (name,), script, (name,) if name in asides else ()), {name: its}, ())
+        FinishedCase(
+            Case(name, () if name in asides else (name,), script, (name,) if name in asides else ()), {name: its}, ()
+        )
         for name, its in verdicts
     ]
     return {one.id: one for one in results([REQUIREMENTS[name] for name, _ in verdicts], tried, {})}
@@ -233,8 +236,8 @@ def test_what_another_case_finds_by_the_way_blocks_nothing() -> None:
 
 def test_a_run_of_one_area_asks_for_what_it_needs_and_shows_it_only_as_a_cause() -> None:
     plan = Plan(base_url="http://x/v1", requirements=[REQUIREMENTS["responses:chain:fork"]])
-    broken = [Tried(case, dict.fromkeys(case.ids, BROKEN), ()) for case in plan.all_cases]
-    well = [Tried(case, dict.fromkeys(case.ids, OK), ()) for case in plan.all_cases]
+    broken = [FinishedCase(case, dict.fromkeys(case.ids, BROKEN), ()) for case in plan.all_cases]
+    well = [FinishedCase(case, dict.fromkeys(case.ids, OK), ()) for case in plan.all_cases]
 
     assert [case.name for case in plan.cases] == ["a_chain_is_forked"]
     assert [one.id for one in results(plan.requirements, broken, {})] == [MADE, "responses:chain:fork"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from antiphon_verify.reading import MISSING, at, is_integer, is_number, is_text, listed, shown, unlike
+from antiphon_verify.reading import MISSING, at, is_integer, is_number, is_text, listed, preview, unlike
 from tests.support.cases import each
 
 VALUE = {"a": [{"b": 1}], "c": None, "d": [1]}
@@ -51,9 +51,9 @@ def test_a_value_is_shown_as_json_and_cut() -> None:
     for _ in range(100_000):
         deep = [deep]
 
-    assert (shown({"a": None}), shown("é"), shown(MISSING)) == ('{"a": null}', '"é"', '"nothing"')
-    assert len(shown("x" * 500)) == 120
-    assert shown(deep) == "a value nested too deeply to show"
+    assert (preview({"a": None}), preview("é"), preview(MISSING)) == ('{"a": null}', '"é"', '"nothing"')
+    assert len(preview("x" * 500)) == 120
+    assert preview(deep) == "a value nested too deeply to show"
 
 
 SHAPES = {

@@ -4,17 +4,18 @@ from typing import Any
 
 import pytest
 
-from antiphon_verify.case import Case, Playing
+from antiphon_verify.case import Case, CaseRun
 from antiphon_verify.exchange import Exchange, Request
 from antiphon_verify.refusal import path_absence
-from antiphon_verify.trial import Manners, Steps, Trial
-from tests.unit.conformance.exchanges import Answer, error, play, says
-from tests.unit.conformance.exchanges.bodies import CALL, RESPONSE
+from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies.bodies import CALL, RESPONSE
+from antiphon_verify.trial import Steps, Traits, Trial
+from tests.unit.conformance.playing import play
 
 PATH = "/responses/resp_0123456789abcdef01234567"
 
-ABSENT: dict[str, Answer] = {
-    "no such path": Answer(404, b"404 page not found"),
+ABSENT: dict[str, Reply] = {
+    "no such path": Reply(404, b"404 page not found"),
     "no such path, in words": error(f"Unknown request URL: GET /v1{PATH}", 404, "unknown_url"),
     "no such path, FastAPI": says({"detail": "Not Found"}, 404),
     "no such method": says({"detail": "Method Not Allowed"}, 405),
@@ -22,9 +23,9 @@ ABSENT: dict[str, Answer] = {
     "no WebSocket": error("use HTTP", 426),
 }
 
-SERVED: dict[str, Answer] = {
+SERVED: dict[str, Reply] = {
     "a success": says({}),
-    "no answer": Answer(0, fault="cut"),
+    "no answer": Reply(0, fault="cut"),
     "a thing not found": error("Response with id 'x' not found.", 404),
     "a thing not found, by its id": error("No such thing: resp_0123456789abcdef01234567", 404),
     "a store not found": error("No vector store found with id 'vs_x'.", 404, param="vector_store_id"),
@@ -37,12 +38,12 @@ SERVED: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("answer", ABSENT.values(), ids=ABSENT)
-def test_a_path_that_is_not_there_is_told_by_the_status(answer: Answer) -> None:
+def test_a_path_that_is_not_there_is_told_by_the_status(answer: Reply) -> None:
     assert path_absence(answer.to(Request(method="GET", path=PATH))) == f"status {answer.status}"
 
 
 @pytest.mark.parametrize("answer", SERVED.values(), ids=SERVED)
-def test_what_is_wrong_is_no_missing_path(answer: Answer) -> None:
+def test_what_is_wrong_is_no_missing_path(answer: Reply) -> None:
     assert path_absence(answer.to(Request(method="GET", path=PATH))) is None
 
 
@@ -59,7 +60,7 @@ def sending(input: Any = "Hi", **parameters: Any) -> Case:
     return Case("sending", ("a",), script)
 
 
-REFUSALS: dict[str, Answer] = {
+REFUSALS: dict[str, Reply] = {
     "by a code": error("no", 400, "unsupported_parameter", "tools"),
     "by a path into it": error("no", 400, "invalid_value", "tools[0].type"),
     "that it is disabled": error("image input is disabled; rebuild with mmproj"),
@@ -72,14 +73,14 @@ REFUSALS: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS)
-def test_a_feature_is_lacking_if_the_request_is_taken_without_it_whatever_the_words(answer: Answer) -> None:
+def test_a_feature_is_lacking_if_the_request_is_taken_without_it_whatever_the_words(answer: Reply) -> None:
     verdict = play(sending(**TOOLS), [answer, GOOD])["a"]
 
     assert verdict.outcome == "not offered"
     assert verdict.came.startswith(f"status {answer.status}")
 
 
-BROKEN: dict[str, tuple[Case, list[Answer]]] = {
+BROKEN: dict[str, tuple[Case, list[Reply]]] = {
     "a parameter that the gateway added": (sending(**TOOLS), [error("no", 400, "unknown_parameter", "top_k"), GOOD]),
     "a minimal request": (sending(), [error("Unknown parameter: 'priority'", 400, "unknown_parameter", "priority")]),
     "a minimal request, by its input": (sending(), [error("no", 400, "unsupported_value", "input")]),
@@ -89,14 +90,14 @@ BROKEN: dict[str, tuple[Case, list[Answer]]] = {
         sending([{"role": "user", "content": [{"type": "input_text", "text": "Hi"}]}]),
         [error("content is not supported", 400)],
     ),
-    "as a path that is not there": (sending(**TOOLS), [Answer(404), GOOD]),
+    "as a path that is not there": (sending(**TOOLS), [Reply(404), GOOD]),
     "null, which is as good as nothing": (sending(user=None), [error("expected a string, got null", 422), GOOD]),
     "the input, for a tool": (sending(**TOOLS), [error("no", 400, None, "input"), GOOD]),
 }
 
 
 @pytest.mark.parametrize(("case", "script"), BROKEN.values(), ids=BROKEN)
-def test_a_refusal_of_anything_else_is_a_failure(case: Case, script: list[Answer]) -> None:
+def test_a_refusal_of_anything_else_is_a_failure(case: Case, script: list[Reply]) -> None:
     assert play(case, script)["a"].outcome == "failed"
 
 
@@ -140,17 +141,17 @@ LOST = says({"error": "Unexpected endpoint or method. (POST /conversations)"})
 
 
 @pytest.mark.parametrize(
-    ("manners", "outcome"),
-    [(Manners(lost="Unexpected endpoint or method. (POST )"), "not offered"), (Manners(), "failed")],
+    ("traits", "outcome"),
+    [(Traits(unknown_path_error="Unexpected endpoint or method. (POST )"), "not offered"), (Traits(), "failed")],
 )
 def test_an_error_behind_a_200_is_a_missing_path_only_where_an_invented_path_gets_it_too(
-    manners: Manners, outcome: str
+    traits: Traits, outcome: str
 ) -> None:
     def create(trial: Trial) -> Steps:
         created = trial.whole((yield from trial.post("/conversations", {})))
         trial.expect("a", "id" in created, created)
 
-    playing = Playing(Case("create", ("a",), create), "m", manners)
+    playing = CaseRun(Case("create", ("a",), create), "m", traits)
     playing.begin()
     assert isinstance(playing.step, Request)
     playing.answer(LOST.to(playing.step))

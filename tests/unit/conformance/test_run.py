@@ -9,15 +9,15 @@ import pytest
 
 from antiphon_verify.case import Case
 from antiphon_verify.exchange import Exchange, Request, Step
-from antiphon_verify.manners import NOWHERE
 from antiphon_verify.reading import MISSING
+from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies.completions import COMPLETION
 from antiphon_verify.report import Shown
 from antiphon_verify.requirement import Verdict, must
-from antiphon_verify.run import PATIENCE, Run, Tried, results
+from antiphon_verify.run import PATIENCE, FinishedCase, Run, results
+from antiphon_verify.traits import UNKNOWN_PATH
 from antiphon_verify.trial import MOST_AT_ONCE, Steps, Trial
 from tests.support.waiting import let_others_run
-from tests.unit.conformance.exchanges import Answer, error, says, streams
-from tests.unit.conformance.exchanges.completions import COMPLETION
 
 REQUIREMENT = must("a:b:c", "spec 7", "It is so.")
 
@@ -25,7 +25,7 @@ REQUIREMENT = must("a:b:c", "spec 7", "It is so.")
 class Scripted:
     """A subject that answers everything alike, and knows how many asked at once."""
 
-    def __init__(self, answer: Answer, stream: Answer | None = None, plain: Answer | None = None) -> None:
+    def __init__(self, answer: Reply, stream: Reply | None = None, plain: Reply | None = None) -> None:
         self.answer, self.stream, self.plain = answer, stream or answer, plain or answer
         self.now, self.most, self.asked = 0, 0, 0
 
@@ -77,14 +77,14 @@ async def test_a_slow_server_is_asked_less_at_once(took: float, most: int) -> No
 
 
 async def test_a_server_that_breaks_off_one_stream_for_another_is_asked_one_thing_after_the_other() -> None:
-    subject = Scripted(says({"so": True}), stream=Answer(200, b"data: {", fault="the connection broke"))
+    subject = Scripted(says({"so": True}), stream=Reply(200, b"data: {", fault="the connection broke"))
     await Run(subject, "m").try_all(CASES)  # type: ignore[arg-type]
 
     assert subject.most == 1
 
 
 async def test_a_server_without_either_api_is_asked_much_at_once() -> None:
-    subject = Scripted(says({"so": True}), stream=Answer(404))
+    subject = Scripted(says({"so": True}), stream=Reply(404))
     await Run(subject, "m").try_all(CASES)  # type: ignore[arg-type]
 
     assert subject.most == MOST_AT_ONCE
@@ -97,7 +97,7 @@ async def test_a_server_without_either_api_is_asked_much_at_once() -> None:
         (error("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."), "max_completion_tokens"),
     ],
 )
-async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(plain: Answer, cap: str) -> None:
+async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(plain: Reply, cap: str) -> None:
     def ask(trial: Trial) -> Steps:
         exchange = yield from trial.chat("Hello.")
         trial.expect("a:b:c", cap in exchange.request.body, exchange.came)
@@ -116,7 +116,7 @@ async def test_how_many_at_once_can_be_told() -> None:
 
 
 async def test_a_server_that_leaves_everything_unanswered_is_left_alone() -> None:
-    subject = Scripted(Answer(0, fault="the time was up"))
+    subject = Scripted(Reply(0, fault="the time was up"))
     tried = await Run(subject, "m", at_once=1).try_all(CASES)  # type: ignore[arg-type]
     outcomes = [one.verdicts["a:b:c"].outcome for one in tried]
 
@@ -143,9 +143,9 @@ async def test_no_cases_are_no_results() -> None:
     assert await Run(Scripted(says({})), "m").try_all([]) == []  # type: ignore[arg-type]
 
 
-def tried(*verdicts: Verdict) -> list[Tried]:
+def tried(*verdicts: Verdict) -> list[FinishedCase]:
     exchanges = [says({"number": number}).to(Request(method="GET", path="/x")) for number in range(3)]
-    return [Tried(CASES[0], {"a:b:c": verdict}, exchanges) for verdict in verdicts]
+    return [FinishedCase(CASES[0], {"a:b:c": verdict}, exchanges) for verdict in verdicts]
 
 
 def test_the_worst_of_several_cases_stands_with_the_exchange_that_showed_it() -> None:
@@ -173,12 +173,12 @@ def test_what_was_left_out_is_skipped() -> None:
 class Mannered(Scripted):
     """A subject that answers by path, and tells what it was asked."""
 
-    def __init__(self, answers: dict[str, Answer]) -> None:
+    def __init__(self, answers: dict[str, Reply]) -> None:
         super().__init__(says({"so": True}))
         self.answers, self.bodies = answers, []
 
     async def fetch(self, request: Request) -> Exchange:
-        return self.answers.get(request.path, Answer(404)).to(request)
+        return self.answers.get(request.path, Reply(404)).to(request)
 
     async def perform(self, step: Step) -> Exchange:
         assert isinstance(step, Request)
@@ -203,10 +203,10 @@ async def test_what_an_invented_path_gets_behind_a_200_is_how_the_server_says_th
     def create(trial: Trial) -> Steps:
         trial.whole((yield from trial.post("/conversations", {})))
 
-    def lost(path: str) -> Answer:
+    def lost(path: str) -> Reply:
         return says({"error": f"Unexpected endpoint or method. (POST {path}). Returning 200 anyway"})
 
-    subject = Mannered({path: lost(path) for path in ("/conversations", NOWHERE)})
+    subject = Mannered({path: lost(path) for path in ("/conversations", UNKNOWN_PATH)})
     [one] = await Run(subject, "m").try_all([Case("create", ("a:b:c",), create)])  # type: ignore[arg-type]
 
     assert one.verdicts["a:b:c"].outcome == "not offered"

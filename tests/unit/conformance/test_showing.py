@@ -1,9 +1,8 @@
 """Exchanges for a reader."""
 
 from antiphon_verify.exchange import Exchange, Request
-from antiphon_verify.reading import legible
-from antiphon_verify.reading import shown as value_shown
-from antiphon_verify.report import LONGEST, Shown, curl, encode_report, raw, shown
+from antiphon_verify.reading import legible, preview
+from antiphon_verify.report import LONGEST, Shown, curl, displayed, encode_report, raw
 from antiphon_verify.requirement import Verdict, must
 from antiphon_verify.run import results
 from tests.support.cases import each
@@ -15,32 +14,32 @@ def test_an_exchange_is_shown_with_its_headers_and_bodies() -> None:
     request = Request(method="POST", path="/x", body={}, headers={"A": "b"})
     exchange = Exchange(request, status=200, headers={"c": "d"}, body=b"yes", fault="The time was up.")
 
-    assert shown(exchange) == Shown(request="POST /x\nA: b\n\n{}", answer="200\nc: d\n\nyes\n[The time was up.]")
+    assert displayed(exchange) == Shown(request="POST /x\nA: b\n\n{}", answer="200\nc: d\n\nyes\n[The time was up.]")
     assert raw(exchange) == b"POST /x\nA: b\n\n{}\n\n200\nc: d\n\nyes\n[The time was up.]\n"
 
 
 def test_a_long_body_is_cut() -> None:
     exchange = Exchange(Request(method="GET", path="/x"), status=200, body=b"y" * (LONGEST + 7))
 
-    assert shown(exchange).answer == f"200\n\n{'y' * LONGEST}\n[7 more characters]"
+    assert displayed(exchange).answer == f"200\n\n{'y' * LONGEST}\n[7 more characters]"
 
 
 def test_half_a_character_is_shown_by_its_number() -> None:
     exchange = Exchange(Request(method="GET", path="/\ud800"), status=200, headers={"x": "\udcff"})
 
     assert legible("\ud800 é \U0001f600") == "\\ud800 é \U0001f600"
-    assert shown(exchange) == Shown(request="GET /\\ud800", answer="200\nx: \\udcff")
+    assert displayed(exchange) == Shown(request="GET /\\ud800", answer="200\nx: \\udcff")
     assert raw(exchange) == b"GET /\\ud800\n\n\n\n200\nx: \\udcff\n\n\n"
 
 
 def test_what_would_act_on_a_terminal_is_shown_by_its_number() -> None:
     exchange = Exchange(Request(method="GET", path="/x"), status=200, body=b"\x1b[2J\x07\ttab\nline \xe2\x80\xae")
 
-    assert shown(exchange).answer == "200\n\n\\u001b[2J\\u0007\ttab\nline \\u202e"
+    assert displayed(exchange).answer == "200\n\n\\u001b[2J\\u0007\ttab\nline \\u202e"
 
 
 def test_half_a_character_in_an_answer_leaves_the_report_writable() -> None:
-    failed = tried(Verdict("failed", value_shown({"role": "\udfff"})))
+    failed = tried(Verdict("failed", preview({"role": "\udfff"})))
     told = results([must("a:b:c", "spec 5", "It is so.")], failed, {})
 
     assert told[0].came == '{"role": "\\udfff"}'

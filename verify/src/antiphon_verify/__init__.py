@@ -3,24 +3,26 @@
 `antiphon-verify` is the command. `check_event_stream` returns what is wrong in a stream of Responses events,
 `assert_event_stream` raises if anything is wrong, `fold` rebuilds the response from it, and `RULES` are the rules.
 
-    requirement.py          requirements as data (id, level, source, one sentence), and the verdict on one
-    areas/                  a file or folder for each area: its requirements, and the cases that judge them
-    events/                 the rules of an event stream, and the check
+    requirement.py          a requirement as a row (id, level, source, one sentence, a fault), and the verdict on one
+    areas/                  a file or folder for each area: cases, each with the rows of the requirements it judges
+    replies/                the good replies and the faults of the rows, a file for each area
+    events/                 the rules of an event stream, each with its fault, and the check
     soundness.py            the rules of an event stream as requirements
-    refusal.py              a table of invalid requests, and how a server reports that it lacks a feature
+    refusal.py              how a server rejects a request, and how it reports that it lacks a feature
     simpler.py              whether a rejection means that a feature is missing: decided by a simpler request
     prerequisites.py        what must pass before a requirement can be judged
     place.py                the field or event that decided a verdict
     case.py, trial.py       cases: generators that send and judge, and never wait
     exchange.py, reading.py what a server sent, read in a way that never raises
     judging.py, run.py      one server judged; `http.py` performs the steps of the cases
-    choice.py, manners.py   which areas a run covers, and how many requests a server can serve at once
-    report.py, html.py      the report as data and as a page; `matrix.py` compares servers
-    markdown.py, graphic.py servers side by side as Markdown, a badge and a chart; `difference.py` compares two runs
-    page.py                 what both pages share
+    choice.py, traits.py   which areas a run covers, and how many requests a server can serve at once
+    report.py               the report as data, and as JSON
+    html/, markdown.py      the report and the comparison of servers as pages with pictures, and as Markdown
+    comparison.py           reports compared, as data
+    wording.py              the words that all renderers use
     profile.py, profiles/   known deviations of well-known servers
     address.py              the address and the key of the tested server
-    cli/                    the command
+    cli/                    the command, and what it prints
 
 The package shares no code with Antiphon, and works without it: it judges Antiphon like any other server.
 """

@@ -25,8 +25,8 @@ def check_base_url(url: str) -> str:
         scheme, separator, _ = url.partition("://")
         is_other = bool(separator) and scheme.lower() not in {"http", "https"}
         flaw = f"has the scheme '{scheme}', and only http and https are supported" if is_other else "is not a URL"
-        shown = _PASSWORD.sub(":…", url)
-        raise VerifyError(f"The server '{shown}' {flaw}. Set its base URL, such as http://127.0.0.1:11434/v1.")
+        masked = _PASSWORD.sub(":…", url)
+        raise VerifyError(f"The server '{masked}' {flaw}. Set its base URL, such as http://127.0.0.1:11434/v1.")
     return url.rstrip("/")
 
 

@@ -1,29 +1,45 @@
 """Cases: scripts that send requests to a server to judge some requirements."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 
 from antiphon_verify.exchange import Exchange, Step
 from antiphon_verify.reading import reads
-from antiphon_verify.requirement import Doubt, Stop, Verdict
-from antiphon_verify.trial import ORDINARY, UNSHOWN, Manners, Steps, Trial
+from antiphon_verify.replies import Replies
+from antiphon_verify.requirement import Doubt, Requirement, Stop, Verdict
+from antiphon_verify.trial import ORDINARY, UNSHOWN, Steps, Traits, Trial
 
 Script = Callable[[Trial], Steps]
+
+Row = Requirement | str
+"""A requirement, which the case declares, or the id of one that another case declares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A script, and the ids of the requirements that it judges.
+    """A script, and the requirements that it judges.
 
-    `asides` are ids that many cases judge in passing, such as the rules of the stream: they stay unjudged if the case
-    ends before it reaches them, so that one fault is reported once.
+    `passing` are requirements that many cases judge in passing, such as the rules of the stream: they stay unjudged if
+    the case ends before it reaches them, so that one fault is reported once. `good` are replies that meet all
+    requirements that the case declares.
     """
 
     name: str
-    own: tuple[str, ...]
+    rows: tuple[Row, ...]
     script: Script
-    asides: tuple[str, ...] = ()
+    passing: tuple[Row, ...] = ()
+    good: Replies = field(default=(), compare=False, repr=False)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The ids of the requirements that it is about."""
+        return tuple(map(_id, self.rows))
+
+    @property
+    def asides(self) -> tuple[str, ...]:
+        """The ids of those that it judges in passing."""
+        return tuple(map(_id, self.passing))
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -31,14 +47,23 @@ class Case:
         return (*self.own, *self.asides)
 
     @property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """The requirements that it declares."""
+        return tuple(row for row in (*self.rows, *self.passing) if isinstance(row, Requirement))
+
+    @property
     def sentence(self) -> str:
         """What the case does, from its docstring."""
         return (self.script.__doc__ or "").strip()
 
 
-def case(*ids: str, asides: tuple[str, ...] = ()) -> Callable[[Script], Case]:
+def _id(row: Row) -> str:
+    return row if isinstance(row, str) else row.id
+
+
+def case(*rows: Row, asides: tuple[Row, ...] = (), good: Replies = ()) -> Callable[[Script], Case]:
     """Make a case of a generator function that judges these requirements."""
-    return lambda script: Case(script.__name__, ids, script, asides)
+    return lambda script: Case(script.__name__, rows, script, asides, good)
 
 
 def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
@@ -48,12 +73,12 @@ def cases_of(*modules: ModuleType) -> tuple[Case, ...]:
     return tuple(dict.fromkeys(one for one in found if isinstance(one, Case)))
 
 
-class Playing:
+class CaseRun:
     """A running case: `step` is the next step that it wants done, None at its end; `answer` passes it the result."""
 
-    def __init__(self, case: Case, model: str, manners: Manners = ORDINARY, tools_url: str = "") -> None:
+    def __init__(self, case: Case, model: str, traits: Traits = ORDINARY, tools_url: str = "") -> None:
         self.case = case
-        self.trial = Trial(case.ids, model, manners, tools_url)
+        self.trial = Trial(case.ids, model, traits, tools_url)
         self._steps = case.script(self.trial)
         self._doubt: Doubt | None = None
         self.step: Step | None = None

@@ -8,7 +8,7 @@ from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import at, is_text, listed
 from antiphon_verify.requirement import Stop
 from antiphon_verify.samples import spelled
-from antiphon_verify.trial import Asking, Trial
+from antiphon_verify.trial import ExchangeSteps, Trial
 
 Item = dict[str, Any]
 
@@ -32,13 +32,13 @@ LINK = "sandbox:/mnt/data/verify.txt"
 
 def task(*codes: str, words: str = "") -> str:
     """Return a request to run Python code, each part in a separate call; servers name the function differently."""
-    shown_code = "\n".join(f"```python\n{code}\n```" for code in codes)
-    asked = f"Run this Python code with your tool, unchanged and each part in a call of its own. {words}\n{shown_code}"
+    blocks = "\n".join(f"```python\n{code}\n```" for code in codes)
+    prompt = f"Run this Python code with your tool, unchanged and each part in a call of its own. {words}\n{blocks}"
     arguments = [json.dumps({"code": code}) for code in codes]
-    return spelled(asked, *(f"{name} {one}" for name in ("code_interpreter", "python") for one in arguments))
+    return spelled(prompt, *(f"{name} {one}" for name in ("code_interpreter", "python") for one in arguments))
 
 
-def run(trial: Trial, *codes: str, tool: Item = AUTO, words: str = "", **parameters: Any) -> Asking:
+def run(trial: Trial, *codes: str, tool: Item = AUTO, words: str = "", **parameters: Any) -> ExchangeSteps:
     """Run code."""
     return trial.respond(task(*codes, words=words), tools=[tool], **parameters)
 

@@ -126,8 +126,8 @@ class Visit:
     def _wait(self, exchange: Exchange) -> float | None:
         """Return the seconds until a retry, None if the response is final."""
         if exchange.status in BUSY:
-            told = exchange.headers.get("retry-after", "1")
-            seconds = float(told) if told.isdecimal() and len(told) < 4 else LONGEST_WAIT + 1
+            retry_after = exchange.headers.get("retry-after", "1")
+            seconds = float(retry_after) if retry_after.isdecimal() and len(retry_after) < 4 else LONGEST_WAIT + 1
             return seconds if seconds <= LONGEST_WAIT else None
         is_stale = exchange.is_reused and exchange.fault and not exchange.status and self._left() > 0
         return 0.0 if is_stale else None

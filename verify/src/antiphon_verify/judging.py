@@ -21,13 +21,13 @@ from antiphon_verify.profile import Profile
 from antiphon_verify.reading import at, is_text, legible
 from antiphon_verify.report import Report, Result, Shown
 from antiphon_verify.requirement import Requirement
-from antiphon_verify.run import Run, Tried, results
+from antiphon_verify.run import FinishedCase, Run, results
 from antiphon_verify.version import __version__
 
 if TYPE_CHECKING:
     from antiphon_verify.tool_server import ToolServer
 
-LOOK = 15.0
+FIRST_TIMEOUT = 15.0
 """Timeout in seconds of the first request to a server."""
 
 SHORTEST_KEY = 8
@@ -103,7 +103,7 @@ async def judge(plan: Plan, on_done: Callable[[], None] = lambda: None) -> Repor
 
 async def try_all(
     plan: Plan, cases: Sequence[Case], on_done: Callable[[], None] = lambda: None
-) -> tuple[list[Tried], str, int]:
+) -> tuple[list[FinishedCase], str, int]:
     """Run cases; return them, the tested model, and the number of requests. Raises as `judge`."""
     async with AsyncExitStack() as stack:
         tools = await _bring_tools(plan, stack)
@@ -151,7 +151,7 @@ async def _bring_tools(plan: Plan, stack: AsyncExitStack) -> "ToolServer | None"
 
 async def _model(plan: Plan, subject: Subject) -> str:
     """Return the model to test; this also checks that the server answers."""
-    async with subject.visit(min(LOOK, plan.limit)) as visit:
+    async with subject.visit(min(FIRST_TIMEOUT, plan.limit)) as visit:
         exchange = await visit.fetch(Request(method="GET", path="/models"))
     if not exchange.is_reached:
         raise VerifyError(

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from antiphon_verify.areas import REQUIREMENTS
-from antiphon_verify.matrix import groups, levels, scores
-from antiphon_verify.page import counted, cut, day, server
+from antiphon_verify.comparison import groups, levels, scores
 from antiphon_verify.report import Cause, Report
+from antiphon_verify.wording import consequences, counted, cut, day, server
 
 LONGEST = 220
 """Characters of the response that are shown."""
@@ -66,12 +66,12 @@ def _causes(report: Report) -> list[str]:
 
 
 def _cause(cause: Cause) -> list[str]:
-    one, same, blocked = cause
-    notes = [f"blocks {len(blocked)}"] if blocked else []
-    notes += [f"{len(same)} more with the same response"] if same else []
+    one = cause.failed
     came = cut(one.came, LONGEST).replace("`", "'")
     sentence = REQUIREMENTS.get(one.id, one).sentence  # as it is worded today, also for a report of an older version
-    lines = [f"- `{one.id}` ({', '.join((one.level, *notes))}): {sentence} Received: `{came or 'nothing'}`"]
+    lines = [
+        f"- `{one.id}` ({', '.join((one.level, *consequences(cause)))}): {sentence} Received: `{came or 'nothing'}`"
+    ]
     if one.place:
         lines.append(f"  at `{cut(one.place, LONGEST).replace('`', chr(39))}`")
     return [*lines, "", "  ```sh", f"  {one.curl}", "  ```"] if one.curl else lines

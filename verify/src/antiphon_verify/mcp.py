@@ -46,18 +46,18 @@ def answer(message: Message) -> Message | None:
     """Return the response to a JSON-RPC message, None if it needs none."""
     if "id" not in message:
         return None
-    said = {"jsonrpc": "2.0", "id": message["id"]}
+    reply = {"jsonrpc": "2.0", "id": message["id"]}
     match message.get("method"):
         case "initialize":
-            return said | {"result": _greeting(message)}
+            return reply | {"result": _greeting(message)}
         case "ping":
-            return said | {"result": {}}
+            return reply | {"result": {}}
         case "tools/list":
-            return said | {"result": {"tools": TOOLS}}
+            return reply | {"result": {"tools": TOOLS}}
         case "tools/call":
-            return said | _called(at(message, "params", "name"), at(message, "params", "arguments"))
+            return reply | _called(at(message, "params", "name"), at(message, "params", "arguments"))
         case other:
-            return said | {"error": {"code": UNKNOWN_METHOD, "message": f"Method not found: {other}"}}
+            return reply | {"error": {"code": UNKNOWN_METHOD, "message": f"Method not found: {other}"}}
 
 
 def shelf(word: str) -> str:

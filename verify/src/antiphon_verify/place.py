@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from antiphon_verify.exchange import Exchange
-from antiphon_verify.reading import Read, at, shown
+from antiphon_verify.reading import Read, at, preview
 
 MOST = 3
 """Number of fields that are shown: those that were read last."""
@@ -15,13 +15,13 @@ def decided(reads: Sequence[Read], exchanges: Sequence[Exchange]) -> str:
     if not exchanges:
         return ""
     places = {id(value): place for place, value in _values(exchanges[-1])}
-    told: dict[str, None] = {}
+    fields: dict[str, None] = {}
     for read in reversed(reads):
         if (place := places.get(id(read.inside))) is not None:
-            told.setdefault(f"{place}{'.'.join(map(str, read.path))} = {_told(read.found)}")
-        if len(told) == MOST:
+            fields.setdefault(f"{place}{'.'.join(map(str, read.path))} = {_shown_value(read.found)}")
+        if len(fields) == MOST:
             break
-    return "; ".join(reversed(told))
+    return "; ".join(reversed(fields))
 
 
 def at_event(events: Sequence[Any], sequence_number: int | None) -> str:
@@ -30,8 +30,8 @@ def at_event(events: Sequence[Any], sequence_number: int | None) -> str:
     return next((_event(*one).strip() for one in numbered if at(one[1], "sequence_number") == sequence_number), "")
 
 
-def _told(value: Any) -> str:
-    return shown(value) if value or value is None or isinstance(value, str | int | list | dict) else "nothing"
+def _shown_value(value: Any) -> str:
+    return preview(value) if value or value is None or isinstance(value, str | int | list | dict) else "nothing"
 
 
 def _event(number: int, event: Any) -> str:

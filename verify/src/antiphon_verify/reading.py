@@ -104,7 +104,7 @@ def unlike(id: str) -> str:
     return id[:start] + (other if other != tail else tail.translate(OTHER_LETTERS))
 
 
-def shown(value: Any) -> str:
+def preview(value: Any) -> str:
     """Return a value for a message: as JSON, truncated to 120 characters."""
     try:
         text = json.dumps(value, ensure_ascii=False, default=repr)

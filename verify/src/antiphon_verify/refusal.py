@@ -1,12 +1,10 @@
-"""Rejections: the form of an error (specification section 13), invalid requests as data, and missing features."""
+"""Rejections: the form of an error (specification section 13), and how a server reports that it lacks a feature."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from antiphon_verify.exchange import Exchange, Request
 from antiphon_verify.reading import at, is_text
-from antiphon_verify.requirement import Level, Requirement, Table
 
 KEYS = {"message", "type", "param", "code"}
 
@@ -133,48 +131,3 @@ def _names_a_thing(exchange: Exchange) -> bool:
         return True
     named = exchange.request.path.partition("?")[0].rpartition("/")[2]
     return bool(NAMED.search(message)) or (len(named) > 20 and named in message)
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """How one invalid request is rejected. `what` begins a sentence: `A request without a model`.
-
-    `statuses` are OpenAI's: the first one is preferred.
-    """
-
-    what: str
-    code: str | None = None
-    param: str | None = None
-    level: Level = "must"
-    source: str = "spec 13"
-    statuses: tuple[int, ...] = (400,)
-    others: tuple[tuple[str | None, str | None], ...] = field(default=())
-    """Further accepted pairs of code and param: sources differ."""
-
-    @property
-    def is_named(self) -> bool:
-        """Whether OpenAI's error names it by a code or a param."""
-        return bool(self.code or self.param)
-
-
-def refusal_table(area: str, refusals: Mapping[str, Refusal]) -> Table:
-    """Return two requirements for each: that the request is rejected, and that the error names the cause."""
-    return tuple(
-        requirement
-        for name, refusal in refusals.items()
-        for requirement in (_refused(area, name, refusal), *_named(area, name, refusal))
-    )
-
-
-def _refused(area: str, name: str, refusal: Refusal) -> Requirement:
-    sentence = f"{refusal.what} is rejected with a 4xx."
-    return Requirement(f"{area}:{name}", refusal.level, refusal.source, sentence)
-
-
-def _named(area: str, name: str, refusal: Refusal) -> Table:
-    if not refusal.is_named:
-        return ()
-    words = [f"the {key} `{value}`" for key, value in (("code", refusal.code), ("param", refusal.param)) if value]
-    sentence = f"{refusal.what} is rejected with {' and '.join(words)}."
-    level: Level = "may" if refusal.level == "may" else "should"
-    return (Requirement(f"{area}:{name}-named", level, refusal.source, sentence),)

@@ -160,7 +160,7 @@ LONGEST = 4000
 """Characters of a body that are shown."""
 
 
-def shown(exchange: Exchange) -> Shown:
+def displayed(exchange: Exchange) -> Shown:
     """Return an exchange as a report shows it."""
     return Shown(request=legible(_request(exchange.request)), answer=legible(_answer(exchange)))
 
@@ -200,10 +200,10 @@ def replay(name: str) -> str:
 def raw(exchange: Exchange) -> bytes:
     """Return an exchange with every byte of its bodies."""
     request = exchange.request
-    asked = legible("\n".join([f"{request.method} {request.path}", *_lines(request.headers)]))
-    told = legible("\n".join([str(exchange.status), *_lines(exchange.headers)]))
+    head = legible("\n".join([f"{request.method} {request.path}", *_lines(request.headers)]))
+    reply_head = legible("\n".join([str(exchange.status), *_lines(exchange.headers)]))
     fault = f"[{exchange.fault}]\n".encode() if exchange.fault else b""
-    return b"\n\n".join([asked.encode(), request.data, told.encode(), exchange.body + b"\n" + fault])
+    return b"\n\n".join([head.encode(), request.data, reply_head.encode(), exchange.body + b"\n" + fault])
 
 
 def _request(request: Request) -> str:

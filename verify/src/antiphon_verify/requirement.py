@@ -1,10 +1,11 @@
-"""Requirements as data: one sentence, its level, its source, and the verdict on it."""
+"""Requirements as data: one sentence, its level, its source, a fault that its case must find; and the verdict on it."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from antiphon_verify.exchange import Exchange, Request
+from antiphon_verify.replies import Replies
 
 SECTIONS = {
     0: "headlines",
@@ -62,10 +63,11 @@ LEVELS: tuple[Level, ...] = ("must", "should", "may")
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One requirement on a server.
+    """One requirement on a server: a row, which the case that judges it declares.
 
-    `id` is `api:area:name`, such as `responses:stream:item-done-once`. `source` is a key of `sources.SOURCES`, followed
-    by a detail if one is known: `spec 13`, `open-responses 4`, `chat-api streaming`, `issue ollama#15954`.
+    `id` is `api:area:name`, such as `responses:stream:item-done-once`. `source` is a key of `SOURCES`, followed by a
+    detail if one is known: `spec 13`, `open-responses 4`, `chat-api streaming`, `issue ollama#15954`. `fault` are
+    replies to its case that violate it; `good` are replies that meet it, if those of the case do not show that.
     """
 
     id: str
@@ -73,6 +75,8 @@ class Requirement:
     source: str
     sentence: str
     kind: Kind = "protocol"
+    fault: Replies = field(default=(), compare=False, repr=False)
+    good: Replies = field(default=(), compare=False, repr=False)
 
     @property
     def area(self) -> str:
@@ -80,23 +84,19 @@ class Requirement:
         return self.id.rpartition(":")[0]
 
 
-Table = tuple[Requirement, ...]
-"""The requirements of one file."""
-
-
-def must(id: str, source: str, sentence: str) -> Requirement:
+def must(id: str, source: str, sentence: str, *, fault: Replies = (), good: Replies = ()) -> Requirement:
     """Return a requirement without which clients break."""
-    return Requirement(id, "must", source, sentence)
+    return Requirement(id, "must", source, sentence, fault=fault, good=good)
 
 
-def should(id: str, source: str, sentence: str) -> Requirement:
+def should(id: str, source: str, sentence: str, *, fault: Replies = (), good: Replies = ()) -> Requirement:
     """Return a requirement that OpenAI meets and some clients rely on."""
-    return Requirement(id, "should", source, sentence)
+    return Requirement(id, "should", source, sentence, fault=fault, good=good)
 
 
-def may(id: str, source: str, sentence: str) -> Requirement:
+def may(id: str, source: str, sentence: str, *, fault: Replies = (), good: Replies = ()) -> Requirement:
     """Return a requirement that is optional for a server."""
-    return Requirement(id, "may", source, sentence)
+    return Requirement(id, "may", source, sentence, fault=fault, good=good)
 
 
 def capability(requirement: Requirement) -> Requirement:

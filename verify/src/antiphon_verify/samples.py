@@ -5,12 +5,17 @@ import json
 import struct
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from antiphon_verify.case import Case, Script
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import at, is_number
-from antiphon_verify.trial import Asking, Steps, Trial, is_completion, is_response
+from antiphon_verify.replies import error, says
+from antiphon_verify.replies.bodies import RESPONSE
+from antiphon_verify.replies.completions import COMPLETION
+from antiphon_verify.requirement import Requirement
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial, is_completion, is_response
 
 COLOURS = {"red": (255, 0, 0), "green": (0, 160, 0), "blue": (0, 0, 255)}
 
@@ -31,43 +36,37 @@ def _chunk(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
 
-Rows = Mapping[str, Mapping[str, Any]]
-"""By the requirement's name: the parameters of a request."""
+def accepted(requirement: Requirement, **parameters: Any) -> Case:
+    """Return a case: a request with these parameters must return a completion, or a response. A rejection fails."""
+    is_chat = requirement.id.startswith("chat:")
+    fault = error("Invalid value.") if is_chat else error("240 validation errors for union", 422)
+    name = "".join(one if one.isalnum() else "_" for one in requirement.id)
+    return Case(
+        f"{name}_is_taken",
+        (replace(requirement, fault=[fault]),),
+        _accepting(requirement.id, parameters),
+        good=[says(COMPLETION if is_chat else RESPONSE)],
+    )
 
 
-def taken_by_chat(area: str, rows: Rows, **always: Any) -> tuple[Case, ...]:
-    """Return a case for each row: these parameters, with those common to all, must return a chat completion."""
-    return tuple(_case(f"chat:{area}:{name}", {**always, **row}) for name, row in rows.items())
-
-
-def taken_by_responses(area: str, rows: Rows) -> tuple[Case, ...]:
-    """Return a case for each row: these parameters must return a response."""
-    return tuple(_case(f"responses:{area}:{name}", row) for name, row in rows.items())
-
-
-def is_taken(exchange: Exchange) -> bool:
+def is_accepted(exchange: Exchange) -> bool:
     """Whether a completion was returned, or a response that ended without an error."""
     if is_completion(exchange.json):
         return exchange.is_ok
     return exchange.is_ok and is_response(exchange.json) and at(exchange.json, "status") in ("completed", "incomplete")
 
 
-def _case(id: str, parameters: Mapping[str, Any]) -> Case:
-    name = "".join(one if one.isalnum() else "_" for one in id)
-    return Case(f"{name}_is_taken", (id,), _taking(id, parameters))
-
-
-def _taking(id: str, parameters: Mapping[str, Any]) -> Script:
+def _accepting(id: str, parameters: Mapping[str, Any]) -> Script:
     def script(trial: Trial) -> Steps:
         exchange = yield from _send(trial, id, parameters)
         trial.offered(exchange)
-        trial.expect(id, is_taken(exchange), exchange.came)
+        trial.expect(id, is_accepted(exchange), exchange.came)
 
     script.__doc__ = f"Send {', '.join(parameters)}: {id.rpartition(':')[2].replace('-', ' ')}."
     return script
 
 
-def _send(trial: Trial, id: str, parameters: Mapping[str, Any]) -> Asking:
+def _send(trial: Trial, id: str, parameters: Mapping[str, Any]) -> ExchangeSteps:
     if id.startswith("chat:"):
         return trial.chat(**{"messages": "Say hello.", **parameters})
     return trial.respond(**{"input": "Say hello.", **parameters})
@@ -118,9 +117,9 @@ def for_chat(tool: dict[str, Any]) -> dict[str, Any]:
 CHAT_TOOLS = [for_chat(tool) for tool in TOOLS]
 
 
-def spelled(asked: str, *calls: str) -> str:
+def spelled(prompt: str, *calls: str) -> str:
     """Return a question and the calls that answer it, one per line: the scripted model `demo` makes only such calls."""
-    return "\n".join((asked, *(f"call {one}" for one in calls)))
+    return "\n".join((prompt, *(f"call {one}" for one in calls)))
 
 
 def search(tool: str, query: str, **more: Any) -> str:
@@ -149,3 +148,10 @@ NESTED: dict[str, Any] = {
     "additionalProperties": False,
 }
 """A strict schema with an object, an enum and a list in it."""
+
+UNREACHABLE_URL = "http://127.0.0.1:9/mcp"
+
+
+def mcp(url: str) -> dict[str, Any]:
+    """Return an MCP tool at a URL."""
+    return {"type": "mcp", "server_label": "nowhere", "server_url": url, "require_approval": "never"}

@@ -55,13 +55,13 @@ def features(request: Request) -> set[str]:
 
 def _known(before: Iterable[Exchange]) -> set[str]:
     """Return the features that the server accepted, and the types of the items it sent with those of their outputs."""
-    taken = {word for one in before if one.is_ok for word in features(one.request)}
+    accepted = {word for one in before if one.is_ok for word in features(one.request)}
     sent = {word for one in before for value in (one.json, one.events) for word in _words(value)}
     if "tool_calls" in sent:
         sent |= {"tool", "tool_call_id", "function", "name", "arguments"}
     calls = {word.removesuffix("_call") for word in sent if word.endswith("_call")}
     outputs = {f"{word}{end}" for word in calls for end in ("_call_output", "_output")}
-    return taken | sent | outputs | ({"call_id", "output"} if outputs else set())
+    return accepted | sent | outputs | ({"call_id", "output"} if outputs else set())
 
 
 def _words(value: Any) -> Iterator[str]:

@@ -9,9 +9,12 @@ from typing import Any
 
 from antiphon_verify.events.check import check_event_stream
 from antiphon_verify.events.rules import RULES, Rule, Violation
+from antiphon_verify.events.streams import STREAMS, event
+from antiphon_verify.exchange import Request
 from antiphon_verify.place import at_event
 from antiphon_verify.reading import at
-from antiphon_verify.requirement import Requirement, Table
+from antiphon_verify.replies import Reply, streams
+from antiphon_verify.requirement import Requirement
 from antiphon_verify.trial import Trial
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -68,19 +71,29 @@ def stream_id(rule: str) -> str:
     return f"responses:stream:{rule.replace(':', '-')}"
 
 
-STREAM_IDS = tuple(map(stream_id, RULES))
-"""The requirements that `judge_stream` judges; a case that calls it names them as its asides."""
+def _row(rule: Rule) -> Requirement:
+    """Return a rule as a requirement; its fault is the stream that its mutation makes."""
 
+    def broken(request: Request) -> Reply:
+        return streams(rule.fault.apply(STREAMS) or [event("none")])
 
-def requirements_of_the_rules() -> Table:
-    """Return the rules as requirements."""
-    return tuple(Requirement(stream_id(rule.id), rule.level, _source(rule), rule.sentence) for rule in RULES.values())
+    def sound(request: Request) -> Reply:
+        return streams(STREAMS[rule.fault.stream])
+
+    return Requirement(stream_id(rule.id), rule.level, _source(rule), rule.sentence, fault=[broken], good=[sound])
 
 
 def _source(rule: Rule) -> str:
     if rule.source.startswith("section 17 rule "):
         return f"open-responses {rule.source.rpartition(' ')[2]}"
     return rule.source.replace("section", "spec")
+
+
+STREAM_ROWS = tuple(map(_row, RULES.values()))
+"""The requirements that `judge_stream` judges."""
+
+STREAM_IDS = tuple(row.id for row in STREAM_ROWS)
+"""Their ids, which a case that calls `judge_stream` names as its asides."""
 
 
 def judge_stream(trial: Trial, events: Iterable[dict[str, Any]]) -> None:

@@ -53,5 +53,5 @@ class ToolServer:
         received += [message | {"headers": headers}][: MAX_RECEIVED - len(received)]
         if request.path == SILENT and message.get("method") == "tools/call":
             await asyncio.Event().wait()
-        said = answer(message)
-        return web.Response(status=202) if said is None else web.json_response(said)
+        reply = answer(message)
+        return web.Response(status=202) if reply is None else web.json_response(reply)

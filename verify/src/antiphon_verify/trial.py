@@ -11,7 +11,7 @@ from typing import Any
 
 from antiphon_verify.exchange import MCP_RECEIVED, Exchange, Pause, Request, Step, Together
 from antiphon_verify.place import decided
-from antiphon_verify.reading import MISSING, Read, at, peek, shown
+from antiphon_verify.reading import MISSING, Read, at, peek, preview
 from antiphon_verify.refusal import hidden_error, lacking, message_of, named_lack, path_absence
 from antiphon_verify.requirement import Stop, Verdict
 from antiphon_verify.simpler import doubted
@@ -19,32 +19,32 @@ from antiphon_verify.simpler import doubted
 Steps = Generator[Step, Any, None]
 """A running case."""
 
-Asking = Generator[Step, Any, Exchange]
+ExchangeSteps = Generator[Step, Any, Exchange]
 """One exchange of a case: `exchange = yield from trial.get("/models")`."""
 
 MOST_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class Traits:
     """How to send requests to a server.
 
-    `at_once` cases run concurrently; `cap` is the name of the token limit of a chat completion; `plainly` are the paths
-    that stream unless `stream` is false; `lost` is the error by which a response with a success status reports an
-    unknown path, "" if the status reports it.
+    `at_once` cases run concurrently; `cap` is the name of the token limit of a chat completion; `streaming_by_default`
+    are the paths that stream unless `stream` is false; `unknown_path_error` is the error by which a response with a
+    success status reports an unknown path, "" if the status reports it.
     """
 
     at_once: int = MOST_AT_ONCE
     cap: str = "max_tokens"
-    plainly: frozenset[str] = frozenset()
-    lost: str = ""
+    streaming_by_default: frozenset[str] = frozenset()
+    unknown_path_error: str = ""
 
     def streaming(self, path: str) -> dict[str, Any]:
         """Return the parameters that a request to the path needs for a non-streamed response."""
-        return {"stream": False} if path in self.plainly else {}
+        return {"stream": False} if path in self.streaming_by_default else {}
 
 
-ORDINARY = Manners()
+ORDINARY = Traits()
 
 TURNED_AWAY = {401: "The server requires another key for this", 429: "The server turned this away several times"}
 
@@ -61,14 +61,14 @@ UNSHOWN = "Not exercised by any response."
 class Trial:
     """The facts, requests and verdicts of one case.
 
-    `ids` are the requirements that it judges, `manners` how to send requests to the server, `tools_url` the URL of the
+    `ids` are the requirements that it judges, `traits` how to send requests to the server, `tools_url` the URL of the
     run's MCP server. `reads` are the fields that were read since the last verdict.
     """
 
-    def __init__(self, ids: Iterable[str], model: str, manners: Manners = ORDINARY, tools_url: str = "") -> None:
+    def __init__(self, ids: Iterable[str], model: str, traits: Traits = ORDINARY, tools_url: str = "") -> None:
         self.model = model
         self.reads: list[Read] = []
-        self._manners = manners
+        self._traits = traits
         self._tools_url = tools_url
         self.exchanges: list[Exchange] = []
         self.verdicts: dict[str, Verdict] = {}
@@ -76,43 +76,43 @@ class Trial:
 
     # Sending
 
-    def ask(self, request: Request) -> Asking:
+    def ask(self, request: Request) -> ExchangeSteps:
         """Send a request; return the exchange."""
         exchange: Exchange = yield request
         return exchange
 
-    def get(self, path: str, **fields: Any) -> Asking:
+    def get(self, path: str, **fields: Any) -> ExchangeSteps:
         """GET a path."""
         return self.ask(Request(method="GET", path=path, **fields))
 
-    def post(self, path: str, body: Any = MISSING, **fields: Any) -> Asking:
+    def post(self, path: str, body: Any = MISSING, **fields: Any) -> ExchangeSteps:
         """POST a JSON value, or `content=` bytes, to a path."""
         return self.ask(Request(method="POST", path=path, body=body, **fields))
 
-    def delete(self, path: str, **fields: Any) -> Asking:
+    def delete(self, path: str, **fields: Any) -> ExchangeSteps:
         """DELETE a path."""
         return self.ask(Request(method="DELETE", path=path, **fields))
 
-    def respond(self, input: Any, **parameters: Any) -> Asking:
+    def respond(self, input: Any, **parameters: Any) -> ExchangeSteps:
         """Create a response. A parameter set to `MISSING` is omitted from the body."""
         return self.post("/responses", self.response_body(input, **parameters))
 
     def response_body(self, input: Any, **parameters: Any) -> dict[str, Any]:
         """Return the body that `respond` sends."""
         head = {"model": self.model, "input": input, "max_output_tokens": MAX_TOKENS}
-        return given(head | self._manners.streaming("/responses") | parameters)
+        return present(head | self._traits.streaming("/responses") | parameters)
 
-    def chat(self, messages: Any, **parameters: Any) -> Asking:
+    def chat(self, messages: Any, **parameters: Any) -> ExchangeSteps:
         """Create a chat completion. `messages` can be a text: one user message."""
         return self.post("/chat/completions", self.chat_body(messages, **parameters))
 
     def chat_body(self, messages: Any, **parameters: Any) -> dict[str, Any]:
         """Return the body that `chat` sends."""
         listed = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
-        head = {"model": self.model, "messages": listed, self._manners.cap: MAX_TOKENS}
-        return given(head | self._manners.streaming("/chat/completions") | parameters)
+        head = {"model": self.model, "messages": listed, self._traits.cap: MAX_TOKENS}
+        return present(head | self._traits.streaming("/chat/completions") | parameters)
 
-    def say(self, message: Any, **fields: Any) -> Asking:
+    def say(self, message: Any, **fields: Any) -> ExchangeSteps:
         """Send a frame to the case's WebSocket; return what is received up to the next terminal event or error.
 
         The fields are those of a `Request`: `socket`, `answers`, `until`, `content`.
@@ -124,11 +124,11 @@ class Trial:
         if not self._tools_url:
             raise Stop("skipped", NO_TOOLS)
         url = f"{self._tools_url}{path}"
-        return given(
+        return present(
             {"type": "mcp", "server_label": "shelves", "server_url": url, "require_approval": "never", **fields}
         )
 
-    def mcp_received(self, path: str) -> Asking:
+    def mcp_received(self, path: str) -> ExchangeSteps:
         """Request the messages that the run's MCP server received under a path: a list, each with its `headers`."""
         return self.ask(Request(method=MCP_RECEIVED, path=path))
 
@@ -157,7 +157,7 @@ class Trial:
         return holds
 
     def _failed(self, came: object, place: str) -> Verdict:
-        text = came if isinstance(came, str) else shown(came)
+        text = came if isinstance(came, str) else preview(came)
         return Verdict("failed", text, len(self.exchanges), place or decided(self.reads, self.exchanges))
 
     def skip(self, id: str, why: str) -> None:
@@ -252,7 +252,7 @@ class Trial:
 
     def path_absence(self, exchange: Exchange) -> str | None:
         """Return how the server reports that it does not serve the path, None if it does not."""
-        if self._manners.lost and hidden_error(exchange) == self._manners.lost:
+        if self._traits.unknown_path_error and hidden_error(exchange) == self._traits.unknown_path_error:
             return f"status {exchange.status}, with the error of an unknown path"
         return path_absence(exchange)
 
@@ -282,6 +282,6 @@ def is_completion(value: Any) -> bool:
     return isinstance(peek(value, "choices", 0, "message"), dict)
 
 
-def given(body: dict[str, Any]) -> dict[str, Any]:
+def present(body: dict[str, Any]) -> dict[str, Any]:
     """Return the body without its parameters that are `MISSING`."""
     return {name: value for name, value in body.items() if value is not MISSING}

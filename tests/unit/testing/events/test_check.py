@@ -10,7 +10,7 @@ from openai.types.responses import ResponseStreamEvent
 from pydantic import TypeAdapter
 
 from antiphon_verify import assert_event_stream, check_event_stream, fold
-from tests.unit.testing.events.streams import STREAMS, WELL, Event, event, interleaved, numbered, stream, summarized
+from antiphon_verify.events.streams import STREAMS, WELL, Event, event, interleaved, numbered, stream, summarized
 
 LETTERS = st.sampled_from(["", "type", "id", "message", "refusal", "output_text", "completed", "shell_call", "x:y"])
 JSON = st.recursive(

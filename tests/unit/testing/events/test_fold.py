@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon_verify import fold
-from tests.unit.testing.events.streams import STREAMS, numbered
+from antiphon_verify.events.streams import STREAMS, numbered
 
 
 @pytest.mark.parametrize("name", STREAMS)

@@ -15,7 +15,7 @@ from antiphon_verify.choice import chosen, under
 from antiphon_verify.cli.files import write_file
 from antiphon_verify.cli.findings import print_report
 from antiphon_verify.errors import VerifyError
-from antiphon_verify.html import to_html
+from antiphon_verify.html import report_page
 from antiphon_verify.judging import MASK, SHORTEST_KEY, Plan, judge, try_all
 from antiphon_verify.profile import load_profile
 from antiphon_verify.report import Report, encode_report, raw
@@ -83,7 +83,7 @@ def check(
     if options.json:
         write_file(options.json, encode_report(report))
     if options.html:
-        write_file(options.html, to_html(report).encode())
+        write_file(options.html, report_page(report).encode())
     after(report)
     print_report(Console(), report, is_verbose=options.verbose)
     return 0 if report.conforms else 1
@@ -103,10 +103,10 @@ def _replay(plan: Plan) -> None:
     tried, _, _ = asyncio.run(try_all(plan, plan.cases))
     for one in tried:
         for exchange in one.exchanges:
-            shown = raw(exchange)
+            content = raw(exchange)
             if len(plan.key) >= SHORTEST_KEY:
-                shown = shown.replace(plan.key.encode(), MASK.encode())
-            sys.stdout.buffer.write(shown)
+                content = content.replace(plan.key.encode(), MASK.encode())
+            sys.stdout.buffer.write(content)
 
 
 def _pairs(values: Sequence[str] | None) -> dict[str, str]:

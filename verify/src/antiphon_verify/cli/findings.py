@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from antiphon_verify.matrix import rows
+from antiphon_verify.comparison import Change, rows
 from antiphon_verify.reading import legible
 from antiphon_verify.report import Cause, Report, Result
 from antiphon_verify.requirement import LEVELS, CaseOutcome, Kind, Requirement, explained
@@ -146,3 +146,13 @@ def print_matrix(console: Console, reports: Sequence[Report]) -> None:
 
 def _cell(text: str) -> Text:
     return Text(legible(text))
+
+
+def change_lines(found: Sequence[Change]) -> list[str]:
+    """Return a line for each change, with the server's response if it got worse."""
+    lines = []
+    for one in found:
+        before, now = one.states
+        came = f": {one.new.came}" if one.is_worse and one.new else ""
+        lines.append(f"{'worse' if one.is_worse else '     '}  {one.id}  {before} -> {now}{came}")
+    return lines

@@ -12,12 +12,11 @@ from rich.console import Console
 
 from antiphon_verify.choice import chosen
 from antiphon_verify.cli.files import read_file
-from antiphon_verify.cli.findings import print_matrix, print_requirements
-from antiphon_verify.difference import changes, told
+from antiphon_verify.cli.findings import change_lines, print_matrix, print_requirements
+from antiphon_verify.comparison import changes
 from antiphon_verify.errors import VerifyError
-from antiphon_verify.graphic import badge, chart
+from antiphon_verify.html import badge, chart, matrix_page
 from antiphon_verify.markdown import matrix_markdown
-from antiphon_verify.matrix import matrix_html
 from antiphon_verify.reading import legible
 from antiphon_verify.report import Report, decode_reports
 
@@ -60,7 +59,7 @@ def compare(
     """
     read = _named(reports, name or [])
     if html or markdown:
-        sys.stdout.write(matrix_html(read) if html else matrix_markdown(read))
+        sys.stdout.write(matrix_page(read) if html else matrix_markdown(read))
         return
     print_matrix(Console(), read)
 
@@ -98,7 +97,7 @@ def diff(
       antiphon-verify diff before.json after.json
     """
     found = changes(*_decoded([old, new]))
-    for line in told(found):
+    for line in change_lines(found):
         sys.stdout.write(f"{legible(line)}\n")
     raise typer.Exit(1 if any(one.is_worse for one in found) else 0)
 

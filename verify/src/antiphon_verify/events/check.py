@@ -7,7 +7,8 @@ from antiphon_verify.events.envelope import check_envelope, check_snapshots, che
 from antiphon_verify.events.grammar import FIELDS
 from antiphon_verify.events.hosted import check_hosted, check_tools
 from antiphon_verify.events.items import check_items, check_parts, check_wholes
-from antiphon_verify.events.rules import Breach, Event, Violation, shown, violations
+from antiphon_verify.events.rules import Breach, Violation, shown, violations
+from antiphon_verify.events.streams import Event
 from antiphon_verify.events.text import check_details, check_text
 
 

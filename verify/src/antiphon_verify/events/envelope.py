@@ -5,7 +5,8 @@ from itertools import zip_longest
 from typing import Any
 
 from antiphon_verify.events.grammar import OPENING, STATUS, at
-from antiphon_verify.events.rules import Breach, Event
+from antiphon_verify.events.rules import Breach
+from antiphon_verify.events.streams import Event
 
 COUNTS = (
     ("input_tokens",),
@@ -34,11 +35,11 @@ def _check_counts(usage: Any, event: Event) -> Iterator[Breach]:
     if missing:
         yield Breach("usage:details", f"no count of {', '.join(missing)}", event)
         return
-    given, cached, produced, reasoned, total = counts
-    if total != given + produced:
-        yield Breach("usage:totals", f"{given} and {produced} do not add up to {total}", event)
-    elif not (0 <= cached <= given and 0 <= reasoned <= produced):
-        yield Breach("usage:totals", f"{cached} of {given} cached, {reasoned} of {produced} reasoned", event)
+    read, cached, produced, reasoned, total = counts
+    if total != read + produced:
+        yield Breach("usage:totals", f"{read} and {produced} do not add up to {total}", event)
+    elif not (0 <= cached <= read and 0 <= reasoned <= produced):
+        yield Breach("usage:totals", f"{cached} of {read} cached, {reasoned} of {produced} reasoned", event)
 
 
 OPENINGS = (["response.created", "response.in_progress"], list(OPENING))

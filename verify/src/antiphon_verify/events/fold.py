@@ -6,7 +6,7 @@ from typing import Any
 
 from antiphon_verify.events.check import plain, readable
 from antiphon_verify.events.grammar import ITEM_TEXTS, OPENING, PART_TEXTS, STATUS, TEXTS, stem
-from antiphon_verify.events.rules import Event
+from antiphon_verify.events.streams import Event
 
 
 def fold(events: Iterable[Mapping[str, Any] | Any]) -> dict[str, Any]:

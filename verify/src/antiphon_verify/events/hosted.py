@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from antiphon_verify.events.grammar import FIELDS, STEP_ORDER, STEPS, at, stem
-from antiphon_verify.events.rules import Breach, Event, shown
+from antiphon_verify.events.rules import Breach, shown
+from antiphon_verify.events.streams import Event
 
 ENDS = ("completed", "failed")
 
@@ -61,8 +62,8 @@ def _check_partial_image(progress: Progress, event: Event) -> Iterator[Breach]:
 def _check_done(progress: Progress, event: Event) -> Iterator[Breach]:
     item = event["item"]
     outcome = _outcome(item)
-    is_told = progress.end is not None or (outcome == "failed" and f"response.{item['type']}.failed" in FIELDS)
-    if is_told and progress.end != outcome:
+    has_end = progress.end is not None or (outcome == "failed" and f"response.{item['type']}.failed" in FIELDS)
+    if has_end and progress.end != outcome:
         yield Breach(
             "tool:end-matches-status",
             f"a {item['type']} {progress.end or 'without an end'} is done as {outcome}",

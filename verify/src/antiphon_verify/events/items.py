@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from antiphon_verify.events.grammar import ITEM_TEXTS, ITEM_TYPES, PART_TEXTS, STATUS, STEPS, TEXTS, at, stem
-from antiphon_verify.events.rules import Breach, Event
+from antiphon_verify.events.rules import Breach
+from antiphon_verify.events.streams import Event
 
 IDENTITY = ("type", "id", "call_id")
 
@@ -158,7 +159,7 @@ STREAMED: dict[str, tuple[tuple[str, ...], ...]] = {
 APPROVED = "approval_request_id"
 """An MCP call with this field was requested for approval before, and has its arguments from the start."""
 
-KEPT = ("type", "id", "call_id", "name", "server_label", APPROVED)
+CONSTANT = ("type", "id", "call_id", "name", "server_label", APPROVED)
 """The fields of an item that are final when it is added."""
 
 OWN = ("call_id",)
@@ -225,7 +226,7 @@ def _check_done(lives: dict[int, Life], event: Event) -> Iterator[Breach]:
     if life.is_done:
         yield Breach("item:done-once", f"output index {index} was done before", event)
     life.is_done = True
-    for key in KEPT:
+    for key in CONSTANT:
         is_own = key in OWN and item["type"] in STEPS
         if life.added.get(key) not in (None, item.get(key)) and not is_own:
             yield Breach("item:done-matches-added", f"{key} {item.get(key)} was {life.added[key]}", event)

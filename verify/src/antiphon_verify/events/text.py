@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon_verify.events.grammar import ITEM_TEXTS, PART_TEXTS, TEXTS, at, stem
-from antiphon_verify.events.rules import Breach, Event, shown
+from antiphon_verify.events.rules import Breach, shown
+from antiphon_verify.events.streams import Event
 
 ANNOTATIONS: dict[str, dict[str, type]] = {
     "url_citation": {"url": str, "title": str, "start_index": int, "end_index": int},
@@ -184,8 +185,8 @@ def _check_whole(kind: str, growth: Growth, event: Event) -> Iterator[Breach]:
         if any(whole) and kind not in WHOLE_AT_ONCE:
             yield Breach("text:deltas-first", f"{event['type']} without any delta", event)
     elif joined(growth.deltas) != whole:
-        said, grown = ("".join(text) for text in (whole, joined(growth.deltas)))
-        yield Breach("text:done-equals-deltas", f"{event['type']}: {shown(said)} is not {shown(grown)}", event)
+        item_text, grown = ("".join(text) for text in (whole, joined(growth.deltas)))
+        yield Breach("text:done-equals-deltas", f"{event['type']}: {shown(item_text)} is not {shown(grown)}", event)
 
 
 def _check_part(texts: Texts, event: Event) -> Iterator[Breach]:
@@ -210,11 +211,11 @@ def _check_item(texts: Texts, event: Event) -> Iterator[Breach]:
     kind = ITEM_TEXTS.get(item["type"])
     if kind is None:
         return
-    said = at(item, TEXTS[kind].item_path)
+    item_text = at(item, TEXTS[kind].item_path)
     dones = [texts[key].done for key in sorted(texts) if key[0] == kind]
-    if not dones and said:
+    if not dones and item_text:
         yield Breach("text:done-once", f"the {item['type']} is done without {kind}.done", event)
-    elif dones and None not in dones and said != _as_item_has_it(kind, dones):
+    elif dones and None not in dones and item_text != _as_item_has_it(kind, dones):
         yield Breach("item:equals-text", f"the {item['type']} has another text than {kind}.done", event)
 
 

@@ -8,28 +8,19 @@ from typing import Any
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import at, listed
-from antiphon_verify.requirement import Stop, Table, must, should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.replies.chat import embeddings as replies
+from antiphon_verify.requirement import Stop, must, should
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 API = "chat-api embeddings"
 
-TABLE: Table = (
-    must("chat:embeddings:made", API, "A text returns an embedding: a list of numbers in `data`."),
-    must("chat:embeddings:several", API, "Several texts return as many embeddings, each with its `index`, in order."),
-    must("chat:embeddings:same-size", API, "All embeddings of a model have the same length."),
-    should("chat:embeddings:repeated", API, "The same text returns the same embedding again."),
-    should("chat:embeddings:base64", API, "With `base64`, an embedding contains the same numbers, as 32-bit floats."),
-    should("chat:embeddings:usage", API, "`usage` counts the tokens of the texts."),
-    should("chat:embeddings:object", API, "The response is a `list` of `embedding` objects, with the model's name."),
-    must("chat:embeddings:no-input", API, "An embeddings request without `input` is rejected with a 4xx."),
-)
 
 TEXTS = ["The cat sleeps on the mat.", "Rain is expected on Tuesday."]
 
 NO_EMBEDDINGS = "The model does not support embeddings."
 
 
-def embed(trial: Trial, text: Any, **fields: Any) -> Asking:
+def embed(trial: Trial, text: Any, **fields: Any) -> ExchangeSteps:
     """Request embeddings."""
     return trial.post("/embeddings", {"model": trial.model, "input": text, **fields})
 
@@ -58,7 +49,24 @@ def is_near(one: Any, other: Any) -> bool:
     return all(math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-4) for a, b in zip(one, other, strict=True))
 
 
-@case("chat:embeddings:made", "chat:embeddings:object", "chat:embeddings:usage")
+@case(
+    must(
+        "chat:embeddings:made",
+        API,
+        "A text returns an embedding: a list of numbers in `data`.",
+        fault=[replies.with_vectors("none")],
+    ),
+    should(
+        "chat:embeddings:object",
+        API,
+        "The response is a `list` of `embedding` objects, with the model's name.",
+        fault=[replies.ONE.patched("object", to="embedding")],
+    ),
+    should(
+        "chat:embeddings:usage", API, "`usage` counts the tokens of the texts.", fault=[replies.ONE.without("usage")]
+    ),
+    good=[replies.ONE],
+)
 def a_text_is_embedded(trial: Trial) -> Steps:
     """Embed one text."""
     exchange = yield from embed(trial, TEXTS[0])
@@ -72,22 +80,50 @@ def a_text_is_embedded(trial: Trial) -> Steps:
     trial.expect("chat:embeddings:usage", isinstance(tokens, int) and tokens > 0, exchange.came)
 
 
-@case("chat:embeddings:several", "chat:embeddings:same-size", "chat:embeddings:repeated")
+@case(
+    must(
+        "chat:embeddings:several",
+        API,
+        "Several texts return as many embeddings, each with its `index`, in order.",
+        fault=[replies.BOTH.patched("data", 1, "index", to=0), replies.OTHER],
+    ),
+    must(
+        "chat:embeddings:same-size",
+        API,
+        "All embeddings of a model have the same length.",
+        fault=[replies.BOTH, replies.with_vectors([0.5, 1.0])],
+    ),
+    should(
+        "chat:embeddings:repeated",
+        API,
+        "The same text returns the same embedding again.",
+        fault=[replies.BOTH, replies.ONE],
+    ),
+    good=[replies.BOTH, replies.OTHER],
+)
 def several_texts_are_embedded(trial: Trial) -> Steps:
     """Embed two texts together, and the second of them alone."""
     both = yield from embed(trial, TEXTS)
     embeds(trial, both)
-    alone = yield from embed(trial, TEXTS[1])
-    vectors, again = vectors_of(both), vectors_of(alone)
+    single = yield from embed(trial, TEXTS[1])
+    vectors, again = vectors_of(both), vectors_of(single)
     numbers = [at(one, "index") for one in listed(at(both.json, "data"))]
     trial.expect("chat:embeddings:several", all(map(is_vector, vectors)) and numbers == [0, 1], both.came)
     sizes = {len(one) for one in (*vectors, *again) if is_vector(one)}
     trial.expect("chat:embeddings:same-size", len(sizes) == 1, f"{sorted(sizes)} numbers")
     is_same = bool(vectors and again) and is_near(vectors[-1], again[0])
-    trial.expect("chat:embeddings:repeated", is_same, alone.came)
+    trial.expect("chat:embeddings:repeated", is_same, single.came)
 
 
-@case("chat:embeddings:base64")
+@case(
+    should(
+        "chat:embeddings:base64",
+        API,
+        "With `base64`, an embedding contains the same numbers, as 32-bit floats.",
+        fault=[replies.ONE, replies.ONE],
+    ),
+    good=[replies.ONE, replies.PACKED],
+)
 def an_embedding_is_base64(trial: Trial) -> Steps:
     """Embed a text as numbers, and as base64."""
     plain = yield from embed(trial, TEXTS[0])
@@ -107,7 +143,15 @@ def unpacked(text: Any) -> list[float]:
         return []
 
 
-@case("chat:embeddings:no-input")
+@case(
+    must(
+        "chat:embeddings:no-input",
+        API,
+        "An embeddings request without `input` is rejected with a 4xx.",
+        fault=[replies.ONE, replies.ONE],
+    ),
+    good=[replies.ONE, replies.REJECTED],
+)
 def a_request_without_input_is_refused(trial: Trial) -> Steps:
     """Request embeddings without an input."""
     good = yield from embed(trial, TEXTS[0])

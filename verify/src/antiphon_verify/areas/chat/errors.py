@@ -1,99 +1,21 @@
 """Invalid requests to Chat Completions."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from antiphon_verify.case import Case, Script, case
+from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import MISSING, at, is_text, listed
 from antiphon_verify.refusal import KEYS, is_envelope
-from antiphon_verify.requirement import Requirement, Stop, Table, may, must, should
+from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies.chat import errors as replies
+from antiphon_verify.requirement import Requirement, Stop, may, must, should
 from antiphon_verify.samples import CHAT_TOOLS, CITY
-from antiphon_verify.trial import Steps, Trial, given
+from antiphon_verify.trial import Steps, Trial, present
 
 API = "chat-api errors"
-
-BODIES: Table = (
-    must("chat:errors:empty-body", API, "A chat request with an empty body is rejected with a 4xx."),
-    must("chat:errors:cut-json", API, "A chat request with truncated JSON is rejected with a 4xx."),
-    must("chat:errors:array", API, "A chat request body that is an array is rejected with a 4xx."),
-    should("chat:errors:deep-json", API, "A chat request body nested 10,000 levels deep is rejected with a 4xx."),
-    may("chat:errors:not-utf8", "http", "A chat request body that is not UTF-8 is rejected with a 4xx."),
-)
-"""Bytes that are not a request."""
-
-FAULTS: Table = (
-    must("chat:errors:missing-messages", API, "A chat request without `messages` is rejected with a 4xx."),
-    should("chat:errors:empty-messages", API, "An empty list of `messages` is rejected with a 4xx."),
-    must("chat:errors:messages-text", API, "A string as `messages` is rejected with a 4xx."),
-    must("chat:errors:message-text", API, "A string as one of the messages is rejected with a 4xx."),
-    should("chat:errors:message-without-role", API, "A chat message without `role` is rejected with a 4xx."),
-    should("chat:errors:unknown-role", API, "A chat message with an unknown role is rejected with a 4xx."),
-    should("chat:errors:missing-content", API, "A user message without `content` is rejected with a 4xx."),
-    must("chat:errors:content-number", API, "A number as the `content` of a chat message is rejected with a 4xx."),
-    must(
-        "chat:errors:content-type",
-        API,
-        "A chat content part of an unknown type is rejected with a 4xx.",
-    ),
-    should("chat:errors:missing-model", API, "A chat request without `model` is rejected with a 4xx."),
-    should("chat:errors:model-number", API, "A number as the `model` of a chat request is rejected with a 4xx."),
-    should(
-        "chat:errors:temperature-word", API, "A string as the `temperature` of a chat request is rejected with a 4xx."
-    ),
-    should("chat:errors:temperature-high", API, "A chat `temperature` of 99 is rejected with a 4xx."),
-    should("chat:errors:max-tokens-word", API, "A string as `max_tokens` is rejected with a 4xx."),
-    should("chat:errors:stream-word", API, "A string as the `stream` of a chat request is rejected with a 4xx."),
-    must("chat:errors:tools-object", API, "An object as the `tools` of a chat request is rejected with a 4xx."),
-    should("chat:errors:tool-without-function", API, "A chat tool without its `function` is rejected with a 4xx."),
-    should("chat:errors:tool-without-name", API, "A chat tool without a function name is rejected with a 4xx."),
-    should(
-        "chat:errors:tool-choice-word",
-        API,
-        "An unknown string as the `tool_choice` of a chat request is rejected with a 4xx.",
-    ),
-    should(
-        "chat:errors:tool-choice-absent",
-        API,
-        "A chat `tool_choice` that names a function missing from `tools` is rejected with a 4xx.",
-    ),
-    should("chat:errors:tool-choice-alone", API, "A chat `tool_choice` without `tools` is rejected with a 4xx."),
-    should("chat:errors:format-word", API, "An unknown `response_format` type is rejected with a 4xx."),
-    should("chat:errors:schema-missing", API, "A `json_schema` format without a schema object is rejected with a 4xx."),
-)
-"""Requests with one error each."""
-
-MANNERS: Table = (
-    must("chat:errors:never-ours", "issue vllm#55974", "An invalid chat request never returns a 5xx."),
-    must(
-        "chat:errors:envelope",
-        API,
-        "The body of an error is an object with `error`, which has a `message` and a `type`.",
-    ),
-    should("chat:errors:bad-request", API, "An invalid chat request returns 400."),
-    should("chat:errors:four-keys", API, "An error has the keys `message`, `type`, `param` and `code`."),
-    may("chat:errors:code-text", API, "An error's `code` is a string or null."),
-)
-"""Requirements on every rejection."""
-
-TABLE: Table = (
-    *BODIES,
-    *FAULTS,
-    *MANNERS,
-    should("chat:errors:unknown-model", API, "An unknown chat model is rejected with 404 or 400."),
-    should("chat:errors:unknown-model-named", API, "The error for an unknown model has the code `model_not_found`."),
-    must("chat:errors:streamed", API, "With `stream: true`, invalid messages return an HTTP error, not a stream."),
-    must("chat:errors:streamed-tools", API, "With `stream: true`, invalid tools return an HTTP error, not a stream."),
-    must(
-        "chat:errors:streamed-tool-choice",
-        API,
-        "With `stream: true`, a rejected `tool_choice` returns an HTTP error, not a stream.",
-    ),
-    must("chat:errors:path", "http", "An unknown path below `/chat` returns 404."),
-    must("chat:errors:method", "http", "DELETE on `/chat/completions` returns 405 or 404."),
-    must("chat:errors:alive", "issue vllm#55974", "After an invalid chat request the server answers a valid one."),
-)
-
 
 USER = {"role": "user", "content": "Say hello."}
 
@@ -101,66 +23,61 @@ JSON = {"content-type": "application/json"}
 
 DEEP = 10_000
 
-RAW = {
-    "empty-body": b"",
-    "cut-json": b'{"model": "x", "messages": [{"role": "us',
-    "array": b"[]",
-    "deep-json": b'{"messages": ' + b"[" * DEEP + b"]" * DEEP + b"}",
-}
-"""By the requirement's name: bytes that are not a request."""
-
-NO_UTF8 = b"\xff\xfe"
+NOT_UTF8 = b"\xff\xfe"
 
 PLACE = "here it goes"
+"""A text for which bytes that are not UTF-8 are sent."""
 
-PARAMETERS: dict[str, dict[str, Any]] = {
-    "not-utf8": {"messages": [USER | {"content": PLACE}]},
-    "missing-messages": {"messages": MISSING},
-    "empty-messages": {"messages": []},
-    "messages-text": {"messages": "Say hello."},
-    "message-text": {"messages": ["Say hello."]},
-    "message-without-role": {"messages": [{"content": "Say hello."}]},
-    "unknown-role": {"messages": [USER | {"role": "visitor"}]},
-    "missing-content": {"messages": [{"role": "user"}]},
-    "content-number": {"messages": [USER | {"content": 7}]},
-    "content-type": {"messages": [USER | {"content": [{"type": "smell", "text": "x"}]}]},
-    "missing-model": {"model": MISSING},
-    "unknown-model": {"model": "no-such-model-anywhere"},
-    "model-number": {"model": 7},
-    "temperature-word": {"temperature": "hot"},
-    "temperature-high": {"temperature": 99},
-    "max-tokens-word": {"max_tokens": "many"},
-    "stream-word": {"stream": "perhaps"},
-    "tools-object": {"tools": {"get_weather": CITY}},
-    "tool-without-function": {"tools": [{"type": "function"}]},
-    "tool-without-name": {"tools": [{"type": "function", "function": {"parameters": CITY}}]},
-    "tool-choice-word": {"tools": CHAT_TOOLS, "tool_choice": "some"},
-    "tool-choice-absent": {
-        "tools": CHAT_TOOLS,
-        "tool_choice": {"type": "function", "function": {"name": "get_money"}},
-    },
-    "tool-choice-alone": {"tool_choice": "required"},
-    "format-word": {"response_format": {"type": "xml"}},
-    "schema-missing": {"response_format": {"type": "json_schema"}},
+Change = bytes | Mapping[str, Any]
+"""What makes a request invalid: other bytes, or other parameters in a valid body; `MISSING` removes one."""
+
+CUT_JSON = b'{"model": "x", "messages": [{"role": "us'
+
+MESSAGES_TEXT: dict[str, Any] = {"messages": "Say hello."}
+
+TOOLS_OBJECT: dict[str, Any] = {"tools": {"get_weather": CITY}}
+
+TOOL_CHOICE_ABSENT: dict[str, Any] = {
+    "tools": CHAT_TOOLS,
+    "tool_choice": {"type": "function", "function": {"name": "get_money"}},
 }
-"""By the requirement's name: the change that makes a valid body invalid."""
 
-STREAMED = {
-    "streamed": "messages-text",
-    "streamed-tools": "tools-object",
-    "streamed-tool-choice": "tool-choice-absent",
-}
-"""By the requirement's name: the error in a streaming request."""
+FORM = (
+    must(
+        "chat:errors:never-ours",
+        "issue vllm#55974",
+        "An invalid chat request never returns a 5xx.",
+        fault=[error("Internal Server Error", 500)],
+    ),
+    must(
+        "chat:errors:envelope",
+        API,
+        "The body of an error is an object with `error`, which has a `message` and a `type`.",
+        fault=[says({"detail": "It is wrong."}, 400)],
+    ),
+    should("chat:errors:bad-request", API, "An invalid chat request returns 400.", fault=[error("It is wrong.", 422)]),
+    should(
+        "chat:errors:four-keys",
+        API,
+        "An error has the keys `message`, `type`, `param` and `code`.",
+        fault=[replies.REJECTED.without("error", "param")],
+    ),
+    may(
+        "chat:errors:code-text",
+        API,
+        "An error's `code` is a string or null.",
+        fault=[replies.REJECTED.patched("error", "code", to=400)],
+    ),
+)
+"""Requirements on the form of every rejection."""
 
-SHARED = tuple(requirement.id for requirement in MANNERS)
 
-
-def bad_body(trial: Trial, name: str, **more: Any) -> bytes:
+def bad_body(trial: Trial, change: Change, **more: Any) -> bytes:
     """Return the body of an invalid request: valid except for one error, so that nothing else can be the reason."""
-    if name in RAW:
-        return RAW[name]
+    if isinstance(change, bytes):
+        return change
     good = trial.chat_body([USER], **more)
-    return json.dumps(given(good | PARAMETERS[name])).encode().replace(PLACE.encode(), NO_UTF8)
+    return json.dumps(present(good | dict(change))).encode().replace(PLACE.encode(), NOT_UTF8)
 
 
 def is_refusal(exchange: Exchange) -> bool:
@@ -168,21 +85,22 @@ def is_refusal(exchange: Exchange) -> bool:
     return 400 <= exchange.status < 500
 
 
-def refusing(requirement: Requirement) -> Script:
-    """Return the script that sends an invalid request."""
+def invalid(requirement: Requirement, change: Change) -> Case:
+    """Return the case of an invalid request, which must be rejected."""
     name = requirement.id.rpartition(":")[2]
+    row = replace(requirement, fault=[replies.ACCEPTED])
 
     def script(trial: Trial) -> Steps:
-        exchange = yield from trial.post("/chat/completions", content=bad_body(trial, name), headers=JSON)
+        exchange = yield from trial.post("/chat/completions", content=bad_body(trial, change), headers=JSON)
         trial.served(exchange)
-        trial.expect(requirement.id, is_refusal(exchange), exchange.came)
-        judge_manners(trial, requirement, exchange)
+        trial.expect(row.id, is_refusal(exchange), exchange.came)
+        judge_form(trial, row, exchange)
 
     script.__doc__ = f"Send an invalid request: {name.replace('-', ' ')}."
-    return script
+    return Case(f"chat_refused_{name.replace('-', '_')}", (row,), script, FORM, [replies.REJECTED])
 
 
-def judge_manners(trial: Trial, requirement: Requirement, exchange: Exchange) -> None:
+def judge_form(trial: Trial, requirement: Requirement, exchange: Exchange) -> None:
     """Judge the form of a rejection; whether the request was rejected is a requirement of its own."""
     root = requirement.id if requirement.level == "must" else ""
     trial.expect("chat:errors:never-ours", exchange.status < 500, exchange.came, root=root)
@@ -197,16 +115,143 @@ def judge_manners(trial: Trial, requirement: Requirement, exchange: Exchange) ->
         trial.expect("chat:errors:code-text", not code or isinstance(code, str), exchange.came)
 
 
-CASES = tuple(
-    Case(f"chat_refused_{one.id.rpartition(':')[2].replace('-', '_')}", (one.id,), refusing(one), asides=SHARED)
-    for one in (*BODIES, *FAULTS)
+CASES = (
+    invalid(must("chat:errors:empty-body", API, "A chat request with an empty body is rejected with a 4xx."), b""),
+    invalid(must("chat:errors:cut-json", API, "A chat request with truncated JSON is rejected with a 4xx."), CUT_JSON),
+    invalid(must("chat:errors:array", API, "A chat request body that is an array is rejected with a 4xx."), b"[]"),
+    invalid(
+        should("chat:errors:deep-json", API, "A chat request body nested 10,000 levels deep is rejected with a 4xx."),
+        b'{"messages": ' + b"[" * DEEP + b"]" * DEEP + b"}",
+    ),
+    invalid(
+        may("chat:errors:not-utf8", "http", "A chat request body that is not UTF-8 is rejected with a 4xx."),
+        {"messages": [USER | {"content": PLACE}]},
+    ),
+    invalid(
+        must("chat:errors:missing-messages", API, "A chat request without `messages` is rejected with a 4xx."),
+        {"messages": MISSING},
+    ),
+    invalid(
+        should("chat:errors:empty-messages", API, "An empty list of `messages` is rejected with a 4xx."),
+        {"messages": []},
+    ),
+    invalid(must("chat:errors:messages-text", API, "A string as `messages` is rejected with a 4xx."), MESSAGES_TEXT),
+    invalid(
+        must("chat:errors:message-text", API, "A string as one of the messages is rejected with a 4xx."),
+        {"messages": ["Say hello."]},
+    ),
+    invalid(
+        should("chat:errors:message-without-role", API, "A chat message without `role` is rejected with a 4xx."),
+        {"messages": [{"content": "Say hello."}]},
+    ),
+    invalid(
+        should("chat:errors:unknown-role", API, "A chat message with an unknown role is rejected with a 4xx."),
+        {"messages": [USER | {"role": "visitor"}]},
+    ),
+    invalid(
+        should("chat:errors:missing-content", API, "A user message without `content` is rejected with a 4xx."),
+        {"messages": [{"role": "user"}]},
+    ),
+    invalid(
+        must("chat:errors:content-number", API, "A number as the `content` of a chat message is rejected with a 4xx."),
+        {"messages": [USER | {"content": 7}]},
+    ),
+    invalid(
+        must(
+            "chat:errors:content-type",
+            API,
+            "A chat content part of an unknown type is rejected with a 4xx.",
+        ),
+        {"messages": [USER | {"content": [{"type": "smell", "text": "x"}]}]},
+    ),
+    invalid(
+        should("chat:errors:missing-model", API, "A chat request without `model` is rejected with a 4xx."),
+        {"model": MISSING},
+    ),
+    invalid(
+        should("chat:errors:model-number", API, "A number as the `model` of a chat request is rejected with a 4xx."),
+        {"model": 7},
+    ),
+    invalid(
+        should(
+            "chat:errors:temperature-word",
+            API,
+            "A string as the `temperature` of a chat request is rejected with a 4xx.",
+        ),
+        {"temperature": "hot"},
+    ),
+    invalid(
+        should("chat:errors:temperature-high", API, "A chat `temperature` of 99 is rejected with a 4xx."),
+        {"temperature": 99},
+    ),
+    invalid(
+        should("chat:errors:max-tokens-word", API, "A string as `max_tokens` is rejected with a 4xx."),
+        {"max_tokens": "many"},
+    ),
+    invalid(
+        should("chat:errors:stream-word", API, "A string as the `stream` of a chat request is rejected with a 4xx."),
+        {"stream": "perhaps"},
+    ),
+    invalid(
+        must("chat:errors:tools-object", API, "An object as the `tools` of a chat request is rejected with a 4xx."),
+        TOOLS_OBJECT,
+    ),
+    invalid(
+        should("chat:errors:tool-without-function", API, "A chat tool without its `function` is rejected with a 4xx."),
+        {"tools": [{"type": "function"}]},
+    ),
+    invalid(
+        should("chat:errors:tool-without-name", API, "A chat tool without a function name is rejected with a 4xx."),
+        {"tools": [{"type": "function", "function": {"parameters": CITY}}]},
+    ),
+    invalid(
+        should(
+            "chat:errors:tool-choice-word",
+            API,
+            "An unknown string as the `tool_choice` of a chat request is rejected with a 4xx.",
+        ),
+        {"tools": CHAT_TOOLS, "tool_choice": "some"},
+    ),
+    invalid(
+        should(
+            "chat:errors:tool-choice-absent",
+            API,
+            "A chat `tool_choice` that names a function missing from `tools` is rejected with a 4xx.",
+        ),
+        TOOL_CHOICE_ABSENT,
+    ),
+    invalid(
+        should("chat:errors:tool-choice-alone", API, "A chat `tool_choice` without `tools` is rejected with a 4xx."),
+        {"tool_choice": "required"},
+    ),
+    invalid(
+        should("chat:errors:format-word", API, "An unknown `response_format` type is rejected with a 4xx."),
+        {"response_format": {"type": "xml"}},
+    ),
+    invalid(
+        should(
+            "chat:errors:schema-missing", API, "A `json_schema` format without a schema object is rejected with a 4xx."
+        ),
+        {"response_format": {"type": "json_schema"}},
+    ),
 )
 
 
-@case("chat:errors:unknown-model", "chat:errors:unknown-model-named")
+@case(
+    should(
+        "chat:errors:unknown-model", API, "An unknown chat model is rejected with 404 or 400.", fault=[replies.ACCEPTED]
+    ),
+    should(
+        "chat:errors:unknown-model-named",
+        API,
+        "The error for an unknown model has the code `model_not_found`.",
+        fault=[replies.LOST.patched("error", "code", to="NotFoundError")],
+    ),
+    good=[replies.LOST],
+)
 def an_unknown_chat_model_is_refused(trial: Trial) -> Steps:
     """Name an unknown model."""
-    body = bad_body(trial, "unknown-model")
+    body = bad_body(trial, {"model": "no-such-model-anywhere"})
     exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
     trial.served(exchange)
     if not trial.expect("chat:errors:unknown-model", exchange.status in (400, 404), exchange.came):
@@ -215,43 +260,83 @@ def an_unknown_chat_model_is_refused(trial: Trial) -> Steps:
     trial.expect("chat:errors:unknown-model-named", code == "model_not_found", exchange.came)
 
 
-def streaming(name: str, fault: str) -> Script:
-    """Return the script that sends an invalid request with `stream: true`."""
+def invalid_stream(requirement: Requirement, change: Change) -> Case:
+    """Return the case of an invalid request with `stream: true`, which must be rejected as any other."""
+    name = requirement.id.rpartition(":")[2]
+    row = replace(requirement, fault=[streams([{"error": {"message": "It is wrong."}}])])
 
     def script(trial: Trial) -> Steps:
-        body = bad_body(trial, fault, stream=True)
+        body = bad_body(trial, change, stream=True)
         exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
         trial.served(exchange)
         if exchange.is_ok and any(listed(event, "choices") for event in exchange.events):
             raise Stop("skipped", "The server accepts such a request.")
         is_plain = not exchange.headers.get("content-type", "").startswith("text/event-stream")
-        trial.expect(f"chat:errors:{name}", is_plain and is_refusal(exchange), exchange.came)
+        trial.expect(row.id, is_plain and is_refusal(exchange), exchange.came)
 
-    script.__doc__ = f"Request a stream, with an error: {fault.replace('-', ' ')}."
-    return script
+    script.__doc__ = f"Request a stream, with an error: {name.replace('-', ' ')}."
+    return Case(f"chat_{name.replace('-', '_')}_refused", (row,), script, good=[replies.REJECTED])
 
 
-STREAMING = tuple(
-    Case(f"chat_{name.replace('-', '_')}_refused", (f"chat:errors:{name}",), streaming(name, fault))
-    for name, fault in STREAMED.items()
+STREAMING = (
+    invalid_stream(
+        must("chat:errors:streamed", API, "With `stream: true`, invalid messages return an HTTP error, not a stream."),
+        MESSAGES_TEXT,
+    ),
+    invalid_stream(
+        must(
+            "chat:errors:streamed-tools", API, "With `stream: true`, invalid tools return an HTTP error, not a stream."
+        ),
+        TOOLS_OBJECT,
+    ),
+    invalid_stream(
+        must(
+            "chat:errors:streamed-tool-choice",
+            API,
+            "With `stream: true`, a rejected `tool_choice` returns an HTTP error, not a stream.",
+        ),
+        TOOL_CHOICE_ABSENT,
+    ),
 )
 
 
-@case("chat:errors:method", "chat:errors:path")
-def what_chat_does_not_serve_is_refused(trial: Trial) -> Steps:
+@case(
+    must(
+        "chat:errors:method",
+        "http",
+        "DELETE on `/chat/completions` returns 405 or 404.",
+        fault=[replies.REJECTED, replies.ACCEPTED, replies.NO_PATH],
+    ),
+    must(
+        "chat:errors:path",
+        "http",
+        "An unknown path below `/chat` returns 404.",
+        fault=[replies.REJECTED, replies.NO_METHOD, says({"error": "Unexpected endpoint."})],
+    ),
+    good=[replies.REJECTED, replies.NO_METHOD, replies.NO_PATH],
+)
+def unknown_chat_paths_and_methods_are_rejected(trial: Trial) -> Steps:
     """DELETE a path that supports POST, and POST to a path that does not exist."""
-    served = yield from trial.post("/chat/completions", content=b"", headers=JSON)
-    trial.served(served)
+    rejected = yield from trial.post("/chat/completions", content=b"", headers=JSON)
+    trial.served(rejected)
     refused = yield from trial.delete("/chat/completions")
     trial.expect("chat:errors:method", refused.status in (404, 405), refused.came)
-    lost = yield from trial.post("/chat/no-such-path", content=b"{}", headers=JSON)
-    trial.expect("chat:errors:path", lost.status == 404, lost.came)
+    unknown = yield from trial.post("/chat/no-such-path", content=b"{}", headers=JSON)
+    trial.expect("chat:errors:path", unknown.status == 404, unknown.came)
 
 
-@case("chat:errors:alive")
+@case(
+    must(
+        "chat:errors:alive",
+        "issue vllm#55974",
+        "After an invalid chat request the server answers a valid one.",
+        fault=[replies.REJECTED, Reply(0, fault="cut")],
+    ),
+    good=[replies.REJECTED, replies.ACCEPTED],
+)
 def chat_survives(trial: Trial) -> Steps:
     """Send malformed JSON, then a valid request."""
-    first = yield from trial.post("/chat/completions", content=RAW["cut-json"], headers=JSON)
+    first = yield from trial.post("/chat/completions", content=CUT_JSON, headers=JSON)
     second = yield from trial.chat("Say hello.")
     trial.served(second)
     is_answer = second.is_ok and bool(listed(second.json, "choices"))

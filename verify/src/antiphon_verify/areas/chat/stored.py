@@ -4,29 +4,16 @@ from typing import Any
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_text, listed, shown, unlike
-from antiphon_verify.requirement import Table, should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.reading import at, is_text, listed, preview, unlike
+from antiphon_verify.replies import replaced, says
+from antiphon_verify.replies.chat import stored as replies
+from antiphon_verify.requirement import should
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 SOURCE = "chat-api stored completions"
 
-TABLE: Table = (
-    should("chat:stored:retrieved", SOURCE, "A completion with `store: true` can be retrieved."),
-    should("chat:stored:metadata", SOURCE, "A stored completion has the metadata of its request."),
-    should("chat:stored:updated", SOURCE, "The metadata of a stored completion can be changed."),
-    should("chat:stored:messages", SOURCE, "The messages of a stored completion's request are listed, with ids."),
-    should("chat:stored:deleted", SOURCE, "A deleted stored completion returns 404."),
-    should("chat:stored:deleted-body", SOURCE, "A deletion returns `chat.completion.deleted`, `deleted` and the id."),
-    should("chat:stored:streamed", SOURCE, "A streamed completion can be retrieved in full by the id of its chunks."),
-    should("chat:stored:listed", SOURCE, "Stored completions are listed, oldest first."),
-    should("chat:stored:filtered", SOURCE, "The list can be filtered by `metadata[key]=value`."),
-    should("chat:stored:paged", SOURCE, "`limit` and `after` page through the list."),
-    should("chat:stored:unknown", SOURCE, "An unknown stored completion returns 404."),
-    should("chat:stored:unstored", SOURCE, "A completion without `store` cannot be retrieved."),
-)
 
-
-def create(trial: Trial, **parameters: Any) -> Asking:
+def create(trial: Trial, **parameters: Any) -> ExchangeSteps:
     """Create a completion with `store: true`."""
     return trial.chat("Say hello.", store=True, **parameters)
 
@@ -37,21 +24,52 @@ def text_of(completion: Any) -> Any:
 
 
 @case(
-    "chat:stored:retrieved",
-    "chat:stored:metadata",
-    "chat:stored:updated",
-    "chat:stored:messages",
-    "chat:stored:deleted-body",
-    "chat:stored:deleted",
+    should(
+        "chat:stored:retrieved",
+        SOURCE,
+        "A completion with `store: true` can be retrieved.",
+        fault=replaced(replies.LIFE, 1, replies.FOUND.patched("id", to="chatcmpl-2")),
+    ),
+    should(
+        "chat:stored:metadata",
+        SOURCE,
+        "A stored completion has the metadata of its request.",
+        fault=replaced(replies.LIFE, 1, replies.FOUND.without("metadata")),
+    ),
+    should(
+        "chat:stored:updated",
+        SOURCE,
+        "The metadata of a stored completion can be changed.",
+        fault=replaced(replies.LIFE, 2, replies.FOUND),
+    ),
+    should(
+        "chat:stored:messages",
+        SOURCE,
+        "The messages of a stored completion's request are listed, with ids.",
+        fault=replaced(replies.LIFE, 3, replies.MESSAGES.without("data", 0, "id")),
+    ),
+    should(
+        "chat:stored:deleted-body",
+        SOURCE,
+        "A deletion returns `chat.completion.deleted`, `deleted` and the id.",
+        fault=replaced(replies.LIFE, 4, says({})),
+    ),
+    should(
+        "chat:stored:deleted",
+        SOURCE,
+        "A deleted stored completion returns 404.",
+        fault=replaced(replies.LIFE, 5, replies.FOUND),
+    ),
+    good=replies.LIFE,
 )
 def a_completion_is_stored(trial: Trial) -> Steps:
     """Make a completion with `store: true`, retrieve it, change it, list its messages, delete it."""
-    made = trial.completion((yield from create(trial, metadata={"a": "1"})))
-    name = id_of(made)
+    created = trial.completion((yield from create(trial, metadata={"a": "1"})))
+    name = id_of(created)
     path = f"/chat/completions/{name}"
     found = yield from trial.get(path)
     trial.served(found)
-    is_found = found.is_ok and at(found.json, "id") == name and text_of(found.json) == text_of(made)
+    is_found = found.is_ok and at(found.json, "id") == name and text_of(found.json) == text_of(created)
     trial.expect("chat:stored:retrieved", is_found, found.came)
     trial.expect("chat:stored:metadata", at(found.json, "metadata") == {"a": "1"}, found.came)
     changed = yield from trial.post(path, {"metadata": {"b": "2"}})
@@ -62,24 +80,52 @@ def a_completion_is_stored(trial: Trial) -> Steps:
     is_listed = [(at(one, "role"), at(one, "content")) for one in data] == [("user", "Say hello.")]
     trial.expect("chat:stored:messages", is_listed and is_text(at(data, 0, "id")), messages.came)
     deleted = yield from trial.delete(path)
-    is_told = at(deleted.json, "object") == "chat.completion.deleted" and at(deleted.json, "deleted") is True
-    trial.expect("chat:stored:deleted-body", is_told and at(deleted.json, "id") == name, deleted.came)
-    gone = yield from trial.get(path)
-    trial.expect("chat:stored:deleted", deleted.is_ok and gone.status == 404, gone.came)
+    is_reported = at(deleted.json, "object") == "chat.completion.deleted" and at(deleted.json, "deleted") is True
+    trial.expect("chat:stored:deleted-body", is_reported and at(deleted.json, "id") == name, deleted.came)
+    missing = yield from trial.get(path)
+    trial.expect("chat:stored:deleted", deleted.is_ok and missing.status == 404, missing.came)
 
 
-@case("chat:stored:streamed")
+@case(
+    should(
+        "chat:stored:streamed",
+        SOURCE,
+        "A streamed completion can be retrieved in full by the id of its chunks.",
+        fault=[replies.STREAM, replies.NOT_FOUND],
+    ),
+    good=[replies.STREAM, replies.FOUND],
+)
 def a_stream_is_stored(trial: Trial) -> Steps:
     """Stream a completion with `store: true`, and retrieve it at once."""
     chunks = trial.streamed((yield from create(trial, stream=True)))
     pieces = [at(chunk, "choices", 0, "delta", "content") for chunk in chunks]
-    said = "".join(piece for piece in pieces if is_text(piece))
+    text = "".join(piece for piece in pieces if is_text(piece))
     found = yield from trial.get(f"/chat/completions/{id_of(chunks[0])}")
     trial.served(found)
-    trial.expect("chat:stored:streamed", found.is_ok and text_of(found.json) == said, found.came)
+    trial.expect("chat:stored:streamed", found.is_ok and text_of(found.json) == text, found.came)
 
 
-@case("chat:stored:listed", "chat:stored:filtered", "chat:stored:paged")
+@case(
+    should(
+        "chat:stored:listed",
+        SOURCE,
+        "Stored completions are listed, oldest first.",
+        fault=replaced(replies.LISTS, 5, replies.page("chatcmpl-2", "chatcmpl-1")),
+    ),
+    should(
+        "chat:stored:filtered",
+        SOURCE,
+        "The list can be filtered by `metadata[key]=value`.",
+        fault=replaced(replies.LISTS, 5, replies.page("chatcmpl-2", "chatcmpl-1", "chatcmpl-0")),
+    ),
+    should(
+        "chat:stored:paged",
+        SOURCE,
+        "`limit` and `after` page through the list.",
+        fault=replaced(replies.LISTS, 7, replies.page("chatcmpl-1")),
+    ),
+    good=replies.LISTS,
+)
 def stored_completions_are_listed(trial: Trial) -> Steps:
     """Create two stored completions with metadata, list them, and page through the list."""
     names = []
@@ -100,22 +146,38 @@ def stored_completions_are_listed(trial: Trial) -> Steps:
     pages = [[at(one, "id") for one in listed(page.json, "data")] for page in (first, rest)]
     has_more = [at(page.json, "has_more") for page in (first, rest)]
     is_paged = pages == [names[:1], names[1:]] and has_more == [True, False]
-    trial.expect("chat:stored:paged", is_paged, shown([pages, has_more]))
+    trial.expect("chat:stored:paged", is_paged, preview([pages, has_more]))
 
 
-@case("chat:stored:unknown")
+@case(
+    should(
+        "chat:stored:unknown",
+        SOURCE,
+        "An unknown stored completion returns 404.",
+        fault=[replies.CREATED, replies.FOUND],
+    ),
+    good=[replies.CREATED, replies.NOT_FOUND],
+)
 def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown completion."""
-    made = trial.completion((yield from create(trial)))
-    exchange = yield from trial.get(f"/chat/completions/{unlike(id_of(made))}")
+    created = trial.completion((yield from create(trial)))
+    exchange = yield from trial.get(f"/chat/completions/{unlike(id_of(created))}")
     trial.served(exchange)
     trial.expect("chat:stored:unknown", exchange.status == 404, exchange.came)
 
 
-@case("chat:stored:unstored")
+@case(
+    should(
+        "chat:stored:unstored",
+        SOURCE,
+        "A completion without `store` cannot be retrieved.",
+        fault=[replies.CREATED, replies.FOUND],
+    ),
+    good=[replies.CREATED, replies.NOT_FOUND],
+)
 def an_unstored_completion_is_not_found(trial: Trial) -> Steps:
     """Create a completion without `store`, and try to retrieve it."""
-    made = trial.completion((yield from trial.chat("Say hello.")))
-    exchange = yield from trial.get(f"/chat/completions/{id_of(made)}")
+    created = trial.completion((yield from trial.chat("Say hello.")))
+    exchange = yield from trial.get(f"/chat/completions/{id_of(created)}")
     trial.served(exchange)
     trial.expect("chat:stored:unstored", exchange.status == 404, exchange.came)

@@ -6,58 +6,15 @@ from antiphon_verify.areas.chat.answer import text_of
 from antiphon_verify.areas.chat.stream import choices_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import parsed
-from antiphon_verify.reading import at, fits, is_integer, is_text, listed, shown
-from antiphon_verify.requirement import Stop, Table, capability, must, should
-from antiphon_verify.samples import ASK_WEATHER, CHAT_TOOLS, CITY, spelled, taken_by_chat
+from antiphon_verify.reading import at, fits, is_integer, is_text, listed, preview
+from antiphon_verify.replies import changed, chunks
+from antiphon_verify.replies.chat import tools as replies
+from antiphon_verify.replies.completions import CALL, CHUNKS, ROLE, chunk
+from antiphon_verify.requirement import Stop, capability, must, should
+from antiphon_verify.samples import ASK_WEATHER, CHAT_TOOLS, CITY, accepted, spelled
 from antiphon_verify.trial import Steps, Trial
 
 API = "chat-api tools"
-
-TABLE: Table = (
-    must("chat:tools:required", API, "With `tool_choice: required` the model calls a tool."),
-    must("chat:tools:named", API, "With a `tool_choice` that names a function the model calls this function."),
-    must("chat:tools:none", API, "With `tool_choice: none` the model does not call a tool."),
-    must("chat:tools:shape", API, "A tool call has an `id`, the type `function`, and a function with a name."),
-    must("chat:tools:name", API, "The function of a tool call is one of the tools in the request."),
-    must("chat:tools:arguments", API, "The `arguments` of a tool call are a string with a JSON object."),
-    must("chat:tools:content", API, "With tool calls, `content` is a string or null."),
-    must("chat:tools:finish-reason", API, "A response with tool calls has the finish reason `tool_calls`."),
-    should(
-        "chat:tools:finish-reason-named",
-        API,
-        "A response to a named `tool_choice` has the finish reason `stop` or `tool_calls`.",
-    ),
-    should("chat:tools:strict-fits", API, "The arguments of a strict tool match its schema."),
-    must(
-        "chat:tools:streamed",
-        "issue langchain#34654",
-        "A streamed tool call has its id and name once, and its arguments in deltas.",
-    ),
-    must("chat:tools:streamed-index", "issue litellm#21331", "Every delta of a tool call has its index."),
-    must("chat:tools:streamed-finish-reason", API, "A stream with tool calls has the finish reason `tool_calls`."),
-    must("chat:tools:streamed-none", API, "With `tool_choice: none` a stream has no tool calls."),
-    must("chat:tools:distinct", API, "The tool calls of one response have different ids."),
-    should("chat:tools:one-at-a-time", API, "With `parallel_tool_calls: false` a response has at most one tool call."),
-    must("chat:tools:result", API, "A tool call and its result in the history are accepted."),
-    must("chat:tools:null-content", "issue agents#2238", "The `content` of a message with tool calls can be null."),
-    should("chat:tools:no-content", "issue agents#2238", "The `content` of a message with tool calls can be absent."),
-    must("chat:tools:results", API, "The results of several tool calls are accepted."),
-    should("chat:tools:result-parts", API, "A tool result can be a list of text parts."),
-    must("chat:tools:empty-result", "issue agents#3310", "A tool result can be an empty string."),
-    must("chat:tools:three-turns", API, "Tool calls and results of several turns are accepted."),
-    should("chat:tools:result-alone", API, "A tool result without a tool call is rejected with 400."),
-    must("chat:tools:no-parameters", API, "A tool without parameters can be offered and called."),
-    must(
-        "chat:tools:empty-list",
-        "client agents-sdk",
-        "Tools that the model does not call do not change a text response.",
-    ),
-    capability(should("chat:tools:unforced", API, "The model calls a tool that it needs without being forced.")),
-    capability(should("chat:tools:chosen", API, "The model chooses the right tool of two.")),
-    capability(should("chat:tools:argued", API, "The model passes the right argument.")),
-    capability(should("chat:tools:parallel", API, "The model calls both tools when the prompt requires both.")),
-    capability(should("chat:tools:used", API, "The model uses the result of a tool in its answer.")),
-)
 
 
 NAMES = {"get_weather", "get_time"}
@@ -93,17 +50,48 @@ def arguments_of(call: Any) -> Any:
 
 def came(completion: Any) -> str:
     """Return in words what the response has instead of a tool call."""
-    return shown(at(completion, "choices", 0))
+    return preview(at(completion, "choices", 0))
 
 
 @case(
-    "chat:tools:required",
-    "chat:tools:shape",
-    "chat:tools:name",
-    "chat:tools:arguments",
-    "chat:tools:content",
-    "chat:tools:finish-reason",
-    "chat:tools:strict-fits",
+    must("chat:tools:required", API, "With `tool_choice: required` the model calls a tool.", fault=[replies.TEXT]),
+    must(
+        "chat:tools:shape",
+        API,
+        "A tool call has an `id`, the type `function`, and a function with a name.",
+        fault=[replies.GOOD.without(*replies.MESSAGE, "tool_calls", 0, "id")],
+    ),
+    must(
+        "chat:tools:name",
+        API,
+        "The function of a tool call is one of the tools in the request.",
+        fault=[replies.with_calls(replies.named("fetch_weather"))],
+    ),
+    must(
+        "chat:tools:arguments",
+        API,
+        "The `arguments` of a tool call are a string with a JSON object.",
+        fault=[replies.GOOD.patched(*replies.ARGUMENTS, to={"city": "Paris"})],
+    ),
+    must(
+        "chat:tools:content",
+        API,
+        "With tool calls, `content` is a string or null.",
+        fault=[replies.GOOD.patched(*replies.MESSAGE, "content", to=["Calling."])],
+    ),
+    must(
+        "chat:tools:finish-reason",
+        API,
+        "A response with tool calls has the finish reason `tool_calls`.",
+        fault=[replies.with_calls(CALL, finish_reason="stop")],
+    ),
+    should(
+        "chat:tools:strict-fits",
+        API,
+        "The arguments of a strict tool match its schema.",
+        fault=[replies.GOOD.patched(*replies.ARGUMENTS, to='{"town": "Paris"}')],
+    ),
+    good=[replies.GOOD],
 )
 def a_chat_call_is_required(trial: Trial) -> Steps:
     """Require a tool call."""
@@ -118,45 +106,100 @@ def a_chat_call_is_required(trial: Trial) -> Steps:
     trial.expect("chat:tools:arguments", all(isinstance(one, dict) for one in arguments), calls)
     trial.expect("chat:tools:strict-fits", all(fits(one, CITY) for one in arguments), calls)
     content = at(completion, "choices", 0, "message", "content")
-    trial.expect("chat:tools:content", not content or isinstance(content, str), shown(content))
+    trial.expect("chat:tools:content", not content or isinstance(content, str), preview(content))
     reason = at(completion, "choices", 0, "finish_reason")
-    trial.expect("chat:tools:finish-reason", reason == "tool_calls", shown(reason))
+    trial.expect("chat:tools:finish-reason", reason == "tool_calls", preview(reason))
 
 
-@case("chat:tools:named", "chat:tools:finish-reason-named")
+@case(
+    must(
+        "chat:tools:named",
+        API,
+        "With a `tool_choice` that names a function the model calls this function.",
+        fault=[replies.GOOD],
+    ),
+    should(
+        "chat:tools:finish-reason-named",
+        API,
+        "A response to a named `tool_choice` has the finish reason `stop` or `tool_calls`.",
+        fault=[replies.with_calls(replies.TIME, finish_reason="length")],
+    ),
+    good=[replies.with_calls(replies.TIME)],
+)
 def a_named_chat_function_is_called(trial: Trial) -> Steps:
     """Name the function to call."""
-    asked = {"tools": CHAT_TOOLS, "tool_choice": named("get_time")}
-    completion = trial.completion((yield from trial.chat("Say hello to Paris.", **asked)))
+    options = {"tools": CHAT_TOOLS, "tool_choice": named("get_time")}
+    completion = trial.completion((yield from trial.chat("Say hello to Paris.", **options)))
     names = {name_of(one) for one in calls_of(completion)}
     trial.expect("chat:tools:named", names == {"get_time"}, came(completion))
     reason = at(completion, "choices", 0, "finish_reason")
-    trial.expect("chat:tools:finish-reason-named", reason in ("stop", "tool_calls"), shown(reason))
+    trial.expect("chat:tools:finish-reason-named", reason in ("stop", "tool_calls"), preview(reason))
 
 
-@case("chat:tools:none", "chat:tools:empty-list")
-def no_chat_call_is_made(trial: Trial) -> Steps:
+@case(
+    must("chat:tools:none", API, "With `tool_choice: none` the model does not call a tool.", fault=[replies.GOOD]),
+    must(
+        "chat:tools:empty-list",
+        "client agents-sdk",
+        "Tools that the model does not call do not change a text response.",
+        fault=[replies.TEXT.patched("choices", 0, "finish_reason", to="tool_calls")],
+    ),
+    good=[replies.TEXT],
+)
+def no_chat_call_is_returned(trial: Trial) -> Steps:
     """Forbid tool calls."""
     completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="none")))
     if trial.expect("chat:tools:none", not calls_of(completion), came(completion)):
         reason = at(completion, "choices", 0, "finish_reason")
-        trial.expect("chat:tools:empty-list", reason in ("stop", "length"), shown(reason))
+        trial.expect("chat:tools:empty-list", reason in ("stop", "length"), preview(reason))
 
 
-@case("chat:tools:streamed-none")
+@case(
+    must(
+        "chat:tools:streamed-none", API, "With `tool_choice: none` a stream has no tool calls.", fault=[replies.STREAM]
+    ),
+    good=[chunks(*CHUNKS)],
+)
 def no_call_is_streamed(trial: Trial) -> Steps:
     """Forbid tool calls in a stream."""
-    asked = {"tools": CHAT_TOOLS, "tool_choice": "none", "stream": True}
-    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **asked))))
+    options = {"tools": CHAT_TOOLS, "tool_choice": "none", "stream": True}
+    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **options))))
     calling = [one for one in choices if at(one, "delta", "tool_calls")]
     trial.expect("chat:tools:streamed-none", not calling, calling)
 
 
-@case("chat:tools:streamed", "chat:tools:streamed-index", "chat:tools:streamed-finish-reason")
+@case(
+    must(
+        "chat:tools:streamed",
+        "issue langchain#34654",
+        "A streamed tool call has its id and name once, and its arguments in deltas.",
+        fault=[chunks(ROLE, replies.PIECES[0], replies.HEAD, replies.PIECES[1], replies.DONE)],
+    ),
+    must(
+        "chat:tools:streamed-index",
+        "issue litellm#21331",
+        "Every delta of a tool call has its index.",
+        fault=[
+            chunks(
+                ROLE,
+                changed(replies.HEAD, "choices", 0, "delta", "tool_calls", 0, "index", to=None),
+                *replies.PIECES,
+                replies.DONE,
+            )
+        ],
+    ),
+    must(
+        "chat:tools:streamed-finish-reason",
+        API,
+        "A stream with tool calls has the finish reason `tool_calls`.",
+        fault=[chunks(ROLE, replies.HEAD, *replies.PIECES, chunk({}, "stop"))],
+    ),
+    good=[replies.STREAM],
+)
 def a_chat_call_is_streamed(trial: Trial) -> Steps:
     """Stream a required tool call."""
-    asked = {"tools": CHAT_TOOLS, "tool_choice": "required", "stream": True}
-    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **asked))))
+    options = {"tools": CHAT_TOOLS, "tool_choice": "required", "stream": True}
+    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **options))))
     deltas = [delta for one in choices for delta in listed(one, "delta", "tool_calls")]
     if not deltas:
         raise Stop("skipped", "There was no call.")
@@ -180,12 +223,28 @@ def is_whole(deltas: list[Any]) -> bool:
     names = [name for one in deltas if (name := name_of(one))]
     ids = {str(one) for delta in deltas if (one := at(delta, "id"))}
     pieces = [piece for one in deltas if isinstance(piece := at(one, "function", "arguments"), str)]
-    is_told = len(names) == 1 and len(ids) == 1 and name_of(deltas[0]) in NAMES
-    return is_told and isinstance(parsed("".join(pieces).encode("utf-8", "replace")), dict)
+    is_right = len(names) == 1 and len(ids) == 1 and name_of(deltas[0]) in NAMES
+    return is_right and isinstance(parsed("".join(pieces).encode("utf-8", "replace")), dict)
 
 
-@case("chat:tools:distinct", "chat:tools:parallel")
-def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
+@case(
+    must(
+        "chat:tools:distinct",
+        API,
+        "The tool calls of one response have different ids.",
+        fault=[replies.with_calls(CALL, replies.TIME | {"id": "call_1"})],
+    ),
+    capability(
+        should(
+            "chat:tools:parallel",
+            API,
+            "The model calls both tools when the prompt requires both.",
+            fault=[replies.GOOD],
+        )
+    ),
+    good=[replies.with_calls(CALL, replies.TIME)],
+)
+def two_chat_calls_are_requested(trial: Trial) -> Steps:
     """Request two tool calls."""
     completion = trial.completion((yield from trial.chat(BOTH, tools=CHAT_TOOLS, tool_choice="required")))
     calls = calls_of(completion)
@@ -195,11 +254,19 @@ def two_chat_calls_are_asked_for(trial: Trial) -> Steps:
         trial.expect("chat:tools:distinct", len(set(ids)) == len(ids), ids)
 
 
-@case("chat:tools:one-at-a-time")
+@case(
+    should(
+        "chat:tools:one-at-a-time",
+        API,
+        "With `parallel_tool_calls: false` a response has at most one tool call.",
+        fault=[replies.with_calls(CALL, replies.TIME)],
+    ),
+    good=[replies.GOOD],
+)
 def chat_calls_come_one_at_a_time(trial: Trial) -> Steps:
     """Request two tool calls, and allow one."""
-    asked = {"tools": CHAT_TOOLS, "tool_choice": "required", "parallel_tool_calls": False}
-    calls = calls_of(trial.completion((yield from trial.chat(BOTH, **asked))))
+    options = {"tools": CHAT_TOOLS, "tool_choice": "required", "parallel_tool_calls": False}
+    calls = calls_of(trial.completion((yield from trial.chat(BOTH, **options))))
     if calls:
         trial.expect("chat:tools:one-at-a-time", len(calls) == 1, calls)
 
@@ -218,24 +285,53 @@ def result(id: str, content: Any = "It is 21 degrees.") -> dict[str, Any]:
 
 ONE = calling("call_1")
 
-HISTORIES: dict[str, list[dict[str, Any]]] = {
-    "null-content": [USER, calling("call_1", content=None), result("call_1")],
-    "no-content": [USER, {name: value for name, value in ONE.items() if name != "content"}, result("call_1")],
-    "results": [USER, calling("call_1", "call_2"), result("call_1"), result("call_2")],
-    "result-parts": [USER, ONE, result("call_1", [{"type": "text", "text": "It is 21 degrees."}])],
-    "empty-result": [USER, ONE, result("call_1", "")],
-    "three-turns": [
-        *(USER, ONE, result("call_1"), {"role": "assistant", "content": "It is 21 degrees."}),
-        *(USER, calling("call_2"), result("call_2")),
-    ],
-}
-"""By the requirement's name: histories that are accepted."""
+
+ACCEPTED = (
+    accepted(
+        must("chat:tools:null-content", "issue agents#2238", "The `content` of a message with tool calls can be null."),
+        tools=CHAT_TOOLS,
+        messages=[USER, calling("call_1", content=None), result("call_1")],
+    ),
+    accepted(
+        should(
+            "chat:tools:no-content", "issue agents#2238", "The `content` of a message with tool calls can be absent."
+        ),
+        tools=CHAT_TOOLS,
+        messages=[USER, {name: value for name, value in ONE.items() if name != "content"}, result("call_1")],
+    ),
+    accepted(
+        must("chat:tools:results", API, "The results of several tool calls are accepted."),
+        tools=CHAT_TOOLS,
+        messages=[USER, calling("call_1", "call_2"), result("call_1"), result("call_2")],
+    ),
+    accepted(
+        should("chat:tools:result-parts", API, "A tool result can be a list of text parts."),
+        tools=CHAT_TOOLS,
+        messages=[USER, ONE, result("call_1", [{"type": "text", "text": "It is 21 degrees."}])],
+    ),
+    accepted(
+        must("chat:tools:empty-result", "issue agents#3310", "A tool result can be an empty string."),
+        tools=CHAT_TOOLS,
+        messages=[USER, ONE, result("call_1", "")],
+    ),
+    accepted(
+        must("chat:tools:three-turns", API, "Tool calls and results of several turns are accepted."),
+        tools=CHAT_TOOLS,
+        messages=[
+            *(USER, ONE, result("call_1"), {"role": "assistant", "content": "It is 21 degrees."}),
+            *(USER, calling("call_2"), result("call_2")),
+        ],
+    ),
+)
 
 
-TAKING = taken_by_chat("tools", {name: {"messages": row} for name, row in HISTORIES.items()}, tools=CHAT_TOOLS)
-
-
-@case("chat:tools:result", "chat:tools:used")
+@case(
+    must("chat:tools:result", API, "A tool call and its result in the history are accepted.", fault=[replies.REJECTED]),
+    capability(
+        should("chat:tools:used", API, "The model uses the result of a tool in its answer.", fault=[replies.TEXT])
+    ),
+    good=[replies.TEXT.patched(*replies.MESSAGE, "content", to="It is 21 degrees in Paris.")],
+)
 def a_result_is_used(trial: Trial) -> Steps:
     """Send the result of a tool call."""
     completion = trial.completion((yield from trial.chat([USER, ONE, result("call_1")], tools=CHAT_TOOLS)))
@@ -243,7 +339,12 @@ def a_result_is_used(trial: Trial) -> Steps:
     trial.expect("chat:tools:used", "21" in text_of(completion), came(completion))
 
 
-@case("chat:tools:result-alone")
+@case(
+    should(
+        "chat:tools:result-alone", API, "A tool result without a tool call is rejected with 400.", fault=[replies.TEXT]
+    ),
+    good=[replies.REJECTED],
+)
 def a_result_without_a_call_is_refused(trial: Trial) -> Steps:
     """Send a tool result without a tool call."""
     exchange = yield from trial.chat([USER, result("call_9")], tools=CHAT_TOOLS)
@@ -251,7 +352,10 @@ def a_result_without_a_call_is_refused(trial: Trial) -> Steps:
     trial.expect("chat:tools:result-alone", exchange.status == 400, exchange.came)
 
 
-@case("chat:tools:no-parameters")
+@case(
+    must("chat:tools:no-parameters", API, "A tool without parameters can be offered and called.", fault=[replies.GOOD]),
+    good=[replies.with_calls(replies.named("get_news"))],
+)
 def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
     """Require a call of a tool without parameters."""
     tool = {"type": "function", "function": {"name": "get_news", "description": "Report the news."}}
@@ -260,7 +364,33 @@ def a_chat_tool_without_parameters_is_called(trial: Trial) -> Steps:
     trial.expect("chat:tools:no-parameters", names == {"get_news"}, came(completion))
 
 
-@case("chat:tools:unforced", "chat:tools:chosen", "chat:tools:argued")
+@case(
+    capability(
+        should(
+            "chat:tools:unforced",
+            API,
+            "The model calls a tool that it needs without being forced.",
+            fault=[replies.TEXT],
+        )
+    ),
+    capability(
+        should(
+            "chat:tools:chosen",
+            API,
+            "The model chooses the right tool of two.",
+            fault=[replies.with_calls(replies.TIME)],
+        )
+    ),
+    capability(
+        should(
+            "chat:tools:argued",
+            API,
+            "The model passes the right argument.",
+            fault=[replies.GOOD.patched(*replies.ARGUMENTS, to='{"city": "Rome"}')],
+        )
+    ),
+    good=[replies.GOOD],
+)
 def the_chat_model_chooses(trial: Trial) -> Steps:
     """Send a question that one of two tools can answer."""
     completion = trial.completion((yield from trial.chat("What is the weather in Paris now?", tools=CHAT_TOOLS[::-1])))

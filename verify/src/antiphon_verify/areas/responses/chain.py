@@ -5,51 +5,13 @@ from typing import Any
 from antiphon_verify.areas.responses.text import output_of, text_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
-from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, shown
+from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, preview
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.requirement import Stop, Table, capability, may, must, should
+from antiphon_verify.replies import error, says
+from antiphon_verify.replies.responses import chain as replies
+from antiphon_verify.requirement import Stop, capability, may, must, should
 from antiphon_verify.samples import ASK_WEATHER, TOOLS
 from antiphon_verify.trial import Steps, Trial, is_response
-
-TABLE: Table = (
-    must("responses:chain:taken", "spec 10", "`previous_response_id` continues another response."),
-    must("responses:chain:echoed", "spec 3", "The response echoes its `previous_response_id`."),
-    should(
-        "responses:chain:counted",
-        "issue ollama#15954",
-        "A chained turn uses more input tokens than the same turn alone.",
-    ),
-    must(
-        "responses:chain:after-stream",
-        "issue lmstudio#1188",
-        "A streamed response can be continued as soon as it has ended.",
-    ),
-    must("responses:chain:streamed", "spec 10", "A chained response can be streamed."),
-    must("responses:chain:three-deep", "issue ogx#2522", "A chain of three turns works."),
-    must("responses:chain:fork", "spec 10", "Two responses can continue the same response."),
-    must("responses:chain:unstored", "spec 10", "Continuing a response with `store: false` is rejected."),
-    must("responses:chain:deleted", "spec 10", "Continuing a deleted response is rejected."),
-    should(
-        "responses:chain:repeated-id",
-        "spec 13",
-        "An input item with the id of an item in the chain is rejected with 400.",
-    ),
-    should(
-        "responses:chain:repeated-call",
-        "issue livekit/agents#5136",
-        "A call of the chain that is sent again without its id, before its output, is accepted.",
-    ),
-    may(
-        "responses:chain:changed-call",
-        "spec 24",
-        "A call with other arguments and the `call_id` of a call of the chain is rejected with 400.",
-    ),
-    should("responses:chain:instructions", "spec 2", "`instructions` do not carry over to the next response."),
-    capability(
-        should("responses:chain:recalled", "issue ollama#15954", "The model recalls a word from the previous turn.")
-    ),
-)
-
 
 WORD = "zanzibar"
 
@@ -61,7 +23,7 @@ def id_of(response: object) -> str:
     """Return the id of a response. Ends the case without one."""
     found = at(response, "id")
     if not is_text(found):
-        raise Stop("failed", f"The response's id is {shown(found)}.")
+        raise Stop("failed", f"The response's id is {preview(found)}.")
     return found
 
 
@@ -74,11 +36,39 @@ def with_ids(response: object) -> list[Any]:
 
 
 @case(
-    "responses:chain:taken",
-    "responses:chain:echoed",
-    "responses:chain:counted",
-    "responses:chain:three-deep",
-    "responses:chain:recalled",
+    must(
+        "responses:chain:taken",
+        "spec 10",
+        "`previous_response_id` continues another response.",
+        fault=[replies.FIRST, replies.NOT_FOUND],
+    ),
+    must(
+        "responses:chain:echoed",
+        "spec 3",
+        "The response echoes its `previous_response_id`.",
+        fault=[replies.FIRST, replies.SECOND.patched("previous_response_id", to=None)],
+    ),
+    should(
+        "responses:chain:counted",
+        "issue ollama#15954",
+        "A chained turn uses more input tokens than the same turn alone.",
+        fault=[replies.FIRST, replies.FIRST, replies.FIRST],
+    ),
+    must(
+        "responses:chain:three-deep",
+        "issue ogx#2522",
+        "A chain of three turns works.",
+        fault=[replies.FIRST, replies.SECOND, replies.FIRST, replies.NOT_FOUND],
+    ),
+    capability(
+        should(
+            "responses:chain:recalled",
+            "issue ollama#15954",
+            "The model recalls a word from the previous turn.",
+            fault=[replies.FIRST, replies.FIRST, replies.FIRST],
+        )
+    ),
+    good=[replies.FIRST, replies.SECOND, replies.FIRST, replies.SECOND],
 )
 def a_chain_is_followed(trial: Trial) -> Steps:
     """Hold a conversation of three turns by `previous_response_id`."""
@@ -87,19 +77,33 @@ def a_chain_is_followed(trial: Trial) -> Steps:
     exchange = yield from trial.respond(question, previous_response_id=id_of(first))
     second = trial.whole(exchange)
     trial.expect("responses:chain:taken", True)
-    told = at(second, "previous_response_id")
-    trial.expect("responses:chain:echoed", told == id_of(first), shown(told))
+    echoed = at(second, "previous_response_id")
+    trial.expect("responses:chain:echoed", echoed == id_of(first), preview(echoed))
     trial.expect("responses:chain:recalled", WORD in text_of(second).lower(), text_of(second) or "no text")
-    alone = trial.response((yield from trial.respond(question)))
-    counts = [at(one, "usage", "input_tokens") for one in (alone, second)]
+    single = trial.response((yield from trial.respond(question)))
+    counts = [at(one, "usage", "input_tokens") for one in (single, second)]
     if all(map(is_integer, counts)):
         trial.expect("responses:chain:counted", counts[0] < counts[1], f"{counts[0]} alone, {counts[1]} chained")
     third = yield from trial.respond("Say it again.", previous_response_id=id_of(second))
     trial.expect("responses:chain:three-deep", third.is_ok and is_response(third.json), third.came)
 
 
-@case("responses:chain:after-stream", "responses:chain:streamed")
-def a_stream_is_gone_on_from_at_once(trial: Trial) -> Steps:
+@case(
+    must(
+        "responses:chain:after-stream",
+        "issue lmstudio#1188",
+        "A streamed response can be continued as soon as it has ended.",
+        fault=[replies.STREAM, replies.NOT_FOUND],
+    ),
+    must(
+        "responses:chain:streamed",
+        "spec 10",
+        "A chained response can be streamed.",
+        fault=[replies.STREAM, replies.SECOND, replies.NOT_FOUND],
+    ),
+    good=[replies.STREAM, replies.SECOND, replies.STREAM],
+)
+def a_stream_is_continued_at_once(trial: Trial) -> Steps:
     """Continue a streamed response as soon as it has ended, in a stream as well."""
     last = trial.streamed((yield from trial.respond("Say hello.", stream=True, store=True)))[-1]
     previous = id_of(at(last, "response"))
@@ -112,7 +116,15 @@ def a_stream_is_gone_on_from_at_once(trial: Trial) -> Steps:
     trial.expect("responses:chain:streamed", is_whole, third.came)
 
 
-@case("responses:chain:fork")
+@case(
+    must(
+        "responses:chain:fork",
+        "spec 10",
+        "Two responses can continue the same response.",
+        fault=[replies.FIRST, replies.SECOND, replies.NOT_FOUND],
+    ),
+    good=[replies.FIRST, replies.SECOND, replies.FIRST],
+)
 def a_chain_is_forked(trial: Trial) -> Steps:
     """Continue one response twice, at the same time."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
@@ -125,7 +137,15 @@ def a_chain_is_forked(trial: Trial) -> Steps:
     trial.expect("responses:chain:fork", is_forked, "; ".join(exchange.came for exchange in exchanges))
 
 
-@case("responses:chain:unstored")
+@case(
+    must(
+        "responses:chain:unstored",
+        "spec 10",
+        "Continuing a response with `store: false` is rejected.",
+        fault=[replies.FIRST, replies.SECOND],
+    ),
+    good=[replies.FIRST, replies.NOT_FOUND],
+)
 def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
     """Continue a response that was not stored."""
     first = trial.response((yield from trial.respond("Say hello.", store=False)))
@@ -134,7 +154,15 @@ def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
     trial.expect("responses:chain:unstored", is_refused(exchange), exchange.came)
 
 
-@case("responses:chain:deleted")
+@case(
+    must(
+        "responses:chain:deleted",
+        "spec 10",
+        "Continuing a deleted response is rejected.",
+        fault=[replies.FIRST, says({}), replies.SECOND],
+    ),
+    good=[replies.FIRST, says({}), replies.NOT_FOUND],
+)
 def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
     """Continue a deleted response."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
@@ -144,7 +172,15 @@ def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
     trial.expect("responses:chain:deleted", is_refused(exchange), exchange.came)
 
 
-@case("responses:chain:repeated-id")
+@case(
+    should(
+        "responses:chain:repeated-id",
+        "spec 13",
+        "An input item with the id of an item in the chain is rejected with 400.",
+        fault=[replies.FIRST, replies.SECOND],
+    ),
+    good=[replies.FIRST, error("Duplicate item found with id msg_1.", 400, None, "input")],
+)
 def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     """Continue a response, and send its output again."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
@@ -155,7 +191,21 @@ def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     trial.expect("responses:chain:repeated-id", exchange.status == 400, exchange.came)
 
 
-@case("responses:chain:repeated-call", "responses:chain:changed-call")
+@case(
+    should(
+        "responses:chain:repeated-call",
+        "issue livekit/agents#5136",
+        "A call of the chain that is sent again without its id, before its output, is accepted.",
+        fault=[replies.CALLED, replies.DUPLICATE, replies.DUPLICATE],
+    ),
+    may(
+        "responses:chain:changed-call",
+        "spec 24",
+        "A call with other arguments and the `call_id` of a call of the chain is rejected with 400.",
+        fault=[replies.CALLED, replies.SECOND, replies.SECOND],
+    ),
+    good=[replies.CALLED, replies.DUPLICATE, replies.SECOND],
+)
 def a_call_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     """Send a call again before its output: changed, then as it was."""
     first = trial.response((yield from trial.respond(ASK_WEATHER, tools=TOOLS, tool_choice="required", store=True)))
@@ -172,11 +222,19 @@ def a_call_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     trial.expect("responses:chain:repeated-call", same.is_ok and is_response(same.json), same.came)
 
 
-@case("responses:chain:instructions")
+@case(
+    should(
+        "responses:chain:instructions",
+        "spec 2",
+        "`instructions` do not carry over to the next response.",
+        fault=[replies.FIRST, replies.SECOND.patched("instructions", to="Answer in one word.")],
+    ),
+    good=[replies.FIRST, replies.SECOND],
+)
 def instructions_hold_once(trial: Trial) -> Steps:
     """Continue a response that had instructions, without instructions."""
     first = trial.response((yield from trial.respond("Say hello.", instructions="Answer in one word.", store=True)))
     second = trial.response((yield from trial.respond("Say it again.", previous_response_id=id_of(first))))
-    told = at(second, "instructions")
-    if told is not MISSING:
-        trial.expect("responses:chain:instructions", told is None, shown(told))
+    echoed = at(second, "instructions")
+    if echoed is not MISSING:
+        trial.expect("responses:chain:instructions", echoed is None, preview(echoed))

@@ -8,30 +8,10 @@ from typing import Any
 from antiphon_verify.case import case
 from antiphon_verify.reading import at
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.requirement import Table, capability, may, should
-from antiphon_verify.samples import TEA, WEATHER, is_taken, taken_by_responses
+from antiphon_verify.replies.responses import file_inputs as replies
+from antiphon_verify.requirement import capability, may, should
+from antiphon_verify.samples import TEA, WEATHER, accepted, is_accepted
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    capability(
-        should("responses:file-inputs:pdf", "spec 5", "A message can contain a PDF as a data URL in `file_data`.")
-    ),
-    capability(
-        should(
-            "responses:file-inputs:bare", "spec 5", "`file_data` can be base64 without a data URL, with a `filename`."
-        )
-    ),
-    capability(should("responses:file-inputs:docx", "spec 5", "A message can contain a Word document.")),
-    capability(should("responses:file-inputs:table", "spec 5", "A message can contain a table as CSV.")),
-    capability(should("responses:file-inputs:page", "spec 5", "A message can contain an HTML page.")),
-    capability(should("responses:file-inputs:text", "spec 5", "A message can contain a text file in any script.")),
-    capability(may("responses:file-inputs:detail", "spec 5", "A file can have a `detail`.")),
-    capability(should("responses:file-inputs:output", "spec 5", "A tool output can contain a file.")),
-    capability(should("responses:file-inputs:several", "spec 5", "A message can contain several files.")),
-    capability(should("responses:file-inputs:chain", "spec 10", "A chain continues after a message with a file.")),
-    capability(should("responses:file-inputs:damaged", "spec 13", "A damaged PDF is rejected with a 4xx.")),
-    capability(should("responses:file-inputs:unknown", "spec 13", "An unknown `file_id` is rejected with a 4xx.")),
-)
 
 PDF = (
     "JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+CmVuZG9iagoyIDAgb2JqPDwvVHlwZS9QYWdlcy9L"
@@ -85,44 +65,104 @@ A_DOCX = file(
 
 CALL = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Paris"}'}
 
-FORMS: dict[str, dict[str, Any]] = {
-    "pdf": {"input": [user(A_PDF)]},
-    "bare": {"input": [user(file("a.pdf", "", PDF))]},
-    "docx": {"input": [user(A_DOCX)]},
-    "table": {"input": [user(file("a.csv", "text/csv", of("meal,hour\ntea,4\n")))]},
-    "page": {"input": [user(file("a.html", "text/html", of("<h1>Tea</h1><p>At four.</p>")))]},
-    "text": {"input": [user(file("a.txt", "text/plain", of(TEA)))]},
-    "detail": {"input": [user(A_PDF | {"detail": "low"})]},
-    "output": {
-        "input": [user(), CALL, {"type": "function_call_output", "call_id": "call_1", "output": [A_PDF]}],
-        "tools": [WEATHER],
-    },
-    "several": {"input": [user(A_PDF, A_DOCX)]},
-}
-"""By the requirement's name: parameters that a server accepts."""
+
+CASES = (
+    accepted(
+        capability(
+            should("responses:file-inputs:pdf", "spec 5", "A message can contain a PDF as a data URL in `file_data`.")
+        ),
+        input=[user(A_PDF)],
+    ),
+    accepted(
+        capability(
+            should(
+                "responses:file-inputs:bare",
+                "spec 5",
+                "`file_data` can be base64 without a data URL, with a `filename`.",
+            )
+        ),
+        input=[user(file("a.pdf", "", PDF))],
+    ),
+    accepted(
+        capability(should("responses:file-inputs:docx", "spec 5", "A message can contain a Word document.")),
+        input=[user(A_DOCX)],
+    ),
+    accepted(
+        capability(should("responses:file-inputs:table", "spec 5", "A message can contain a table as CSV.")),
+        input=[user(file("a.csv", "text/csv", of("meal,hour\ntea,4\n")))],
+    ),
+    accepted(
+        capability(should("responses:file-inputs:page", "spec 5", "A message can contain an HTML page.")),
+        input=[user(file("a.html", "text/html", of("<h1>Tea</h1><p>At four.</p>")))],
+    ),
+    accepted(
+        capability(should("responses:file-inputs:text", "spec 5", "A message can contain a text file in any script.")),
+        input=[user(file("a.txt", "text/plain", of(TEA)))],
+    ),
+    accepted(
+        capability(may("responses:file-inputs:detail", "spec 5", "A file can have a `detail`.")),
+        input=[user(A_PDF | {"detail": "low"})],
+    ),
+    accepted(
+        capability(should("responses:file-inputs:output", "spec 5", "A tool output can contain a file.")),
+        input=[user(), CALL, {"type": "function_call_output", "call_id": "call_1", "output": [A_PDF]}],
+        tools=[WEATHER],
+    ),
+    accepted(
+        capability(should("responses:file-inputs:several", "spec 5", "A message can contain several files.")),
+        input=[user(A_PDF, A_DOCX)],
+    ),
+)
 
 
-CASES = taken_by_responses("file-inputs", FORMS)
-
-
-@case("responses:file-inputs:chain")
+@case(
+    capability(
+        should(
+            "responses:file-inputs:chain",
+            "spec 10",
+            "A chain continues after a message with a file.",
+            fault=[replies.ACCEPTED, replies.REJECTED],
+        )
+    ),
+    good=[replies.ACCEPTED, replies.ACCEPTED],
+)
 def a_chain_goes_on_after_a_file(trial: Trial) -> Steps:
     """Send a file, and continue the response."""
     exchange = yield from trial.respond([user(A_PDF)], store=True)
     trial.offered(exchange)
     first = trial.response(exchange)
     exchange = yield from trial.respond("And coffee?", previous_response_id=at(first, "id"))
-    trial.expect("responses:file-inputs:chain", is_taken(exchange), exchange.came)
+    trial.expect("responses:file-inputs:chain", is_accepted(exchange), exchange.came)
 
 
-@case("responses:file-inputs:damaged")
+@case(
+    capability(
+        should(
+            "responses:file-inputs:damaged",
+            "spec 13",
+            "A damaged PDF is rejected with a 4xx.",
+            fault=[replies.ACCEPTED],
+        )
+    ),
+    good=[replies.DAMAGED],
+)
 def a_damaged_file_is_refused(trial: Trial) -> Steps:
     """Send a PDF that ends after its first line."""
     exchange = yield from trial.respond([user(file("a.pdf", "application/pdf", of("%PDF-1.7\n")))])
     trial.expect("responses:file-inputs:damaged", is_refused(exchange), exchange.came)
 
 
-@case("responses:file-inputs:unknown")
+@case(
+    capability(
+        should(
+            "responses:file-inputs:unknown",
+            "spec 13",
+            "An unknown `file_id` is rejected with a 4xx.",
+            fault=[replies.ACCEPTED],
+        )
+    ),
+    good=[replies.UNKNOWN],
+)
 def an_unknown_file_is_refused(trial: Trial) -> Steps:
     """Name an unknown file."""
     exchange = yield from trial.respond([user({"type": "input_file", "file_id": "file-AAAAAAAAAAAAAAAAAAAAAA"})])

@@ -9,77 +9,23 @@ from typing import Any
 from antiphon_verify.areas.responses.hosted import steps_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Step
-from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, shown
-from antiphon_verify.requirement import Stop, Table, capability, must, should
+from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, preview
+from antiphon_verify.replies.bodies import MESSAGE
+from antiphon_verify.replies.responses import file_search as replies
+from antiphon_verify.replies.responses.file_search import TEXT
+from antiphon_verify.requirement import Stop, capability, must, should
 from antiphon_verify.samples import search, spelled
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must(
-        "responses:file-search:item",
-        "spec 5",
-        "A search is a completed `file_search_call` with its queries, a list of strings.",
-    ),
-    must(
-        "responses:file-search:order",
-        "spec 4",
-        "The steps of a search are `in_progress`, `searching` and `completed`, in this order.",
-    ),
-    should("responses:file-search:opened", "spec 4", "A search starts without queries."),
-    must(
-        "responses:file-search:goes-on",
-        "spec 16",
-        "After file searches a response continues to its end.",
-    ),
-    should(
-        "responses:file-search:results-unasked",
-        "spec 10",
-        "Without `file_search_call.results` in `include` the results of a search are null.",
-    ),
-    must(
-        "responses:file-search:results",
-        "spec 5",
-        "Requested results are a list; each has the id and name of the file, a text, and a score from 0 to 1.",
-    ),
-    should(
-        "responses:file-search:results-later",
-        "spec 10",
-        "A GET with `include` returns the results of a stored search, and a GET without it does not.",
-    ),
-    must(
-        "responses:file-search:other-store",
-        "spec 6",
-        "A search covers only the stores in the request, never a store that only the model named.",
-    ),
-    should(
-        "responses:file-search:echoed",
-        "spec 6",
-        "The tool is echoed with its stores, the number of results (20 by default) and the ranking options.",
-    ),
-    must("responses:file-search:too-many", "spec 6", "A `max_num_results` above 50 is rejected with a 4xx."),
-    must(
-        "responses:file-search:citations",
-        "spec 5",
-        "A file citation has the id and name of the file, and an index inside its text.",
-    ),
-    should(
-        "responses:file-search:mark-cut",
-        "spec 5",
-        "The text does not contain the mark with which the model cites a file.",
-    ),
-    capability(should("responses:file-search:cited", "spec 16", "The model's answer cites what was found in files.")),
-)
 
 Item = dict[str, Any]
 Making = Generator[Step, Any, str]
 
-LOOKS, BETWEEN = 60, 0.5
+POLLS, BETWEEN = 60, 0.5
 """How many times the store is polled while files are ingested, and the seconds between two polls."""
 
-TEXT = "The lighthouse of Brest was built in 1687 and is 27 metres high.\n"
 HIDDEN = "The harbour master keeps a seagull named Ys.\n"
 QUESTION = "How high is the lighthouse of Brest? Search the files."
-ASKED = spelled(QUESTION, search("file_search", "height of the lighthouse of Brest"))
+PROMPT = spelled(QUESTION, search("file_search", "height of the lighthouse of Brest"))
 BOUNDARY = "antiphon-verify"
 MARKS = ("【", "<|file-")
 
@@ -105,12 +51,12 @@ def stocked(trial: Trial, name: str = "lighthouse.txt", text: str = TEXT) -> Mak
     body = {"name": "antiphon verify", "file_ids": [file_id], "expires_after": expiry}
     store = trial.whole((yield from trial.post("/vector_stores", body)))
     store_id = str(trial.found(store, "id"))
-    for _ in range(LOOKS):
+    for _ in range(POLLS):
         if at(store, "status") == "completed":
             return store_id
         yield from trial.pause(BETWEEN)
         store = trial.whole((yield from trial.get(f"/vector_stores/{store_id}")))
-    raise Stop("skipped", f"The vector store never became ready: {shown(store)}")
+    raise Stop("skipped", f"The vector store never became ready: {preview(store)}")
 
 
 def tool_of(store_id: str, **fields: Any) -> Item:
@@ -163,19 +109,62 @@ def results_of(items: list[Item]) -> list[Any]:
 
 
 @case(
-    "responses:file-search:item",
-    "responses:file-search:order",
-    "responses:file-search:opened",
-    "responses:file-search:goes-on",
-    "responses:file-search:results-unasked",
-    "responses:file-search:citations",
-    "responses:file-search:mark-cut",
-    "responses:file-search:cited",
+    must(
+        "responses:file-search:item",
+        "spec 5",
+        "A search is a completed `file_search_call` with its queries, a list of strings.",
+        fault=replies.streamed(replies.SEARCH | {"queries": []}, replies.citing()),
+    ),
+    must(
+        "responses:file-search:order",
+        "spec 4",
+        "The steps of a search are `in_progress`, `searching` and `completed`, in this order.",
+        fault=replies.streamed(replies.SEARCH, replies.citing(), steps=replies.STEPS[:2]),
+    ),
+    should(
+        "responses:file-search:opened",
+        "spec 4",
+        "A search starts without queries.",
+        fault=replies.streamed(replies.SEARCH, replies.citing(), opened=replies.SEARCH),
+    ),
+    must(
+        "responses:file-search:goes-on",
+        "spec 16",
+        "After file searches a response continues to its end.",
+        fault=replies.streamed(replies.citing(), replies.SEARCH),
+    ),
+    should(
+        "responses:file-search:results-unasked",
+        "spec 10",
+        "Without `file_search_call.results` in `include` the results of a search are null.",
+        fault=replies.streamed(replies.FOUND, replies.citing()),
+    ),
+    must(
+        "responses:file-search:citations",
+        "spec 5",
+        "A file citation has the id and name of the file, and an index inside its text.",
+        fault=replies.streamed(replies.SEARCH, replies.citing(11)),
+    ),
+    should(
+        "responses:file-search:mark-cut",
+        "spec 5",
+        "The text does not contain the mark with which the model cites a file.",
+        fault=replies.streamed(replies.SEARCH, replies.citing(text="27 metres【1†lighthouse.txt】.")),
+    ),
+    capability(
+        should(
+            "responses:file-search:cited",
+            "spec 16",
+            "The model's answer cites what was found in files.",
+            fault=replies.streamed(replies.SEARCH, MESSAGE),
+        )
+    ),
+    good=replies.streamed(replies.SEARCH, replies.citing()),
 )
 def files_are_searched(trial: Trial) -> Steps:
     """Search a file in a stream."""
     store_id = yield from stocked(trial)
-    exchange = yield from trial.respond(ASKED, tools=[tool_of(store_id)], stream=True)
+    exchange = yield from trial.respond(PROMPT, tools=[tool_of(store_id)], stream=True)
     events = trial.streamed(exchange)
     trial.offered(exchange)
     response = at(events, -1, "response")
@@ -206,39 +195,107 @@ def _judge_citations(trial: Trial, response: Any) -> None:
         trial.expect("responses:file-search:mark-cut", not marked, marked)
 
 
-@case("responses:file-search:results", "responses:file-search:results-later")
-def results_are_asked_for(trial: Trial) -> Steps:
+@case(
+    must(
+        "responses:file-search:results",
+        "spec 5",
+        "Requested results are a list; each has the id and name of the file, a text, and a score from 0 to 1.",
+        fault=[
+            *replies.STOCKED,
+            replies.with_output(replies.SEARCH | {"results": [replies.RESULT | {"score": 2}]}, replies.citing()),
+        ],
+    ),
+    should(
+        "responses:file-search:results-later",
+        "spec 10",
+        "A GET with `include` returns the results of a stored search, and a GET without it does not.",
+        fault=[
+            *replies.STOCKED,
+            replies.with_output(replies.FOUND, replies.citing()),
+            *[replies.with_output(replies.SEARCH, replies.citing())] * 3,
+        ],
+    ),
+    good=[
+        *replies.STOCKED,
+        replies.with_output(replies.FOUND, replies.citing()),
+        replies.with_output(replies.SEARCH, replies.citing()),
+        replies.with_output(replies.SEARCH, replies.citing()),
+        replies.with_output(replies.FOUND, replies.citing()),
+    ],
+)
+def results_are_requested(trial: Trial) -> Steps:
     """Search a file, and request the results, at once and later."""
     store_id = yield from stocked(trial)
     include = ["file_search_call.results"]
-    exchange = yield from trial.respond(ASKED, tools=[tool_of(store_id)], include=include)
+    exchange = yield from trial.respond(PROMPT, tools=[tool_of(store_id)], include=include)
     trial.offered(exchange)
     found = results_of(searches(trial.response(exchange)))
     trial.expect("responses:file-search:results", bool(found) and all(map(is_result, found)), exchange.came)
-    unasked = yield from trial.respond(ASKED, tools=[tool_of(store_id)])
+    unasked = yield from trial.respond(PROMPT, tools=[tool_of(store_id)])
     place = f"/responses/{trial.found(trial.response(unasked), 'id')}"
     searches(unasked.json)
     without = trial.response((yield from trial.get(place)))
     later = trial.response((yield from trial.get(f"{place}?include[]=file_search_call.results")))
-    is_shown = bool(results_of(searches(later))) and not results_of(searches(without))
-    trial.expect("responses:file-search:results-later", is_shown, later)
+    is_included = bool(results_of(searches(later))) and not results_of(searches(without))
+    trial.expect("responses:file-search:results-later", is_included, later)
 
 
-@case("responses:file-search:other-store")
+@case(
+    must(
+        "responses:file-search:other-store",
+        "spec 6",
+        "A search covers only the stores in the request, never a store that only the model named.",
+        fault=[
+            *replies.STOCKED,
+            *replies.STOCKED,
+            replies.with_output(replies.SEARCH | {"results": [replies.RESULT | {"text": HIDDEN}]}, replies.citing()),
+        ],
+    ),
+    good=[*replies.STOCKED, *replies.STOCKED, replies.with_output(replies.FOUND, replies.citing())],
+)
 def the_model_names_another_store(trial: Trial) -> Steps:
     """Make the model name a store that is not in the request."""
     store_id = yield from stocked(trial)
     other_id = yield from stocked(trial, "harbour.txt", HIDDEN)
     call = search("file_search", "password", vector_store_ids=[other_id], vector_store_id=other_id)
-    asked = spelled("Search the files for the password.", call)
-    exchange = yield from trial.respond(asked, tools=[tool_of(store_id)], include=["file_search_call.results"])
+    prompt = spelled("Search the files for the password.", call)
+    exchange = yield from trial.respond(prompt, tools=[tool_of(store_id)], include=["file_search_call.results"])
     trial.offered(exchange)
     searches(trial.response(exchange))
-    is_kept = "seagull" not in exchange.body.decode("utf-8", "replace")
-    trial.expect("responses:file-search:other-store", is_kept, exchange.came)
+    is_hidden = "seagull" not in exchange.body.decode("utf-8", "replace")
+    trial.expect("responses:file-search:other-store", is_hidden, exchange.came)
 
 
-@case("responses:file-search:echoed", "responses:file-search:too-many")
+@case(
+    should(
+        "responses:file-search:echoed",
+        "spec 6",
+        "The tool is echoed with its stores, the number of results (20 by default) and the ranking options.",
+        fault=[
+            *replies.STOCKED,
+            replies.with_output(MESSAGE, tools=[replies.ECHO]),
+            replies.with_output(MESSAGE, tools=[replies.ECHO]),
+            replies.REJECTED,
+        ],
+    ),
+    must(
+        "responses:file-search:too-many",
+        "spec 6",
+        "A `max_num_results` above 50 is rejected with a 4xx.",
+        fault=[
+            *replies.STOCKED,
+            replies.with_output(MESSAGE, tools=[replies.ECHO]),
+            replies.with_output(MESSAGE, tools=[replies.RANKED]),
+            replies.with_output(MESSAGE, tools=[replies.ECHO]),
+        ],
+    ),
+    good=[
+        *replies.STOCKED,
+        replies.with_output(MESSAGE, tools=[replies.ECHO]),
+        replies.with_output(MESSAGE, tools=[replies.RANKED]),
+        replies.REJECTED,
+    ],
+)
 def a_search_is_offered(trial: Trial) -> Steps:
     """Offer a search, with and without bounds."""
     store_id = yield from stocked(trial)
@@ -246,10 +303,10 @@ def a_search_is_offered(trial: Trial) -> Steps:
     plain = yield from trial.respond("Say hello.", tools=[tool_of(store_id)])
     full = yield from trial.respond("Say hello.", tools=[tool_of(store_id, ranking_options=ranking)])
     trial.offered(plain)
-    told, ranked = _echo_of(plain), at(_echo_of(full), "ranking_options")
-    is_told = (at(told, "vector_store_ids"), at(told, "max_num_results")) == ([store_id], 20)
+    echoed, ranked = _echo_of(plain), at(_echo_of(full), "ranking_options")
+    is_right = (at(echoed, "vector_store_ids"), at(echoed, "max_num_results")) == ([store_id], 20)
     are_ranked = at(ranked, "score_threshold") == ranking["score_threshold"]
-    trial.expect("responses:file-search:echoed", is_told and are_ranked, shown(told))
+    trial.expect("responses:file-search:echoed", is_right and are_ranked, preview(echoed))
     many = yield from trial.respond("Say hello.", tools=[tool_of(store_id, max_num_results=51)])
     trial.understood(many)
     trial.expect("responses:file-search:too-many", 400 <= many.status < 500, many.came)

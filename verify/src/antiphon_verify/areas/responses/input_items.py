@@ -4,39 +4,12 @@ from typing import Any
 
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import MISSING, at, is_text, listed, shown, unlike
-from antiphon_verify.requirement import Table, must, should
+from antiphon_verify.reading import MISSING, at, is_text, listed, preview, unlike
+from antiphon_verify.replies import says
+from antiphon_verify.replies.responses import input_items as replies
+from antiphon_verify.replies.responses.input_items import TURNS
+from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must("responses:input-items:list", "spec 1", "Input items are returned as a list object with `data`."),
-    must("responses:input-items:paging-keys", "spec 1", "The list has `first_id`, `last_id` and a boolean `has_more`."),
-    should(
-        "responses:input-items:page-ends", "spec 1", "`first_id` and `last_id` are the first and last item of the page."
-    ),
-    must("responses:input-items:ids", "spec 5", "Every input item has an id and a type."),
-    must("responses:input-items:message", "spec 5", "A string input is one user message with `input_text`."),
-    must("responses:input-items:newest-first", "spec 1", "The newest item is first by default."),
-    must("responses:input-items:ascending", "spec 1", "With `order=asc` the oldest item is first."),
-    must(
-        "responses:input-items:limit",
-        "spec 1",
-        "`limit` limits the items of a page, and `has_more` reports further items.",
-    ),
-    must("responses:input-items:after", "spec 1", "`after` continues after an item, without gap or repetition."),
-    should("responses:input-items:limit-zero", "spec 13", "A `limit` of 0 is rejected with 400."),
-    should("responses:input-items:limit-high", "spec 13", "A `limit` of 101 is rejected with 400."),
-    should("responses:input-items:order-word", "spec 13", "An unknown `order` is rejected with 400."),
-    must("responses:input-items:unknown", "spec 13", "Input items of an unknown response return 404."),
-    must("responses:input-items:deleted", "spec 1", "Input items of a deleted response return 404."),
-)
-
-
-TURNS = [
-    {"role": "user", "content": "One."},
-    {"role": "assistant", "content": "Two."},
-    {"role": "user", "content": "Three. Say hello."},
-]
 
 
 def texts_of(page: Any) -> list[str]:
@@ -46,11 +19,37 @@ def texts_of(page: Any) -> list[str]:
 
 
 @case(
-    "responses:input-items:list",
-    "responses:input-items:paging-keys",
-    "responses:input-items:page-ends",
-    "responses:input-items:ids",
-    "responses:input-items:message",
+    must(
+        "responses:input-items:list",
+        "spec 1",
+        "Input items are returned as a list object with `data`.",
+        fault=[replies.CREATED, replies.TEXT.patched("object", to="page")],
+    ),
+    must(
+        "responses:input-items:paging-keys",
+        "spec 1",
+        "The list has `first_id`, `last_id` and a boolean `has_more`.",
+        fault=[replies.CREATED, replies.TEXT.without("has_more")],
+    ),
+    should(
+        "responses:input-items:page-ends",
+        "spec 1",
+        "`first_id` and `last_id` are the first and last item of the page.",
+        fault=[replies.CREATED, replies.TEXT.patched("last_id", to="msg_0")],
+    ),
+    must(
+        "responses:input-items:ids",
+        "spec 5",
+        "Every input item has an id and a type.",
+        fault=[replies.CREATED, replies.TEXT.without("data", 0, "id")],
+    ),
+    must(
+        "responses:input-items:message",
+        "spec 5",
+        "A string input is one user message with `input_text`.",
+        fault=[replies.CREATED, replies.TEXT.patched("data", 0, "content", to="Say hello.")],
+    ),
+    good=[replies.CREATED, replies.TEXT],
 )
 def a_text_is_listed(trial: Trial) -> Steps:
     """List the input items of a response to a string."""
@@ -73,10 +72,31 @@ def a_text_is_listed(trial: Trial) -> Steps:
 
 
 @case(
-    "responses:input-items:newest-first",
-    "responses:input-items:ascending",
-    "responses:input-items:limit",
-    "responses:input-items:after",
+    must(
+        "responses:input-items:newest-first",
+        "spec 1",
+        "The newest item is first by default.",
+        fault=[replies.CREATED, replies.OLDEST, replies.OLDEST, replies.HALF, replies.REST],
+    ),
+    must(
+        "responses:input-items:ascending",
+        "spec 1",
+        "With `order=asc` the oldest item is first.",
+        fault=[replies.CREATED, replies.NEWEST, replies.NEWEST, replies.HALF, replies.REST],
+    ),
+    must(
+        "responses:input-items:limit",
+        "spec 1",
+        "`limit` limits the items of a page, and `has_more` reports further items.",
+        fault=[replies.CREATED, replies.NEWEST, replies.OLDEST, replies.OLDEST, replies.REST],
+    ),
+    must(
+        "responses:input-items:after",
+        "spec 1",
+        "`after` continues after an item, without gap or repetition.",
+        fault=[replies.CREATED, replies.NEWEST, replies.OLDEST, replies.HALF, replies.HALF],
+    ),
+    good=[replies.CREATED, replies.NEWEST, replies.OLDEST, replies.HALF, replies.REST],
 )
 def items_are_paged(trial: Trial) -> Steps:
     """List the items of a conversation in both orders, and page by page."""
@@ -84,19 +104,39 @@ def items_are_paged(trial: Trial) -> Steps:
     path = f"/responses/{id_of(created)}/input_items"
     newest = trial.whole((yield from trial.get(path)))
     oldest = trial.whole((yield from trial.get(f"{path}?order=asc")))
-    wanted = [turn["content"] for turn in TURNS]
-    trial.expect("responses:input-items:newest-first", texts_of(newest) == wanted[::-1], shown(texts_of(newest)))
-    trial.expect("responses:input-items:ascending", texts_of(oldest) == wanted, shown(texts_of(oldest)))
+    expected = [turn["content"] for turn in TURNS]
+    trial.expect("responses:input-items:newest-first", texts_of(newest) == expected[::-1], preview(texts_of(newest)))
+    trial.expect("responses:input-items:ascending", texts_of(oldest) == expected, preview(texts_of(oldest)))
     first = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2")))
     is_bounded = len(listed(first, "data")) == 2 and at(first, "has_more") is True
-    trial.expect("responses:input-items:limit", is_bounded, shown(first))
+    trial.expect("responses:input-items:limit", is_bounded, preview(first))
     last = at(first, "last_id")
     rest = trial.whole((yield from trial.get(f"{path}?order=asc&limit=2&after={last if is_text(last) else ''}")))
-    is_rest = texts_of(rest) == wanted[2:] and at(rest, "has_more") is False
-    trial.expect("responses:input-items:after", is_rest, shown(rest))
+    is_rest = texts_of(rest) == expected[2:] and at(rest, "has_more") is False
+    trial.expect("responses:input-items:after", is_rest, preview(rest))
 
 
-@case("responses:input-items:limit-zero", "responses:input-items:limit-high", "responses:input-items:order-word")
+@case(
+    should(
+        "responses:input-items:limit-zero",
+        "spec 13",
+        "A `limit` of 0 is rejected with 400.",
+        fault=[replies.CREATED, replies.TEXT],
+    ),
+    should(
+        "responses:input-items:limit-high",
+        "spec 13",
+        "A `limit` of 101 is rejected with 400.",
+        fault=[replies.CREATED, replies.REJECTED, replies.TEXT],
+    ),
+    should(
+        "responses:input-items:order-word",
+        "spec 13",
+        "An unknown `order` is rejected with 400.",
+        fault=[replies.CREATED, replies.REJECTED, replies.REJECTED, replies.TEXT],
+    ),
+    good=[replies.CREATED, replies.REJECTED, replies.REJECTED, replies.REJECTED],
+)
 def wrong_queries_are_refused(trial: Trial) -> Steps:
     """List input items with invalid queries."""
     created = trial.response((yield from trial.respond("Say hello.")))
@@ -106,7 +146,15 @@ def wrong_queries_are_refused(trial: Trial) -> Steps:
         trial.expect(f"responses:input-items:{name}", exchange.status == 400, exchange.came)
 
 
-@case("responses:input-items:deleted")
+@case(
+    must(
+        "responses:input-items:deleted",
+        "spec 1",
+        "Input items of a deleted response return 404.",
+        fault=[replies.CREATED, replies.TEXT, says({}), replies.TEXT],
+    ),
+    good=[replies.CREATED, replies.TEXT, says({}), replies.NOT_FOUND],
+)
 def items_are_deleted_with_their_response(trial: Trial) -> Steps:
     """Delete a response, and list its input items."""
     path = f"/responses/{id_of(trial.response((yield from trial.respond('Say hello.'))))}"
@@ -116,7 +164,15 @@ def items_are_deleted_with_their_response(trial: Trial) -> Steps:
     trial.expect("responses:input-items:deleted", exchange.status == 404, exchange.came)
 
 
-@case("responses:input-items:unknown")
+@case(
+    must(
+        "responses:input-items:unknown",
+        "spec 13",
+        "Input items of an unknown response return 404.",
+        fault=[replies.CREATED, replies.TEXT],
+    ),
+    good=[replies.CREATED, replies.NOT_FOUND],
+)
 def items_of_nothing_are_not_found(trial: Trial) -> Steps:
     """List the input items of an unknown response."""
     created = trial.response((yield from trial.respond("Say hello.")))

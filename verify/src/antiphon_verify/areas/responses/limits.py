@@ -4,30 +4,13 @@ from typing import Any
 
 from antiphon_verify.areas.responses.text import output_of, text_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_integer, shown
-from antiphon_verify.requirement import Stop, Table, must, should
+from antiphon_verify.events.streams import STREAMS
+from antiphon_verify.reading import at, is_integer, preview
+from antiphon_verify.replies import error, says, streams
+from antiphon_verify.replies.bodies import RESPONSE
+from antiphon_verify.replies.responses import limits as replies
+from antiphon_verify.requirement import Stop, must, should
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must("responses:limits:incomplete", "issue vllm#24184", "A truncated response is `incomplete`, never `completed`."),
-    must("responses:limits:reason", "spec 3", "Its `incomplete_details.reason` is `max_output_tokens`."),
-    must("responses:limits:no-error", "spec 3", "A truncated response is not an error: `error` is null."),
-    should("responses:limits:item", "open-responses 3", "The truncated item is `incomplete`."),
-    must("responses:limits:bounded", "spec 2", "A response uses no more output tokens than `max_output_tokens`."),
-    must("responses:limits:streamed", "spec 16", "A truncated stream ends with `response.incomplete`."),
-    must(
-        "responses:limits:nothing-dropped",
-        "open-responses 9",
-        "With `truncation: disabled`, a long input is read in full, or rejected with a 4xx, or the response fails.",
-    ),
-    should(
-        "responses:limits:too-long-named",
-        "spec 13",
-        "An input longer than the model's context is rejected with the code `context_length_exceeded`.",
-    ),
-    should("responses:limits:usage", "spec 3", "A truncated response has usage."),
-)
-
 
 LONG = "Count from 1 to 100 in words, separated by blanks: one two three and so on."
 
@@ -48,46 +31,99 @@ def is_short(response: Any) -> bool:
 
 
 @case(
-    "responses:limits:incomplete",
-    "responses:limits:reason",
-    "responses:limits:no-error",
-    "responses:limits:item",
-    "responses:limits:bounded",
-    "responses:limits:usage",
+    must(
+        "responses:limits:incomplete",
+        "issue vllm#24184",
+        "A truncated response is `incomplete`, never `completed`.",
+        fault=[replies.GOOD.patched("status", to="completed")],
+    ),
+    must(
+        "responses:limits:reason",
+        "spec 3",
+        "Its `incomplete_details.reason` is `max_output_tokens`.",
+        fault=[replies.GOOD.patched("incomplete_details", to=None)],
+    ),
+    must(
+        "responses:limits:no-error",
+        "spec 3",
+        "A truncated response is not an error: `error` is null.",
+        fault=[replies.GOOD.patched("error", to={"code": "server_error", "message": "length"})],
+    ),
+    should(
+        "responses:limits:item",
+        "open-responses 3",
+        "The truncated item is `incomplete`.",
+        fault=[replies.GOOD.patched("output", 0, "status", to="completed")],
+    ),
+    must(
+        "responses:limits:bounded",
+        "spec 2",
+        "A response uses no more output tokens than `max_output_tokens`.",
+        fault=[replies.GOOD.patched("usage", "output_tokens", to=200)],
+    ),
+    should(
+        "responses:limits:usage",
+        "spec 3",
+        "A truncated response has usage.",
+        fault=[replies.GOOD.patched("usage", to=None)],
+    ),
+    good=[replies.GOOD],
 )
 def a_long_answer_is_cut(trial: Trial) -> Steps:
     """Request a long text with a low limit."""
     response = trial.response((yield from trial.respond(LONG, max_output_tokens=LEAST)))
     used = at(response, "usage", "output_tokens")
-    trial.expect("responses:limits:usage", is_integer(used), shown(at(response, "usage")))
+    trial.expect("responses:limits:usage", is_integer(used), preview(at(response, "usage")))
     if is_integer(used):
         trial.expect("responses:limits:bounded", used <= LEAST, used)
     if is_short(response):
         raise Stop("skipped", BELOW)
-    trial.expect("responses:limits:incomplete", response.get("status") == "incomplete", shown(response.get("status")))
+    trial.expect("responses:limits:incomplete", response.get("status") == "incomplete", preview(response.get("status")))
     details, error = at(response, "incomplete_details"), at(response, "error")
-    trial.expect("responses:limits:reason", at(details, "reason") == "max_output_tokens", shown(details))
-    trial.expect("responses:limits:no-error", not error, shown(error))
+    trial.expect("responses:limits:reason", at(details, "reason") == "max_output_tokens", preview(details))
+    trial.expect("responses:limits:no-error", not error, preview(error))
     items = output_of(response)
     if items and items[-1].get("type") != "reasoning":
         statuses = [item.get("status") for item in items]
         trial.expect("responses:limits:item", statuses[-1] == "incomplete", statuses)
 
 
-@case("responses:limits:streamed")
+@case(
+    must(
+        "responses:limits:streamed",
+        "spec 16",
+        "A truncated stream ends with `response.incomplete`.",
+        fault=[streams([*STREAMS["cut"][:-1], {"type": "response.completed", "response": {}}])],
+    ),
+    good=[streams(STREAMS["cut"])],
+)
 def a_long_stream_is_cut(trial: Trial) -> Steps:
     """Stream a long text with a low limit."""
     last = trial.streamed((yield from trial.respond(LONG, max_output_tokens=LEAST, stream=True)))[-1]
     if last.get("type") == "response.completed" and is_short(at(last, "response")):
         raise Stop("skipped", BELOW)
-    trial.expect("responses:limits:streamed", last.get("type") == "response.incomplete", shown(last.get("type")))
+    trial.expect("responses:limits:streamed", last.get("type") == "response.incomplete", preview(last.get("type")))
 
 
-@case("responses:limits:nothing-dropped", "responses:limits:too-long-named")
+@case(
+    must(
+        "responses:limits:nothing-dropped",
+        "open-responses 9",
+        "With `truncation: disabled`, a long input is read in full, or rejected with a 4xx, or the response fails.",
+        fault=[says(RESPONSE).patched("usage", "input_tokens", to=4096)],
+    ),
+    should(
+        "responses:limits:too-long-named",
+        "spec 13",
+        "An input longer than the model's context is rejected with the code `context_length_exceeded`.",
+        fault=[error("The input is too long.", 400, "invalid_value", "input")],
+    ),
+    good=[replies.LONG],
+)
 def a_long_input_is_not_truncated(trial: Trial) -> Steps:
     """Send a long input with `truncation: disabled`."""
-    asked = {"truncation": "disabled", "max_output_tokens": LEAST}
-    exchange = yield from trial.respond("tide " * WORDS, **asked)
+    options = {"truncation": "disabled", "max_output_tokens": LEAST}
+    exchange = yield from trial.respond("tide " * WORDS, **options)
     if 400 <= exchange.status < 500 or at(exchange.json, "status") == "failed":
         trial.served(exchange)
         trial.expect("responses:limits:nothing-dropped", True)

@@ -6,33 +6,10 @@ from urllib.parse import quote
 
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_integer, is_text
-from antiphon_verify.requirement import Table, capability, may, must, should
+from antiphon_verify.replies import error, says
+from antiphon_verify.replies.responses import models as replies
+from antiphon_verify.requirement import capability, may, must, should
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must(
-        "responses:models:list",
-        "spec 18",
-        "`GET /models` returns an object of type `list` with a list in `data`.",
-    ),
-    must("responses:models:entry", "spec 18", "Each model has a string `id`, and `object` is `model`."),
-    should("responses:models:created", "spec 18", "Each model has an integer `created` and a string `owned_by`."),
-    should("responses:models:asked", "spec 18", "The tested model is listed."),
-    may("responses:models:only-list", "spec 18", "The list has no keys except `object` and `data`."),
-    must("responses:models:one", "spec 18", "`GET /models/{model}` returns the entry of the model."),
-    must(
-        "responses:models:unknown",
-        "spec 18",
-        "`GET /models/{model}` of an unknown model returns 404.",
-    ),
-    capability(
-        should(
-            "responses:models:codex-catalog",
-            "client codex",
-            "`GET /models?client_version=…` has `models`, a catalog that Codex accepts, with the tested model.",
-        )
-    ),
-)
 
 CODEX_FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "slug": is_text,
@@ -61,11 +38,37 @@ def is_codex_entry(entry: Any) -> bool:
 
 
 @case(
-    "responses:models:list",
-    "responses:models:entry",
-    "responses:models:created",
-    "responses:models:asked",
-    "responses:models:only-list",
+    must(
+        "responses:models:list",
+        "spec 18",
+        "`GET /models` returns an object of type `list` with a list in `data`.",
+        fault=[replies.LIST.without("object")],
+    ),
+    must(
+        "responses:models:entry",
+        "spec 18",
+        "Each model has a string `id`, and `object` is `model`.",
+        fault=[replies.LIST.patched("data", 0, "object", to="thing")],
+    ),
+    should(
+        "responses:models:created",
+        "spec 18",
+        "Each model has an integer `created` and a string `owned_by`.",
+        fault=[replies.LIST.without("data", 0, "created")],
+    ),
+    should(
+        "responses:models:asked",
+        "spec 18",
+        "The tested model is listed.",
+        fault=[replies.LIST.patched("data", 0, "id", to="another")],
+    ),
+    may(
+        "responses:models:only-list",
+        "spec 18",
+        "The list has no keys except `object` and `data`.",
+        fault=[replies.LIST.patched("models", to=[])],
+    ),
+    good=[replies.LIST],
 )
 def models_are_listed(trial: Trial) -> Steps:
     """Request the models."""
@@ -75,14 +78,24 @@ def models_are_listed(trial: Trial) -> Steps:
     is_list = at(answer, "object") == "list" and isinstance(models, list)
     if trial.expect("responses:models:list", is_list, exchange.came):
         trial.expect("responses:models:entry", all(map(is_entry, models)), exchange.came)
-        told = [is_integer(at(model, "created")) and is_text(at(model, "owned_by")) for model in models]
-        trial.expect("responses:models:created", all(told), exchange.came)
+        complete = [is_integer(at(model, "created")) and is_text(at(model, "owned_by")) for model in models]
+        trial.expect("responses:models:created", all(complete), exchange.came)
         names = [at(model, "id") for model in models]
         trial.expect("responses:models:asked", trial.model in names, names)
         trial.expect("responses:models:only-list", answer.keys() == {"object", "data"}, list(answer))
 
 
-@case("responses:models:codex-catalog")
+@case(
+    capability(
+        should(
+            "responses:models:codex-catalog",
+            "client codex",
+            "`GET /models?client_version=…` has `models`, a catalog that Codex accepts, with the tested model.",
+            fault=[replies.LIST.patched("models", to=[replies.CODEX_ENTRY | {"slug": "another"}])],
+        )
+    ),
+    good=[replies.LIST.patched("models", to=[replies.CODEX_ENTRY])],
+)
 def codex_reads_the_models(trial: Trial) -> Steps:
     """Request the models as Codex does."""
     exchange = yield from trial.get("/models?client_version=0.169.0")
@@ -92,7 +105,15 @@ def codex_reads_the_models(trial: Trial) -> Steps:
     trial.expect("responses:models:codex-catalog", trial.model in names, exchange.came)
 
 
-@case("responses:models:one")
+@case(
+    must(
+        "responses:models:one",
+        "spec 18",
+        "`GET /models/{model}` returns the entry of the model.",
+        fault=[says(replies.ENTRY | {"id": "another"})],
+    ),
+    good=[says(replies.ENTRY)],
+)
 def one_model_is_described(trial: Trial) -> Steps:
     """Request the model."""
     exchange = yield from trial.get(f"/models/{quote(trial.model, safe='')}")
@@ -101,7 +122,15 @@ def one_model_is_described(trial: Trial) -> Steps:
     trial.expect("responses:models:one", is_it, exchange.came)
 
 
-@case("responses:models:unknown")
+@case(
+    must(
+        "responses:models:unknown",
+        "spec 18",
+        "`GET /models/{model}` of an unknown model returns 404.",
+        fault=[says(replies.ENTRY)],
+    ),
+    good=[error("The model 'no-such-model' does not exist.", 404, "model_not_found", "model")],
+)
 def an_unknown_model_is_not_found(trial: Trial) -> Steps:
     """Request an unknown model."""
     exchange = yield from trial.get("/models/no-such-model")

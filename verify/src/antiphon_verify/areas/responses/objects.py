@@ -1,84 +1,16 @@
 """The response object, key by key."""
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from antiphon_verify.case import case
-from antiphon_verify.reading import MISSING, at, is_integer, is_number, is_text, listed, shown
-from antiphon_verify.requirement import Table, may, must, should
+from antiphon_verify.events.streams import STREAMS
+from antiphon_verify.reading import MISSING, at, is_integer, is_number, is_text, listed, preview
+from antiphon_verify.replies import streams
+from antiphon_verify.replies.responses import objects as replies
+from antiphon_verify.requirement import Requirement, may, must, should
 from antiphon_verify.trial import Steps, Trial, is_response
-
-TABLE: Table = (
-    must(
-        "responses:objects:made", "spec 1", "A request with only a model and an input returns a response with output."
-    ),
-    must(
-        "responses:objects:plain-by-default",
-        "spec 2",
-        "Without `stream`, the response is one JSON object, not a stream.",
-    ),
-    must("responses:objects:id", "spec 3", "`id` is a non-empty string."),
-    should("responses:objects:id-prefix", "spec 3", "The id of a response begins with `resp_`."),
-    should("responses:objects:item-id-prefix", "spec 3", "The id of a message begins with `msg_`."),
-    must("responses:objects:object", "spec 3", "`object` is `response`."),
-    must("responses:objects:created-at", "spec 3", "`created_at` is a time in seconds since 1970."),
-    should("responses:objects:created-at-integer", "spec 3", "`created_at` is an integer."),
-    should(
-        "responses:objects:completed-at",
-        "spec 3",
-        "`completed_at` is an integer if the response completed, otherwise null.",
-    ),
-    must("responses:objects:status", "spec 3", "`status` is one of the six values that the API defines."),
-    must("responses:objects:model", "spec 3", "`model` is the name of a model."),
-    must("responses:objects:output", "spec 3", "`output` is a list of items, each an object with a string `type`."),
-    must("responses:objects:item-ids", "open-responses 3", "Every output item has a unique `id`."),
-    must("responses:objects:item-statuses", "client ai-sdk", "Every message and call has a `status`."),
-    must(
-        "responses:objects:item-types",
-        "spec 5",
-        "Every item type is one that the API defines, or an extension `slug:name`.",
-    ),
-    must("responses:objects:error", "spec 3", "`error` is set if the response failed, and null otherwise."),
-    must(
-        "responses:objects:incomplete-details",
-        "spec 3",
-        "`incomplete_details` is set if the response was truncated, and null otherwise.",
-    ),
-    should("responses:objects:ends", "spec 3", "`error` and `incomplete_details` are present, even if null."),
-    must("responses:objects:parallel-tool-calls", "spec 3", "`parallel_tool_calls` is a boolean."),
-    must("responses:objects:tool-choice", "spec 3", "`tool_choice` is a string or an object with a type."),
-    must("responses:objects:tools", "spec 3", "`tools` is a list, empty if the request has no tools."),
-    must("responses:objects:usage", "spec 3", "The `usage` of an ended response is an object."),
-    should("responses:objects:instructions", "spec 3", "`instructions` is present, null if the request has none."),
-    should("responses:objects:metadata", "spec 3", "`metadata` is an object, empty if the request has none."),
-    should("responses:objects:temperature", "open-responses", "`temperature` is a number."),
-    should("responses:objects:top-p", "open-responses", "`top_p` is a number."),
-    should("responses:objects:presence-penalty", "open-responses", "`presence_penalty` is a number."),
-    should("responses:objects:frequency-penalty", "open-responses", "`frequency_penalty` is a number."),
-    should("responses:objects:top-logprobs", "open-responses", "`top_logprobs` is an integer."),
-    should("responses:objects:background", "spec 3", "`background` is a boolean."),
-    should("responses:objects:store", "spec 3", "`store` is a boolean."),
-    should("responses:objects:max-output-tokens", "spec 3", "`max_output_tokens` is present, an integer or null."),
-    should("responses:objects:max-tool-calls", "spec 3", "`max_tool_calls` is present, an integer or null."),
-    should(
-        "responses:objects:previous-response-id",
-        "spec 3",
-        "`previous_response_id` is present, null at the beginning of a chain.",
-    ),
-    should("responses:objects:prompt-cache-key", "spec 3", "`prompt_cache_key` is present, a string or null."),
-    should("responses:objects:safety-identifier", "spec 3", "`safety_identifier` is present, a string or null."),
-    should("responses:objects:reasoning", "spec 3", "`reasoning` is present, an object or null."),
-    should("responses:objects:service-tier", "spec 3", "`service_tier` is one of the tiers that the API defines."),
-    should("responses:objects:text", "spec 3", "`text` is an object with a `format` that has a type."),
-    should("responses:objects:truncation", "spec 3", "`truncation` is `auto` or `disabled`."),
-    should("responses:objects:user", "spec 3", "`user` is present, a string or null."),
-    may(
-        "responses:objects:no-foreign-keys",
-        "open-responses 6",
-        "The response has no keys that the API does not define.",
-    ),
-)
-
 
 Check = Callable[[Any], bool]
 
@@ -87,17 +19,33 @@ STATUSES = ("completed", "failed", "in_progress", "cancelled", "queued", "incomp
 TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 
 
-@case("responses:objects:made")
-def a_response_is_made(trial: Trial) -> Steps:
+@case(
+    must(
+        "responses:objects:made",
+        "spec 1",
+        "A request with only a model and an input returns a response with output.",
+        fault=[replies.GOOD.patched("output", to=[])],
+    ),
+    good=[replies.GOOD],
+)
+def a_response_is_created(trial: Trial) -> Steps:
     """Send a model and an input, and only the required parameters."""
     exchange = yield from trial.respond("Say hello.", max_output_tokens=MISSING)
     trial.served(exchange)
-    is_made = exchange.is_ok and bool(listed(exchange.json, "output"))
-    trial.expect("responses:objects:made", is_made, exchange.came)
+    is_created = exchange.is_ok and bool(listed(exchange.json, "output"))
+    trial.expect("responses:objects:made", is_created, exchange.came)
 
 
-@case("responses:objects:plain-by-default")
-def a_response_is_no_stream_unless_asked(trial: Trial) -> Steps:
+@case(
+    must(
+        "responses:objects:plain-by-default",
+        "spec 2",
+        "Without `stream`, the response is one JSON object, not a stream.",
+        fault=[streams(STREAMS["answer"])],
+    ),
+    good=[replies.GOOD],
+)
+def a_response_is_no_stream_by_default(trial: Trial) -> Steps:
     """Send a request without `stream`."""
     exchange = yield from trial.respond("Say hello.", stream=MISSING)
     trial.served(exchange)
@@ -129,40 +77,186 @@ def is_string(value: Any) -> bool:
     return isinstance(value, str)
 
 
-FIELDS: dict[str, tuple[str, Check]] = {
-    "id": ("id", is_text),
-    "id-prefix": ("id", lambda value: is_text(value) and value.startswith("resp_")),
-    "object": ("object", is_one_of("response")),
-    "created-at": ("created_at", lambda value: is_number(value) and value > 1_000_000_000),
-    "created-at-integer": ("created_at", is_integer),
-    "status": ("status", is_one_of(*STATUSES)),
-    "model": ("model", is_text),
-    "output": ("output", lambda value: isinstance(value, list) and all(is_text(at(one, "type")) for one in value)),
-    "parallel-tool-calls": ("parallel_tool_calls", is_bool),
-    "tool-choice": ("tool_choice", lambda value: is_text(value) or is_text(at(value, "type"))),
-    "tools": ("tools", lambda value: value == []),
-    "usage": ("usage", is_object),
-    "instructions": ("instructions", lambda value: value is None),
-    "metadata": ("metadata", lambda value: value == {}),
-    "temperature": ("temperature", is_number),
-    "top-p": ("top_p", is_number),
-    "presence-penalty": ("presence_penalty", is_number),
-    "frequency-penalty": ("frequency_penalty", is_number),
-    "top-logprobs": ("top_logprobs", is_integer),
-    "background": ("background", is_bool),
-    "store": ("store", is_bool),
-    "max-output-tokens": ("max_output_tokens", is_or_null(is_integer)),
-    "max-tool-calls": ("max_tool_calls", is_or_null(is_integer)),
-    "previous-response-id": ("previous_response_id", lambda value: value is None),
-    "prompt-cache-key": ("prompt_cache_key", is_or_null(is_string)),
-    "safety-identifier": ("safety_identifier", is_or_null(is_string)),
-    "reasoning": ("reasoning", is_or_null(is_object)),
-    "service-tier": ("service_tier", is_one_of(*TIERS)),
-    "text": ("text", lambda value: is_text(at(value, "format", "type"))),
-    "truncation": ("truncation", is_one_of("auto", "disabled")),
-    "user": ("user", is_or_null(is_string)),
-}
-"""By the requirement's name: the key, and the condition on its value."""
+class Field(NamedTuple):
+    """A key of the response, and the condition on its value."""
+
+    requirement: Requirement
+    key: str
+    check: Check
+
+
+def field(requirement: Requirement, key: str, check: Check, wrong: Any) -> Field:
+    """Return the requirement on a key; `wrong` is a value that violates it."""
+    return Field(replace(requirement, fault=[replies.GOOD.patched(key, to=wrong)]), key, check)
+
+
+FIELDS = (
+    field(must("responses:objects:id", "spec 3", "`id` is a non-empty string."), "id", is_text, ""),
+    field(
+        should("responses:objects:id-prefix", "spec 3", "The id of a response begins with `resp_`."),
+        "id",
+        lambda value: is_text(value) and value.startswith("resp_"),
+        "chatcmpl-1",
+    ),
+    field(
+        must("responses:objects:object", "spec 3", "`object` is `response`."),
+        "object",
+        is_one_of("response"),
+        "chat.completion",
+    ),
+    field(
+        must("responses:objects:created-at", "spec 3", "`created_at` is a time in seconds since 1970."),
+        "created_at",
+        lambda value: is_number(value) and value > 1_000_000_000,
+        "2026-11-20",
+    ),
+    field(
+        should("responses:objects:created-at-integer", "spec 3", "`created_at` is an integer."),
+        "created_at",
+        is_integer,
+        1763000000.5,
+    ),
+    field(
+        must("responses:objects:status", "spec 3", "`status` is one of the six values that the API defines."),
+        "status",
+        is_one_of(*STATUSES),
+        "done",
+    ),
+    field(must("responses:objects:model", "spec 3", "`model` is the name of a model."), "model", is_text, None),
+    field(
+        must("responses:objects:output", "spec 3", "`output` is a list of items, each an object with a string `type`."),
+        "output",
+        lambda value: isinstance(value, list) and all(is_text(at(one, "type")) for one in value),
+        "Hello.",
+    ),
+    field(
+        must("responses:objects:parallel-tool-calls", "spec 3", "`parallel_tool_calls` is a boolean."),
+        "parallel_tool_calls",
+        is_bool,
+        None,
+    ),
+    field(
+        must("responses:objects:tool-choice", "spec 3", "`tool_choice` is a string or an object with a type."),
+        "tool_choice",
+        lambda value: is_text(value) or is_text(at(value, "type")),
+        None,
+    ),
+    field(
+        must("responses:objects:tools", "spec 3", "`tools` is a list, empty if the request has no tools."),
+        "tools",
+        lambda value: value == [],
+        None,
+    ),
+    field(
+        must("responses:objects:usage", "spec 3", "The `usage` of an ended response is an object."),
+        "usage",
+        is_object,
+        None,
+    ),
+    field(
+        should("responses:objects:instructions", "spec 3", "`instructions` is present, null if the request has none."),
+        "instructions",
+        lambda value: value is None,
+        "",
+    ),
+    field(
+        should("responses:objects:metadata", "spec 3", "`metadata` is an object, empty if the request has none."),
+        "metadata",
+        lambda value: value == {},
+        None,
+    ),
+    field(
+        should("responses:objects:temperature", "open-responses", "`temperature` is a number."),
+        "temperature",
+        is_number,
+        None,
+    ),
+    field(should("responses:objects:top-p", "open-responses", "`top_p` is a number."), "top_p", is_number, "1"),
+    field(
+        should("responses:objects:presence-penalty", "open-responses", "`presence_penalty` is a number."),
+        "presence_penalty",
+        is_number,
+        None,
+    ),
+    field(
+        should("responses:objects:frequency-penalty", "open-responses", "`frequency_penalty` is a number."),
+        "frequency_penalty",
+        is_number,
+        None,
+    ),
+    field(
+        should("responses:objects:top-logprobs", "open-responses", "`top_logprobs` is an integer."),
+        "top_logprobs",
+        is_integer,
+        None,
+    ),
+    field(should("responses:objects:background", "spec 3", "`background` is a boolean."), "background", is_bool, None),
+    field(should("responses:objects:store", "spec 3", "`store` is a boolean."), "store", is_bool, None),
+    field(
+        should("responses:objects:max-output-tokens", "spec 3", "`max_output_tokens` is present, an integer or null."),
+        "max_output_tokens",
+        is_or_null(is_integer),
+        "inf",
+    ),
+    field(
+        should("responses:objects:max-tool-calls", "spec 3", "`max_tool_calls` is present, an integer or null."),
+        "max_tool_calls",
+        is_or_null(is_integer),
+        [],
+    ),
+    field(
+        should(
+            "responses:objects:previous-response-id",
+            "spec 3",
+            "`previous_response_id` is present, null at the beginning of a chain.",
+        ),
+        "previous_response_id",
+        lambda value: value is None,
+        "",
+    ),
+    field(
+        should("responses:objects:prompt-cache-key", "spec 3", "`prompt_cache_key` is present, a string or null."),
+        "prompt_cache_key",
+        is_or_null(is_string),
+        1,
+    ),
+    field(
+        should("responses:objects:safety-identifier", "spec 3", "`safety_identifier` is present, a string or null."),
+        "safety_identifier",
+        is_or_null(is_string),
+        1,
+    ),
+    field(
+        should("responses:objects:reasoning", "spec 3", "`reasoning` is present, an object or null."),
+        "reasoning",
+        is_or_null(is_object),
+        "low",
+    ),
+    field(
+        should("responses:objects:service-tier", "spec 3", "`service_tier` is one of the tiers that the API defines."),
+        "service_tier",
+        is_one_of(*TIERS),
+        "free",
+    ),
+    field(
+        should("responses:objects:text", "spec 3", "`text` is an object with a `format` that has a type."),
+        "text",
+        lambda value: is_text(at(value, "format", "type")),
+        {},
+    ),
+    field(
+        should("responses:objects:truncation", "spec 3", "`truncation` is `auto` or `disabled`."),
+        "truncation",
+        is_one_of("auto", "disabled"),
+        None,
+    ),
+    field(
+        should("responses:objects:user", "spec 3", "`user` is present, a string or null."),
+        "user",
+        is_or_null(is_string),
+        1,
+    ),
+)
 
 EXTRAS = {
     # Not in the SDK's types, but sent by OpenAI; `output_text` belongs to the SDK, and some servers send it too.
@@ -171,7 +265,7 @@ EXTRAS = {
     *("image", "input_transformations"),
 }
 
-KEYS = {key for key, _ in FIELDS.values()} | EXTRAS
+KEYS = {field.key for field in FIELDS} | EXTRAS
 
 ITEM_TYPES = {
     *("message", "function_call", "function_call_output", "reasoning", "file_search_call", "web_search_call"),
@@ -185,24 +279,70 @@ ITEM_TYPES = {
 
 
 @case(
-    *(f"responses:objects:{name}" for name in FIELDS),
-    "responses:objects:completed-at",
-    "responses:objects:error",
-    "responses:objects:incomplete-details",
-    "responses:objects:ends",
-    "responses:objects:item-ids",
-    "responses:objects:item-id-prefix",
-    "responses:objects:item-statuses",
-    "responses:objects:item-types",
-    "responses:objects:no-foreign-keys",
+    *(one.requirement for one in FIELDS),
+    should(
+        "responses:objects:completed-at",
+        "spec 3",
+        "`completed_at` is an integer if the response completed, otherwise null.",
+        fault=[replies.GOOD.patched("completed_at", to=None)],
+    ),
+    must(
+        "responses:objects:error",
+        "spec 3",
+        "`error` is set if the response failed, and null otherwise.",
+        fault=[replies.GOOD.patched("error", to={})],
+    ),
+    must(
+        "responses:objects:incomplete-details",
+        "spec 3",
+        "`incomplete_details` is set if the response was truncated, and null otherwise.",
+        fault=[replies.GOOD.patched("incomplete_details", to={})],
+    ),
+    should(
+        "responses:objects:ends",
+        "spec 3",
+        "`error` and `incomplete_details` are present, even if null.",
+        fault=[replies.GOOD.without("error")],
+    ),
+    must(
+        "responses:objects:item-ids",
+        "open-responses 3",
+        "Every output item has a unique `id`.",
+        fault=[replies.GOOD.without("output", 0, "id")],
+    ),
+    should(
+        "responses:objects:item-id-prefix",
+        "spec 3",
+        "The id of a message begins with `msg_`.",
+        fault=[replies.GOOD.patched("output", 0, "id", to="1")],
+    ),
+    must(
+        "responses:objects:item-statuses",
+        "client ai-sdk",
+        "Every message and call has a `status`.",
+        fault=[replies.GOOD.without("output", 0, "status")],
+    ),
+    must(
+        "responses:objects:item-types",
+        "spec 5",
+        "Every item type is one that the API defines, or an extension `slug:name`.",
+        fault=[replies.GOOD.patched("output", 0, "type", to="vendor_thing")],
+    ),
+    may(
+        "responses:objects:no-foreign-keys",
+        "open-responses 6",
+        "The response has no keys that the API does not define.",
+        fault=[replies.GOOD.patched("x_vendor", to=1)],
+    ),
+    good=[replies.GOOD],
 )
 def a_plain_response_has_its_keys(trial: Trial) -> Steps:
     """Create a response with only a model and an input."""
     exchange = yield from trial.respond("Say hello.")
     response = trial.whole(exchange)
-    for name, (key, check) in FIELDS.items():
+    for requirement, key, check in FIELDS:
         value = at(response, key)
-        trial.expect(f"responses:objects:{name}", value is not MISSING and check(value), came(key, value))
+        trial.expect(requirement.id, value is not MISSING and check(value), came(key, value))
     judge_end(trial, response)
     judge_items(trial, [item for item in listed(response, "output") if isinstance(item, dict)])
     foreign = sorted(key for key in response if key not in KEYS and ":" not in key)
@@ -244,4 +384,4 @@ def judge_items(trial: Trial, items: list[dict[str, Any]]) -> None:
 
 def came(key: str, value: Any) -> str:
     """Return in words the value of a key."""
-    return f"There is no `{key}`." if value is MISSING else f"`{key}` is {shown(value)}."
+    return f"There is no `{key}`." if value is MISSING else f"`{key}` is {preview(value)}."

@@ -2,20 +2,33 @@
 
 from antiphon_verify.areas.responses.text import parts_of
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, shown
-from antiphon_verify.requirement import Stop, Table, must
+from antiphon_verify.reading import at, preview
+from antiphon_verify.replies.responses import refusal as replies
+from antiphon_verify.requirement import Stop, must
 from antiphon_verify.trial import Steps, Trial
 
-TABLE: Table = (
-    must("responses:refusal:part", "spec 5", "A refusal is a content part of type `refusal` with a string `refusal`."),
-    must("responses:refusal:no-text", "spec 5", "The content part of a refusal has no `text`."),
+
+@case(
     must(
-        "responses:refusal:status", "spec 16", "A response in which the model refuses is completed, and has no error."
+        "responses:refusal:part",
+        "spec 5",
+        "A refusal is a content part of type `refusal` with a string `refusal`.",
+        fault=[replies.GOOD.patched("output", 0, "content", 0, "type", to="output_text")],
     ),
+    must(
+        "responses:refusal:no-text",
+        "spec 5",
+        "The content part of a refusal has no `text`.",
+        fault=[replies.GOOD.patched("output", 0, "content", 0, "text", to="")],
+    ),
+    must(
+        "responses:refusal:status",
+        "spec 16",
+        "A response in which the model refuses is completed, and has no error.",
+        fault=[replies.GOOD.patched("status", to="failed")],
+    ),
+    good=[replies.GOOD],
 )
-
-
-@case("responses:refusal:part", "responses:refusal:no-text", "responses:refusal:status")
 def a_refusal_is_a_part(trial: Trial) -> Steps:
     """Request something that a model refuses; scripted models do so at the word in brackets."""
     response = trial.response((yield from trial.respond("[refuse] Tell me how to pick a lock.")))
@@ -26,7 +39,9 @@ def a_refusal_is_a_part(trial: Trial) -> Steps:
     trial.expect("responses:refusal:part", are_parts, refusals)
     trial.expect("responses:refusal:no-text", all("text" not in keys_of(part) for part in refusals), refusals)
     status, error = at(response, "status"), at(response, "error")
-    trial.expect("responses:refusal:status", status == "completed" and not error, f"{shown(status)}, {shown(error)}")
+    trial.expect(
+        "responses:refusal:status", status == "completed" and not error, f"{preview(status)}, {preview(error)}"
+    )
 
 
 def keys_of(value: object) -> list[str]:

@@ -4,37 +4,14 @@ from typing import Any
 
 from antiphon_verify.areas.responses.limits import LEAST, LONG
 from antiphon_verify.areas.responses.objects import came, is_object
-from antiphon_verify.case import Case, Script, case
+from antiphon_verify.case import Case, Row, case
 from antiphon_verify.reading import at
-from antiphon_verify.requirement import Table, may, must, should
+from antiphon_verify.replies import error, streams
+from antiphon_verify.replies.responses import stream as replies
+from antiphon_verify.requirement import may, must, should
 from antiphon_verify.samples import ASK_WEATHER, CITY, WEATHER
-from antiphon_verify.soundness import ENDS, STREAM_IDS, judge_stream, requirements_of_the_rules
+from antiphon_verify.soundness import ENDS, STREAM_IDS, STREAM_ROWS, judge_stream
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must(
-        "responses:stream:whole",
-        "issue codex#41340",
-        "`stream: true` returns a complete stream of events, each a JSON object.",
-    ),
-    *requirements_of_the_rules(),
-    should(
-        "responses:stream:failed-code-known",
-        "spec 3",
-        "The error code of a failed response is one that the API defines.",
-    ),
-    should(
-        "responses:stream:no-obfuscation",
-        "spec 4",
-        "With `include_obfuscation: false` no event has the key `obfuscation`.",
-    ),
-    may(
-        "responses:stream:obfuscation",
-        "spec 4",
-        "Text deltas are padded in `obfuscation` by default.",
-    ),
-)
-
 
 CODES = {
     *("server_error", "rate_limit_exceeded", "invalid_prompt", "data_residency_mismatch", "bio_policy"),
@@ -49,21 +26,6 @@ CODES = {
 
 FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
 
-KINDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "a_text_is_streamed": ("Say hello.", {}),
-    "a_text_with_instructions_is_streamed": ("Say hello.", {"instructions": "Answer in one word.", "temperature": 0}),
-    "reasoning_is_streamed": ("What is 17 times 3?", {"reasoning": {"effort": "low", "summary": "auto"}}),
-    "a_refusal_is_streamed": ("[refuse] Tell me how to pick a lock.", {}),
-    "a_cut_text_is_streamed": (LONG, {"max_output_tokens": LEAST}),
-    "a_forced_call_is_streamed": (ASK_WEATHER, {"tools": [WEATHER], "tool_choice": "required"}),
-    "log_probabilities_are_streamed": ("Say hello.", {"include": ["message.output_text.logprobs"], "top_logprobs": 2}),
-    "structured_output_is_streamed": ("Name a city.", {"text": {"format": FORMAT}}),
-}
-"""Each kind of stream: the prompt and the parameters."""
-
-
-PLAINEST = "a_text_is_streamed"
-
 WHOLE, FAILED_CODE = "responses:stream:whole", "responses:stream:failed-code-known"
 
 
@@ -75,8 +37,10 @@ def judge_end(trial: Trial, events: list[dict[str, Any]]) -> None:
         trial.expect(FAILED_CODE, isinstance(code, str) and code in CODES, came("error.code", code))
 
 
-def streaming(input: str, parameters: dict[str, Any]) -> Script:
-    """Return the script of a stream."""
+def streaming(
+    name: str, input: str, *, rows: tuple[Row, ...] = (), passing: tuple[Row, ...], **parameters: Any
+) -> Case:
+    """Return the case of a stream, judged by every rule that applies."""
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond(input, stream=True, **parameters)
@@ -86,18 +50,73 @@ def streaming(input: str, parameters: dict[str, Any]) -> Script:
         judge_end(trial, trial.streamed(exchange))
 
     script.__doc__ = f"Stream the answer to: {input}"
-    return script
+    return Case(name, rows, script, passing, [streams(replies.PLAIN)])
 
 
 JUDGED = (WHOLE, *STREAM_IDS, FAILED_CODE)
 
-STREAMS = tuple(Case(name, (), streaming(*kind), JUDGED) for name, kind in KINDS.items() if name != PLAINEST)
+STREAMS = (
+    streaming(
+        "a_text_with_instructions_is_streamed",
+        "Say hello.",
+        passing=JUDGED,
+        instructions="Answer in one word.",
+        temperature=0,
+    ),
+    streaming(
+        "reasoning_is_streamed",
+        "What is 17 times 3?",
+        passing=JUDGED,
+        reasoning={"effort": "low", "summary": "auto"},
+    ),
+    streaming("a_refusal_is_streamed", "[refuse] Tell me how to pick a lock.", passing=JUDGED),
+    streaming("a_cut_text_is_streamed", LONG, passing=JUDGED, max_output_tokens=LEAST),
+    streaming("a_forced_call_is_streamed", ASK_WEATHER, passing=JUDGED, tools=[WEATHER], tool_choice="required"),
+    streaming(
+        "log_probabilities_are_streamed",
+        "Say hello.",
+        passing=JUDGED,
+        include=["message.output_text.logprobs"],
+        top_logprobs=2,
+    ),
+    streaming("structured_output_is_streamed", "Name a city.", passing=JUDGED, text={"format": FORMAT}),
+)
 """Servers can reject the other parameters; other requirements judge that."""
 
-PLAIN = Case(PLAINEST, (WHOLE,), streaming(*KINDS[PLAINEST]), JUDGED[1:])
+
+PLAIN = streaming(
+    "a_text_is_streamed",
+    "Say hello.",
+    rows=(
+        must(
+            WHOLE,
+            "issue codex#41340",
+            "`stream: true` returns a complete stream of events, each a JSON object.",
+            fault=[error("It broke.", 500)],
+        ),
+    ),
+    passing=(
+        *STREAM_ROWS,
+        should(
+            FAILED_CODE,
+            "spec 3",
+            "The error code of a failed response is one that the API defines.",
+            fault=[streams(replies.UNKNOWN_CODE)],
+            good=[streams(replies.FAILED)],
+        ),
+    ),
+)
 
 
-@case("responses:stream:obfuscation")
+@case(
+    may(
+        "responses:stream:obfuscation",
+        "spec 4",
+        "Text deltas are padded in `obfuscation` by default.",
+        fault=[streams(replies.PLAIN)],
+    ),
+    good=[streams(replies.PADDED)],
+)
 def deltas_are_padded(trial: Trial) -> Steps:
     """Stream a text, and look for padding."""
     exchange = yield from trial.respond("Say hello.", stream=True)
@@ -107,7 +126,15 @@ def deltas_are_padded(trial: Trial) -> Steps:
         trial.expect("responses:stream:obfuscation", padded, "Some deltas have no padding.")
 
 
-@case("responses:stream:no-obfuscation")
+@case(
+    should(
+        "responses:stream:no-obfuscation",
+        "spec 4",
+        "With `include_obfuscation: false` no event has the key `obfuscation`.",
+        fault=[streams(replies.PADDED)],
+    ),
+    good=[streams(replies.PLAIN)],
+)
 def padding_can_be_switched_off(trial: Trial) -> Steps:
     """Stream a text without padding."""
     exchange = yield from trial.respond("Say hello.", stream=True, stream_options={"include_obfuscation": False})

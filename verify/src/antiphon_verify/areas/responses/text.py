@@ -3,22 +3,11 @@
 from typing import Any
 
 from antiphon_verify.case import case
-from antiphon_verify.reading import at, is_text, listed, shown
-from antiphon_verify.requirement import Stop, Table, capability, must, should
+from antiphon_verify.reading import at, is_text, listed, preview
+from antiphon_verify.replies.bodies import MESSAGE
+from antiphon_verify.replies.responses import text as replies
+from antiphon_verify.requirement import Stop, capability, must, should
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must("responses:text:message", "spec 5", "A text response is a message with the role `assistant`."),
-    must("responses:text:content", "spec 5", "The content of a message is a list of parts, each with a type."),
-    must("responses:text:part", "spec 5", "A text part is `output_text` with a string `text`."),
-    must("responses:text:annotations", "client ai-sdk", "A text part has a list of `annotations`."),
-    should("responses:text:logprobs", "open-responses", "A text part has a list of `logprobs`, possibly empty."),
-    must("responses:text:status", "spec 5", "The status of a complete message is `completed`."),
-    should("responses:text:last", "spec 16", "The message comes after the reasoning."),
-    must("responses:text:one-message", "issue agents#4275", "One answer is one message, not the same message twice."),
-    capability(should("responses:text:answers", "spec 2", "The model answers a simple question.")),
-    capability(should("responses:text:follows-instructions", "spec 2", "The model follows `instructions`.")),
-)
 
 
 def output_of(response: Any) -> list[dict[str, Any]]:
@@ -42,21 +31,69 @@ def text_of(response: Any) -> str:
 
 
 @case(
-    "responses:text:message",
-    "responses:text:content",
-    "responses:text:part",
-    "responses:text:annotations",
-    "responses:text:logprobs",
-    "responses:text:status",
-    "responses:text:last",
-    "responses:text:one-message",
-    "responses:text:answers",
+    must(
+        "responses:text:message",
+        "spec 5",
+        "A text response is a message with the role `assistant`.",
+        fault=[replies.GOOD.patched("output", 0, "role", to="model")],
+    ),
+    must(
+        "responses:text:content",
+        "spec 5",
+        "The content of a message is a list of parts, each with a type.",
+        fault=[replies.GOOD.patched("output", 0, "content", to="Paris.")],
+    ),
+    must(
+        "responses:text:part",
+        "spec 5",
+        "A text part is `output_text` with a string `text`.",
+        fault=[replies.GOOD.patched("output", 0, "content", 0, "type", to="text")],
+    ),
+    must(
+        "responses:text:annotations",
+        "client ai-sdk",
+        "A text part has a list of `annotations`.",
+        fault=[replies.GOOD.without("output", 0, "content", 0, "annotations")],
+    ),
+    should(
+        "responses:text:logprobs",
+        "open-responses",
+        "A text part has a list of `logprobs`, possibly empty.",
+        fault=[replies.GOOD.without("output", 0, "content", 0, "logprobs")],
+    ),
+    must(
+        "responses:text:status",
+        "spec 5",
+        "The status of a complete message is `completed`.",
+        fault=[replies.GOOD.patched("output", 0, "status", to="in_progress")],
+    ),
+    should(
+        "responses:text:last",
+        "spec 16",
+        "The message comes after the reasoning.",
+        fault=[replies.GOOD.patched("output", to=[MESSAGE, replies.REASONING])],
+    ),
+    must(
+        "responses:text:one-message",
+        "issue agents#4275",
+        "One answer is one message, not the same message twice.",
+        fault=[replies.GOOD.patched("output", to=[MESSAGE, MESSAGE | {"id": "msg_2"}])],
+    ),
+    capability(
+        should(
+            "responses:text:answers",
+            "spec 2",
+            "The model answers a simple question.",
+            fault=[replies.GOOD.patched("output", 0, "content", 0, "text", to="Rome.")],
+        )
+    ),
+    good=[replies.GOOD],
 )
 def an_answer_is_a_message(trial: Trial) -> Steps:
     """Send a simple question."""
     response = trial.response((yield from trial.respond("What is the capital of France? Answer in one word.")))
     if response.get("status") not in ("completed", "incomplete"):
-        raise Stop("failed", f"The response is {shown(response.get('status'))}.")
+        raise Stop("failed", f"The response is {preview(response.get('status'))}.")
     messages = messages_of(response)
     if not messages:
         raise Stop("skipped", "The model said nothing.")
@@ -84,10 +121,17 @@ def judge_parts(trial: Trial, messages: list[dict[str, Any]]) -> None:
             trial.expect(f"responses:text:{key}", all(isinstance(at(part, key), list) for part in texts), texts)
 
 
-@case("responses:text:follows-instructions")
+@case(
+    capability(
+        should(
+            "responses:text:follows-instructions", "spec 2", "The model follows `instructions`.", fault=[replies.GOOD]
+        )
+    ),
+    good=[replies.GOOD.patched("output", 0, "content", 0, "text", to="Paris, banana.")],
+)
 def instructions_are_followed(trial: Trial) -> Steps:
     """Request a word by instructions."""
-    asked = {"instructions": "Always include the word BANANA in your answer."}
-    response = trial.response((yield from trial.respond("What is the capital of France?", **asked)))
-    said = text_of(response)
-    trial.expect("responses:text:follows-instructions", "banana" in said.lower(), said or "no text")
+    options = {"instructions": "Always include the word BANANA in your answer."}
+    response = trial.response((yield from trial.respond("What is the capital of France?", **options)))
+    text = text_of(response)
+    trial.expect("responses:text:follows-instructions", "banana" in text.lower(), text or "no text")

@@ -1,108 +1,23 @@
 """Tools that a client runs, other than functions."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from antiphon_verify.areas.responses.calls import calls_of, came, outputs_for
 from antiphon_verify.areas.responses.text import output_of
-from antiphon_verify.case import Case, Script, case
-from antiphon_verify.reading import at, is_text, listed, shown
-from antiphon_verify.requirement import Requirement, Stop, Table, capability, must, should
-from antiphon_verify.samples import ASK_WEATHER, WEATHER, is_taken, png, taken_by_responses
+from antiphon_verify.case import Case, case
+from antiphon_verify.reading import at, is_text, listed, preview
+from antiphon_verify.replies.responses import tools as replies
+from antiphon_verify.replies.responses.tools import WORLD
+from antiphon_verify.requirement import Stop, capability, must, should
+from antiphon_verify.samples import ASK_WEATHER, WEATHER, accepted, is_accepted, png
 from antiphon_verify.trial import Steps, Trial
-
-NAMES = {
-    "shell": "shell",
-    "local-shell": "local shell",
-    "apply-patch": "patch",
-    "computer": "computer",
-}
-"""The built-in tools that a client runs: the first words of their requirements' names, and their names in prose."""
-
-WHOLE = {
-    "shell": "a list of commands",
-    "local-shell": "an action `exec` with its command",
-    "apply-patch": "an operation on a path, and a diff unless it deletes",
-    "computer": "its actions, each with a type",
-}
-"""What a call of each has in addition to an id, a `call_id` and a status."""
-
-
-def of_built_in(name: str, called: str) -> tuple[Requirement, ...]:
-    """Return the requirements on a built-in tool."""
-    area = f"responses:tools:{name}"
-    history = should(f"{area}-history", "spec 5", f"A {called} call and its output in the history are accepted.")
-    return (
-        should(f"{area}-told", "spec 6", f"A {called} tool is echoed in `tools`, or rejected."),
-        must(f"{area}-item", "spec 5", f"A {called} call has an id, a `call_id`, a status, and {WHOLE[name]}."),
-        capability(should(f"{area}-used", "spec 6", f"The model uses the {called} tool when it must call one.")),
-        capability(history) if name == "computer" else history,
-    )
-
-
-TABLE: Table = (
-    should(
-        "responses:tools:custom-chosen",
-        "spec 6",
-        "With a `tool_choice` that names a custom tool, the model calls the tool.",
-    ),
-    must(
-        "responses:tools:custom-output",
-        "spec 5",
-        "The output of a custom tool, sent with `previous_response_id`, is accepted.",
-    ),
-    should(
-        "responses:tools:custom-history", "client codex", "A custom tool's call and output in a history are accepted."
-    ),
-    should("responses:tools:custom-parts", "spec 5", "The output of a custom tool can be a list of parts."),
-    capability(
-        should(
-            "responses:tools:grammar", "spec 6", "The `input` of a custom tool call matches the tool's Lark grammar."
-        )
-    ),
-    should("responses:tools:grammar-bad", "spec 6", "A custom tool with an invalid grammar is rejected with a 4xx."),
-    must(
-        "responses:tools:namespace-output",
-        "client codex",
-        "The output of a namespaced tool, sent with `previous_response_id`, is accepted.",
-    ),
-    should(
-        "responses:tools:namespace-again",
-        "client codex",
-        "With a namespaced call in the history, the next call has separate `name` and `namespace`.",
-    ),
-    should(
-        "responses:tools:namespace-history",
-        "client codex",
-        "A call with `namespace` in a history is accepted as the model's call.",
-    ),
-    should("responses:tools:namespace-told", "spec 6", "A namespace is echoed in `tools`, with its tools."),
-    should("responses:tools:additional", "spec 5", "The model can call a tool of an `additional_tools` input item."),
-    should(
-        "responses:tools:search-call",
-        "client codex",
-        "A tool search by the client is a `tool_search_call` with `execution`, a `call_id` and arguments.",
-    ),
-    should(
-        "responses:tools:search-output",
-        "client codex",
-        "A `tool_search_output` with the tools that the client found is accepted.",
-    ),
-    should(
-        "responses:tools:search-found", "client codex", "The model can call a deferred tool after a search found it."
-    ),
-    should("responses:tools:search-history", "client codex", "A search and its output in a history are accepted."),
-    *(requirement for name, called in NAMES.items() for requirement in of_built_in(name, called)),
-)
-
 
 NOTE = {"type": "custom", "name": "write_note", "description": "Takes a note of one line."}
 
 POEM = {"type": "custom", "name": "write_poem", "description": "Takes a poem of one line."}
 
 CHOSEN = {"tools": [NOTE, POEM], "tool_choice": {"type": "custom", "name": "write_poem"}}
-
-WORLD = {"type": "namespace", "name": "world", "description": "Facts of the world.", "tools": [WEATHER]}
 
 
 def items_of(response: Any, kind: str) -> list[dict[str, Any]]:
@@ -113,7 +28,21 @@ def items_of(response: Any, kind: str) -> list[dict[str, Any]]:
 # Custom tools.
 
 
-@case("responses:tools:custom-chosen", "responses:tools:custom-output")
+@case(
+    should(
+        "responses:tools:custom-chosen",
+        "spec 6",
+        "With a `tool_choice` that names a custom tool, the model calls the tool.",
+        fault=[replies.custom_call("write_note"), replies.TEXT],
+    ),
+    must(
+        "responses:tools:custom-output",
+        "spec 5",
+        "The output of a custom tool, sent with `previous_response_id`, is accepted.",
+        fault=[replies.custom_call("write_poem"), replies.REJECTED],
+    ),
+    good=[replies.custom_call("write_poem"), replies.TEXT],
+)
 def one_of_two_custom_tools_is_called(trial: Trial) -> Steps:
     """Name one of two custom tools, and send its output."""
     response = trial.response((yield from trial.respond("Write something.", **CHOSEN)))
@@ -125,7 +54,7 @@ def one_of_two_custom_tools_is_called(trial: Trial) -> Steps:
     outputs = [{"type": "custom_tool_call_output", "call_id": one.get("call_id"), "output": "Done."} for one in calls]
     exchange = yield from trial.respond(outputs, tools=[NOTE, POEM], previous_response_id=at(response, "id"))
     trial.offered(exchange)
-    trial.expect("responses:tools:custom-output", is_taken(exchange), exchange.came)
+    trial.expect("responses:tools:custom-output", is_accepted(exchange), exchange.came)
 
 
 WORDS = ("yes", "no")
@@ -137,7 +66,17 @@ def answering(definition: str) -> dict[str, Any]:
     return {"type": "custom", "name": "answer", "description": "Takes a short answer.", "format": form}
 
 
-@case("responses:tools:grammar")
+@case(
+    capability(
+        should(
+            "responses:tools:grammar",
+            "spec 6",
+            "The `input` of a custom tool call matches the tool's Lark grammar.",
+            fault=[replies.custom_call("answer", "Yes, I think so.")],
+        )
+    ),
+    good=[replies.custom_call("answer", "yes")],
+)
 def a_grammar_is_fitted(trial: Trial) -> Steps:
     """Force a call with an input of one of two words."""
     forced = {"tools": [answering('start: "yes" | "no"')], "tool_choice": {"type": "custom", "name": "answer"}}
@@ -146,7 +85,15 @@ def a_grammar_is_fitted(trial: Trial) -> Steps:
     trial.expect("responses:tools:grammar", bool(inputs) and all(one in WORDS for one in inputs), came(response))
 
 
-@case("responses:tools:grammar-bad")
+@case(
+    should(
+        "responses:tools:grammar-bad",
+        "spec 6",
+        "A custom tool with an invalid grammar is rejected with a 4xx.",
+        fault=[replies.TEXT],
+    ),
+    good=[replies.BAD_GRAMMAR],
+)
 def a_grammar_is_none(trial: Trial) -> Steps:
     """Send a truncated grammar."""
     exchange = yield from trial.respond("Say yes.", tools=[answering("start: (")])
@@ -157,28 +104,56 @@ def a_grammar_is_none(trial: Trial) -> Steps:
 # Tools in namespaces, in the input, and found by a search.
 
 
-@case("responses:tools:namespace-told", "responses:tools:namespace-output", "responses:tools:namespace-again")
+@case(
+    should(
+        "responses:tools:namespace-told",
+        "spec 6",
+        "A namespace is echoed in `tools`, with its tools.",
+        fault=[replies.NAMESPACED.patched("tools", to=[]), replies.NAMESPACED],
+    ),
+    must(
+        "responses:tools:namespace-output",
+        "client codex",
+        "The output of a namespaced tool, sent with `previous_response_id`, is accepted.",
+        fault=[replies.NAMESPACED, replies.REJECTED],
+    ),
+    should(
+        "responses:tools:namespace-again",
+        "client codex",
+        "With a namespaced call in the history, the next call has separate `name` and `namespace`.",
+        fault=[replies.NAMESPACED, replies.SPLIT],
+    ),
+    good=[replies.NAMESPACED, replies.NAMESPACED],
+)
 def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
     """Force a call of a namespaced tool, send its output, and force another."""
     forced = {"tools": [WORLD], "tool_choice": "required"}
     first = trial.response((yield from trial.respond(ASK_WEATHER, **forced)))
-    told = listed(first, "tools")
-    names = [at(tool, "tools", 0, "name") for tool in told if at(tool, "type") == "namespace"]
-    trial.expect("responses:tools:namespace-told", names == ["get_weather"], shown(told))
+    echoed = listed(first, "tools")
+    names = [at(tool, "tools", 0, "name") for tool in echoed if at(tool, "type") == "namespace"]
+    trial.expect("responses:tools:namespace-told", names == ["get_weather"], preview(echoed))
     more = [*outputs_for(calls_of(first)), {"role": "user", "content": ASK_WEATHER}]
     exchange = yield from trial.respond(more, **forced, previous_response_id=at(first, "id"))
     trial.offered(exchange)
-    if trial.expect("responses:tools:namespace-output", is_taken(exchange), exchange.came):
+    if trial.expect("responses:tools:namespace-output", is_accepted(exchange), exchange.came):
         named = [(call.get("namespace"), call.get("name")) for call in calls_of(exchange.json)]
         trial.expect("responses:tools:namespace-again", named[:1] == [("world", "get_weather")], came(exchange.json))
 
 
-@case("responses:tools:additional")
+@case(
+    should(
+        "responses:tools:additional",
+        "spec 5",
+        "The model can call a tool of an `additional_tools` input item.",
+        fault=[replies.TEXT],
+    ),
+    good=[replies.FOUND],
+)
 def a_tool_stands_in_the_input(trial: Trial) -> Steps:
     """Offer a tool in an item of the input, and require a call."""
-    given = {"type": "additional_tools", "role": "developer", "tools": [WEATHER]}
-    asked = [given, {"role": "user", "content": ASK_WEATHER}]
-    response = trial.response((yield from trial.respond(asked, tool_choice="required")))
+    tool_item = {"type": "additional_tools", "role": "developer", "tools": [WEATHER]}
+    options = [tool_item, {"role": "user", "content": ASK_WEATHER}]
+    response = trial.response((yield from trial.respond(options, tool_choice="required")))
     names = [call.get("name") for call in calls_of(response)]
     trial.expect("responses:tools:additional", names[:1] == ["get_weather"], came(response))
 
@@ -198,11 +173,31 @@ SEARCH = {
 DEFERRED = WEATHER | {"defer_loading": True}
 
 
-@case("responses:tools:search-call", "responses:tools:search-output", "responses:tools:search-found")
+@case(
+    should(
+        "responses:tools:search-call",
+        "client codex",
+        "A tool search by the client is a `tool_search_call` with `execution`, a `call_id` and arguments.",
+        fault=[replies.with_output(replies.SEARCH | {"arguments": '{"goal": "the weather"}'})],
+    ),
+    should(
+        "responses:tools:search-output",
+        "client codex",
+        "A `tool_search_output` with the tools that the client found is accepted.",
+        fault=[replies.SEARCHING, replies.REJECTED],
+    ),
+    should(
+        "responses:tools:search-found",
+        "client codex",
+        "The model can call a deferred tool after a search found it.",
+        fault=[replies.SEARCHING, replies.TEXT],
+    ),
+    good=[replies.SEARCHING, replies.FOUND],
+)
 def a_client_searches_for_a_tool(trial: Trial) -> Steps:
     """Make the model search for a tool, send the result, and force a call of it."""
-    asked = {"tools": [SEARCH], "tool_choice": "required"}
-    first = trial.response((yield from trial.respond("Search for a tool that reports the weather.", **asked)))
+    options = {"tools": [SEARCH], "tool_choice": "required"}
+    first = trial.response((yield from trial.respond("Search for a tool that reports the weather.", **options)))
     calls = items_of(first, "tool_search_call")
     if not trial.expect("responses:tools:search-call", bool(calls) and is_search(calls[0]), came(first)):
         raise Stop("skipped", "There was no search.")
@@ -217,27 +212,21 @@ def a_client_searches_for_a_tool(trial: Trial) -> Steps:
     again = {"tools": [SEARCH], "tool_choice": named, "previous_response_id": at(first, "id")}
     exchange = yield from trial.respond([found, {"role": "user", "content": ASK_WEATHER}], **again)
     trial.offered(exchange)
-    if trial.expect("responses:tools:search-output", is_taken(exchange), exchange.came):
+    if trial.expect("responses:tools:search-output", is_accepted(exchange), exchange.came):
         names = [call.get("name") for call in calls_of(exchange.json)]
         trial.expect("responses:tools:search-found", names[:1] == ["get_weather"], came(exchange.json))
 
 
 def is_search(call: dict[str, Any]) -> bool:
     """Whether a search is one that the client can run."""
-    is_told = call.get("execution") == "client" and is_text(call.get("call_id"))
-    return is_told and isinstance(call.get("arguments"), dict)
+    is_right = call.get("execution") == "client" and is_text(call.get("call_id"))
+    return is_right and isinstance(call.get("arguments"), dict)
 
 
 # Built-in tools.
 
 
-class BuiltIn(NamedTuple):
-    """A tool, a prompt that needs it, the type of its calls, and whether a call is complete."""
-
-    tool: dict[str, Any]
-    asked: str
-    item: str
-    is_whole: Callable[[dict[str, Any]], bool]
+WholeCheck = Callable[[dict[str, Any]], bool]
 
 
 def are_texts(value: Any) -> bool:
@@ -258,55 +247,105 @@ def has_actions(call: dict[str, Any]) -> bool:
     return bool(actions) and all(is_text(at(action, "type")) for action in actions)
 
 
-BUILT_IN: dict[str, BuiltIn] = {
-    "shell": BuiltIn(
-        {"type": "shell", "environment": {"type": "local"}},
-        "List the files here by the shell.",
-        "shell_call",
-        lambda call: are_texts(at(call, "action", "commands")),
-    ),
-    "local-shell": BuiltIn(
-        {"type": "local_shell"},
-        "List the files here by the shell.",
-        "local_shell_call",
-        lambda call: at(call, "action", "type") == "exec" and are_texts(at(call, "action", "command")),
-    ),
-    "apply-patch": BuiltIn(
-        {"type": "apply_patch"}, "Create the file hello.txt with one line: hello.", "apply_patch_call", has_operation
-    ),
-    "computer": BuiltIn({"type": "computer"}, "Take a screenshot.", "computer_call", has_actions),
-}
-"""By the first words of the requirements' names."""
+SHELL, LOCAL_SHELL = {"type": "shell", "environment": {"type": "local"}}, {"type": "local_shell"}
+
+APPLY_PATCH, COMPUTER = {"type": "apply_patch"}, {"type": "computer"}
 
 
-def using(name: str, built_in: BuiltIn) -> Script:
-    """Return the script that makes the model use a built-in tool."""
-    place = f"responses:tools:{name}"
+def has_commands(call: dict[str, Any]) -> bool:
+    """Whether a shell call has commands."""
+    return are_texts(at(call, "action", "commands"))
+
+
+def executes(call: dict[str, Any]) -> bool:
+    """Whether a local shell call has a command to execute."""
+    return at(call, "action", "type") == "exec" and are_texts(at(call, "action", "command"))
+
+
+def built_in(
+    name: str, called: str, tool: dict[str, Any], options: str, has: str, is_whole: WholeCheck, action: dict[str, Any]
+) -> Case:
+    """Return the case of a tool: the model must call it, since it is the only one.
+
+    `called` is the tool's name in prose, `has` what a call has in addition to an id, a `call_id` and a status,
+    `is_whole` whether a call has it, and `action` an example of it.
+    """
+    area, kind = f"responses:tools:{name}", f"{tool['type']}_call"
+    good, without_action = replies.built_in(tool, kind, action), replies.built_in(tool, kind, {})
+    echoed = should(
+        f"{area}-told",
+        "spec 6",
+        f"A {called} tool is echoed in `tools`, or rejected.",
+        fault=[good.patched("tools", to=[])],
+    )
+    whole = must(
+        f"{area}-item",
+        "spec 5",
+        f"A {called} call has an id, a `call_id`, a status, and {has}.",
+        fault=[without_action],
+    )
+    used = capability(
+        should(
+            f"{area}-used",
+            "spec 6",
+            f"The model uses the {called} tool when it must call one.",
+            fault=[replies.TEXT.patched("tools", to=[tool])],
+        )
+    )
 
     def script(trial: Trial) -> Steps:
-        exchange = yield from trial.respond(built_in.asked, tools=[built_in.tool], tool_choice="required")
+        exchange = yield from trial.respond(options, tools=[tool], tool_choice="required")
         trial.served(exchange)
-        told = [at(tool, "type") for tool in listed(exchange.json, "tools")]
-        is_told = 400 <= exchange.status < 500 or built_in.tool["type"] in told
-        trial.expect(f"{place}-told", is_told, exchange.came)
+        types = [at(tool, "type") for tool in listed(exchange.json, "tools")]
+        trial.expect(echoed.id, 400 <= exchange.status < 500 or tool["type"] in types, exchange.came)
         response = trial.response(exchange)
-        calls = items_of(response, built_in.item)
-        if not trial.expect(f"{place}-used", bool(calls), came(response)):
+        calls = items_of(response, kind)
+        if not trial.expect(used.id, bool(calls), came(response)):
             raise Stop("skipped", "The tool was not used.")
         are_named = all(is_text(one.get(key)) for one in calls for key in ("id", "call_id", "status"))
-        trial.expect(f"{place}-item", are_named and all(map(built_in.is_whole, calls)), calls)
+        trial.expect(whole.id, are_named and all(map(is_whole, calls)), calls)
 
-    script.__doc__ = f"Require a call where {built_in.tool['type']} is the only tool."
-    return script
+    script.__doc__ = f"Require a call where {tool['type']} is the only tool."
+    return Case(f"built_in_{name.replace('-', '_')}", (echoed, whole, used), script, good=[good])
 
 
-USING = tuple(
-    Case(
-        f"built_in_{name.replace('-', '_')}",
-        tuple(f"responses:tools:{name}-{one}" for one in ("told", "item", "used")),
-        using(name, built_in),
-    )
-    for name, built_in in BUILT_IN.items()
+BUILT_IN = (
+    built_in(
+        "shell",
+        "shell",
+        SHELL,
+        "List the files here by the shell.",
+        "a list of commands",
+        has_commands,
+        {"action": {"commands": ["ls"]}},
+    ),
+    built_in(
+        "local-shell",
+        "local shell",
+        LOCAL_SHELL,
+        "List the files here by the shell.",
+        "an action `exec` with its command",
+        executes,
+        {"action": {"type": "exec", "command": ["ls"], "env": {}}},
+    ),
+    built_in(
+        "apply-patch",
+        "patch",
+        APPLY_PATCH,
+        "Create the file hello.txt with one line: hello.",
+        "an operation on a path, and a diff unless it deletes",
+        has_operation,
+        {"operation": {"type": "create_file", "path": "hello.txt", "diff": "+hello"}},
+    ),
+    built_in(
+        "computer",
+        "computer",
+        COMPUTER,
+        "Take a screenshot.",
+        "its actions, each with a type",
+        has_actions,
+        {"actions": [{"type": "screenshot"}], "pending_safety_checks": []},
+    ),
 )
 
 
@@ -327,51 +366,91 @@ CUSTOM_CALL = {"type": "custom_tool_call", "name": "write_note", "input": "Buy t
 
 EXIT = {"stdout": "hello.txt", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
 
-HISTORIES: dict[str, dict[str, Any]] = {
-    "custom-history": history(CUSTOM_CALL, "Done.", NOTE),
-    "custom-parts": history(CUSTOM_CALL, [{"type": "input_text", "text": "Done."}], NOTE),
-    "namespace-history": history(
-        {"type": "function_call", "name": "get_weather", "namespace": "world", "arguments": '{"city": "Paris"}'},
-        "Sunny.",
-        WORLD,
+HISTORIES = (
+    accepted(
+        should(
+            "responses:tools:custom-history",
+            "client codex",
+            "A custom tool's call and output in a history are accepted.",
+        ),
+        **history(CUSTOM_CALL, "Done.", NOTE),
     ),
-    "search-history": history(
-        {"type": "tool_search_call", "execution": "client", "arguments": {"goal": "the weather"}},
-        None,
-        SEARCH,
-        execution="client",
-        status="completed",
-        tools=[DEFERRED],
+    accepted(
+        should("responses:tools:custom-parts", "spec 5", "The output of a custom tool can be a list of parts."),
+        **history(CUSTOM_CALL, [{"type": "input_text", "text": "Done."}], NOTE),
     ),
-    "shell-history": history({"type": "shell_call", "action": {"commands": ["ls"]}}, [EXIT], BUILT_IN["shell"].tool),
-    "local-shell-history": history(
-        {
-            "type": "local_shell_call",
-            "id": "lsh_00000000000000000000000000000001",
-            "action": {"type": "exec", "command": ["ls"], "env": {}},
-        },
-        "hello.txt",
-        BUILT_IN["local-shell"].tool,
-        id="lsh_00000000000000000000000000000001",
+    accepted(
+        should(
+            "responses:tools:namespace-history",
+            "client codex",
+            "A call with `namespace` in a history is accepted as the model's call.",
+        ),
+        **history(
+            {"type": "function_call", "name": "get_weather", "namespace": "world", "arguments": '{"city": "Paris"}'},
+            "Sunny.",
+            WORLD,
+        ),
     ),
-    "apply-patch-history": history(
-        {"type": "apply_patch_call", "operation": {"type": "create_file", "path": "hello.txt", "diff": "+hello"}},
-        "Done.",
-        BUILT_IN["apply-patch"].tool,
-        status="completed",
+    accepted(
+        should("responses:tools:search-history", "client codex", "A search and its output in a history are accepted."),
+        **history(
+            {"type": "tool_search_call", "execution": "client", "arguments": {"goal": "the weather"}},
+            None,
+            SEARCH,
+            execution="client",
+            status="completed",
+            tools=[DEFERRED],
+        ),
     ),
-    "computer-history": history(
-        {
-            "type": "computer_call",
-            "id": "cu_00000000000000000000000000000001",
-            "actions": [{"type": "screenshot"}],
-            "pending_safety_checks": [],
-        },
-        {"type": "computer_screenshot", "image_url": png("blue")},
-        BUILT_IN["computer"].tool,
+    accepted(
+        should("responses:tools:shell-history", "spec 5", "A shell call and its output in the history are accepted."),
+        **history({"type": "shell_call", "action": {"commands": ["ls"]}}, [EXIT], SHELL),
     ),
-}
-"""By the requirement's name: requests with a history that a server accepts."""
-
-
-TAKEN = taken_by_responses("tools", HISTORIES)
+    accepted(
+        should(
+            "responses:tools:local-shell-history",
+            "spec 5",
+            "A local shell call and its output in the history are accepted.",
+        ),
+        **history(
+            {
+                "type": "local_shell_call",
+                "id": "lsh_00000000000000000000000000000001",
+                "action": {"type": "exec", "command": ["ls"], "env": {}},
+            },
+            "hello.txt",
+            LOCAL_SHELL,
+            id="lsh_00000000000000000000000000000001",
+        ),
+    ),
+    accepted(
+        should(
+            "responses:tools:apply-patch-history", "spec 5", "A patch call and its output in the history are accepted."
+        ),
+        **history(
+            {"type": "apply_patch_call", "operation": {"type": "create_file", "path": "hello.txt", "diff": "+hello"}},
+            "Done.",
+            APPLY_PATCH,
+            status="completed",
+        ),
+    ),
+    accepted(
+        capability(
+            should(
+                "responses:tools:computer-history",
+                "spec 5",
+                "A computer call and its output in the history are accepted.",
+            )
+        ),
+        **history(
+            {
+                "type": "computer_call",
+                "id": "cu_00000000000000000000000000000001",
+                "actions": [{"type": "screenshot"}],
+                "pending_safety_checks": [],
+            },
+            {"type": "computer_screenshot", "image_url": png("blue")},
+            COMPUTER,
+        ),
+    ),
+)

@@ -8,63 +8,80 @@ from antiphon_verify.areas.responses.files import FORM, form
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import at, is_text, unlike
-from antiphon_verify.requirement import Table, must, should
-from antiphon_verify.trial import Asking, Steps, Trial
+from antiphon_verify.replies import Reply, error, replaced
+from antiphon_verify.replies.responses import uploads as replies
+from antiphon_verify.replies.responses.uploads import PARTS, WHOLE
+from antiphon_verify.requirement import must, should
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 SOURCE = "spec uploads"
 
-TABLE: Table = (
-    must("responses:uploads:created", SOURCE, "A new upload is `pending` and has an id."),
-    must("responses:uploads:part", SOURCE, "A part is accepted, and has an id and the id of its upload."),
-    must("responses:uploads:completed", SOURCE, "A completed upload has its file."),
-    must("responses:uploads:joined", SOURCE, "The file has the parts in the order of `part_ids`."),
-    should(
-        "responses:uploads:short",
-        SOURCE,
-        "Completing with fewer bytes than announced is rejected with 400; the upload stays pending.",
-    ),
-    should(
-        "responses:uploads:md5", SOURCE, "Completing with another `md5` is rejected with 400; the upload stays pending."
-    ),
-    should("responses:uploads:cancelled", SOURCE, "An upload can be cancelled, and then accepts no parts."),
-    should("responses:uploads:unknown", SOURCE, "An unknown upload returns 404."),
-)
 
-PARTS = b"first ", b"second"
-
-WHOLE = b"".join(PARTS)
-
-
-def create(trial: Trial) -> Asking:
+def create(trial: Trial) -> ExchangeSteps:
     """Begin an upload."""
     body = {"filename": "notes.txt", "purpose": "user_data", "bytes": len(WHOLE), "mime_type": "text/plain"}
     return trial.post("/uploads", body)
 
 
-def add(trial: Trial, upload: str, content: bytes) -> Asking:
+def add(trial: Trial, upload: str, content: bytes) -> ExchangeSteps:
     """Add a part."""
     return trial.ask(
         Request(method="POST", path=f"/uploads/{upload}/parts", content=form("data", content), headers=FORM)
     )
 
 
-def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> Asking:
+def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> ExchangeSteps:
     """Complete an upload."""
     return trial.post(f"/uploads/{upload}/complete", {"part_ids": list(parts), **fields})
 
 
 @case(
-    *("responses:uploads:created", "responses:uploads:part", "responses:uploads:short", "responses:uploads:md5"),
-    *("responses:uploads:completed", "responses:uploads:joined"),
+    must(
+        "responses:uploads:created",
+        SOURCE,
+        "A new upload is `pending` and has an id.",
+        fault=replaced(replies.LIFE, 0, replies.CREATED.without("status")),
+    ),
+    must(
+        "responses:uploads:part",
+        SOURCE,
+        "A part is accepted, and has an id and the id of its upload.",
+        fault=replaced(replies.LIFE, 1, replies.ADDED[0].without("upload_id")),
+    ),
+    should(
+        "responses:uploads:short",
+        SOURCE,
+        "Completing with fewer bytes than announced is rejected with 400; the upload stays pending.",
+        fault=replaced(replies.LIFE, 3, replies.DONE),
+    ),
+    should(
+        "responses:uploads:md5",
+        SOURCE,
+        "Completing with another `md5` is rejected with 400; the upload stays pending.",
+        fault=replaced(replies.LIFE, 4, replies.DONE),
+    ),
+    must(
+        "responses:uploads:completed",
+        SOURCE,
+        "A completed upload has its file.",
+        fault=replaced(replies.LIFE, 5, replies.DONE.patched("status", to="pending")),
+    ),
+    must(
+        "responses:uploads:joined",
+        SOURCE,
+        "The file has the parts in the order of `part_ids`.",
+        fault=replaced(replies.LIFE, 6, Reply(200, b"secondfirst ")),
+    ),
+    good=replies.LIFE,
 )
 def an_upload_becomes_a_file(trial: Trial) -> Steps:
     """Upload two parts, the second first; complete with one of them, with a wrong MD5, then correctly."""
-    made = yield from create(trial)
-    trial.served(made)
-    is_made = is_text(at(made.json, "id")) and at(made.json, "status") == "pending"
-    trial.expect("responses:uploads:created", made.is_ok and is_made, made.came)
-    trial.succeed(made)
-    upload = id_of(made.json)
+    created = yield from create(trial)
+    trial.served(created)
+    is_created = is_text(at(created.json, "id")) and at(created.json, "status") == "pending"
+    trial.expect("responses:uploads:created", created.is_ok and is_created, created.came)
+    trial.succeed(created)
+    upload = id_of(created.json)
     parts: list[str] = []
     for content in reversed(PARTS):
         part = yield from add(trial, upload, content)
@@ -86,22 +103,35 @@ def an_upload_becomes_a_file(trial: Trial) -> Steps:
     yield from trial.delete(f"/files/{id_of(file)}")
 
 
-@case("responses:uploads:cancelled")
+@case(
+    should(
+        "responses:uploads:cancelled",
+        SOURCE,
+        "An upload can be cancelled, and then accepts no parts.",
+        fault=[replies.CREATED, replies.CANCELLED, replies.ADDED[0]],
+    ),
+    good=[replies.CREATED, replies.CANCELLED, error("It was cancelled.")],
+)
 def an_upload_is_cancelled(trial: Trial) -> Steps:
     """Begin an upload, cancel it, and add a part."""
-    made = yield from create(trial)
-    trial.succeed(made)
-    cancelled = yield from trial.post(f"/uploads/{id_of(made.json)}/cancel", {})
-    late = yield from add(trial, id_of(made.json), PARTS[0])
+    created = yield from create(trial)
+    trial.succeed(created)
+    cancelled = yield from trial.post(f"/uploads/{id_of(created.json)}/cancel", {})
+    late = yield from add(trial, id_of(created.json), PARTS[0])
     is_over = cancelled.is_ok and at(cancelled.json, "status") == "cancelled" and late.status == 400
     trial.expect("responses:uploads:cancelled", is_over, f"{cancelled.came}; then {late.came}")
 
 
-@case("responses:uploads:unknown")
+@case(
+    should(
+        "responses:uploads:unknown", SOURCE, "An unknown upload returns 404.", fault=[replies.CREATED, replies.CREATED]
+    ),
+    good=[replies.CREATED, replies.NOT_FOUND],
+)
 def an_unknown_upload_is_not_found(trial: Trial) -> Steps:
     """Cancel an unknown upload."""
-    made = yield from create(trial)
-    trial.succeed(made)
-    exchange = yield from trial.post(f"/uploads/{unlike(id_of(made.json))}/cancel", {})
+    created = yield from create(trial)
+    trial.succeed(created)
+    exchange = yield from trial.post(f"/uploads/{unlike(id_of(created.json))}/cancel", {})
     trial.served(exchange)
     trial.expect("responses:uploads:unknown", exchange.status == 404, exchange.came)

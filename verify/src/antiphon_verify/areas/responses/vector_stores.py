@@ -7,58 +7,24 @@ from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Step
 from antiphon_verify.forms import TYPE, form
-from antiphon_verify.reading import at, is_number, is_text, listed, shown, unlike
+from antiphon_verify.reading import at, is_number, is_text, listed, preview, unlike
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.requirement import Stop, Table, must, should
+from antiphon_verify.replies import replaced, says
+from antiphon_verify.replies.responses import vector_stores as replies
+from antiphon_verify.replies.responses.vector_stores import PLANTED, TEXT
+from antiphon_verify.requirement import Stop, must, should
 from antiphon_verify.trial import Steps, Trial
 
 SOURCE = "spec 1"
 
 SEARCH = "spec 1"
 
-TABLE: Table = (
-    must("responses:vector-stores:made", SOURCE, "A vector store can be created; an empty one is `completed`."),
-    must("responses:vector-stores:retrieved", SOURCE, "A vector store can be retrieved as it was created."),
-    should("responses:vector-stores:changed", SOURCE, "The name and the metadata of a vector store can be changed."),
-    should("responses:vector-stores:deleted", SOURCE, "A deleted vector store returns 404."),
-    should("responses:vector-stores:deleted-body", SOURCE, "A deletion returns `vector_store.deleted` and the id."),
-    should(
-        "responses:vector-stores:listed",
-        SOURCE,
-        "Vector stores are listed, newest first, with `first_id` and `last_id`.",
-    ),
-    should("responses:vector-stores:paged", SOURCE, "`limit`, `after` and `before` page through the list."),
-    must("responses:vector-stores:attached", SOURCE, "A file can be attached by its id, and becomes `completed`."),
-    should("responses:vector-stores:chunking", SOURCE, "The strategy `auto` is returned as `static` with its sizes."),
-    should("responses:vector-stores:counted", SOURCE, "A vector store counts its files by status, and their bytes."),
-    must(
-        "responses:vector-stores:searched",
-        SEARCH,
-        "A search returns chunks with file, text, and a score of 0 to 1.",
-    ),
-    must(
-        "responses:vector-stores:whole",
-        SEARCH,
-        "A search finds the first, the middle and the last row of a long file, or an error says that the file failed.",
-    ),
-    should("responses:vector-stores:filtered", SEARCH, "A filter on attributes applies to a search."),
-    should("responses:vector-stores:content", SOURCE, "The text of an attached file can be read."),
-    should("responses:vector-stores:detached", SOURCE, "A detached file is not found by a search, and is not deleted."),
-    should("responses:vector-stores:batch", SOURCE, "Files can be attached as a batch, which counts its files."),
-    should("responses:vector-stores:failed", SOURCE, "An unreadable file is `failed`, with an error."),
-    should("responses:vector-stores:unknown", SOURCE, "An unknown vector store returns 404."),
-    should("responses:vector-stores:unknown-file", SOURCE, "Attaching an unknown file returns 404."),
-    should("responses:vector-stores:bad-attributes", SOURCE, "An attribute that is a list is rejected with 400."),
-)
 
 PATH = "/vector_stores"
-TEXT = b"The lighthouse of Brest was built in 1687.\n"
-PLANTED = {0: "The quetzal sleeps.", 749: "The theremin hums.", 1499: "The axolotl waits."}
-"""Sentences in the first, the middle and the last row of a long file, by the number of the row."""
 ROWS = "".join(f"{row},{PLANTED.get(row, 'granite')}\n" for row in range(1500)).encode()
 """At 800 tokens a chunk it has fewer chunks than a search returns: the ranking of a search decides nothing."""
 MOST_RESULTS = 50
-WAIT, LOOKS = 0.25, 240
+WAIT, POLLS = 0.25, 240
 """Seconds between two polls of a file, and the number of polls."""
 
 Found = Generator[Step, Any, Any]
@@ -69,7 +35,7 @@ def create(trial: Trial, **body: Any) -> Found:
     return (yield from trial.post(PATH, {"name": "antiphon verify", **body}))
 
 
-def made(trial: Trial) -> Found:
+def new_store(trial: Trial) -> Found:
     """Create a vector store; return its id. Ends the case if none was created."""
     exchange = yield from create(trial)
     trial.served(exchange)
@@ -90,7 +56,7 @@ def uploaded(trial: Trial, content: bytes = TEXT, name: str = "lighthouse.txt") 
 
 def finished(trial: Trial, path: str) -> Found:
     """Return what a GET returns when nothing is in progress."""
-    for _ in range(LOOKS):
+    for _ in range(POLLS):
         exchange = yield from trial.get(path)
         if at(exchange.json, "status") != "in_progress":
             return exchange
@@ -106,11 +72,37 @@ def is_store(value: Any) -> bool:
 
 
 @case(
-    "responses:vector-stores:made",
-    "responses:vector-stores:retrieved",
-    "responses:vector-stores:changed",
-    "responses:vector-stores:deleted-body",
-    "responses:vector-stores:deleted",
+    must(
+        "responses:vector-stores:made",
+        SOURCE,
+        "A vector store can be created; an empty one is `completed`.",
+        fault=replaced(replies.LIFE, 0, replies.CREATED.patched("status", to="in_progress")),
+    ),
+    must(
+        "responses:vector-stores:retrieved",
+        SOURCE,
+        "A vector store can be retrieved as it was created.",
+        fault=replaced(replies.LIFE, 1, replies.CREATED.patched("id", to="vs_2")),
+    ),
+    should(
+        "responses:vector-stores:changed",
+        SOURCE,
+        "The name and the metadata of a vector store can be changed.",
+        fault=replaced(replies.LIFE, 2, replies.CREATED),
+    ),
+    should(
+        "responses:vector-stores:deleted-body",
+        SOURCE,
+        "A deletion returns `vector_store.deleted` and the id.",
+        fault=replaced(replies.LIFE, 3, says({})),
+    ),
+    should(
+        "responses:vector-stores:deleted",
+        SOURCE,
+        "A deleted vector store returns 404.",
+        fault=replaced(replies.LIFE, 4, replies.CREATED),
+    ),
+    good=replies.LIFE,
 )
 def a_store_lives(trial: Trial) -> Steps:
     """Create a vector store, retrieve it, change it, and delete it."""
@@ -124,17 +116,31 @@ def a_store_lives(trial: Trial) -> Steps:
     is_changed = at(changed.json, "name") == "other" and at(changed.json, "metadata") == {"b": "2"}
     trial.expect("responses:vector-stores:changed", changed.is_ok and is_changed, changed.came)
     deleted = yield from trial.delete(path)
-    is_told = at(deleted.json, "object") == "vector_store.deleted" and at(deleted.json, "deleted") is True
+    is_right = at(deleted.json, "object") == "vector_store.deleted" and at(deleted.json, "deleted") is True
     is_named = at(deleted.json, "id") == id_of(exchange.json)
-    trial.expect("responses:vector-stores:deleted-body", is_told and is_named, deleted.came)
-    gone = yield from trial.get(path)
-    trial.expect("responses:vector-stores:deleted", deleted.is_ok and gone.status == 404, gone.came)
+    trial.expect("responses:vector-stores:deleted-body", is_right and is_named, deleted.came)
+    missing = yield from trial.get(path)
+    trial.expect("responses:vector-stores:deleted", deleted.is_ok and missing.status == 404, missing.came)
 
 
-@case("responses:vector-stores:listed", "responses:vector-stores:paged")
+@case(
+    should(
+        "responses:vector-stores:listed",
+        SOURCE,
+        "Vector stores are listed, newest first, with `first_id` and `last_id`.",
+        fault=replaced(replies.LISTS, 3, replies.page("vs_0", "vs_1", "vs_2")),
+    ),
+    should(
+        "responses:vector-stores:paged",
+        SOURCE,
+        "`limit`, `after` and `before` page through the list.",
+        fault=replaced(replies.LISTS, 5, replies.page("vs_2")),
+    ),
+    good=replies.LISTS,
+)
 def stores_are_listed(trial: Trial) -> Steps:
     """Create three vector stores, list them, and page through the list both ways; others can be in between."""
-    oldest, middle, last = (yield from made(trial)), (yield from made(trial)), (yield from made(trial))
+    oldest, middle, last = (yield from new_store(trial)), (yield from new_store(trial)), (yield from new_store(trial))
     page = yield from trial.get(f"{PATH}?limit=100")
     data = listed(page.json, "data")
     ends = [at(data, 0, "id"), at(data, -1, "id")] if data else []
@@ -144,7 +150,7 @@ def stores_are_listed(trial: Trial) -> Steps:
     behind = yield from trial.get(f"{PATH}?limit=100&after={last}")
     before = yield from trial.get(f"{PATH}?limit=100&before={oldest}")
     found = [among(part.json, oldest, middle, last) for part in (behind, before)]
-    trial.expect("responses:vector-stores:paged", found == [[middle, oldest], [last, middle]], shown(found))
+    trial.expect("responses:vector-stores:paged", found == [[middle, oldest], [last, middle]], preview(found))
 
 
 def among(page: Any, *ids: str) -> list[str]:
@@ -153,17 +159,53 @@ def among(page: Any, *ids: str) -> list[str]:
 
 
 @case(
-    "responses:vector-stores:attached",
-    "responses:vector-stores:chunking",
-    "responses:vector-stores:counted",
-    "responses:vector-stores:searched",
-    "responses:vector-stores:filtered",
-    "responses:vector-stores:content",
-    "responses:vector-stores:detached",
+    must(
+        "responses:vector-stores:attached",
+        SOURCE,
+        "A file can be attached by its id, and becomes `completed`.",
+        fault=replaced(replies.ATTACHED, 4, replies.FAILED),
+    ),
+    should(
+        "responses:vector-stores:chunking",
+        SOURCE,
+        "The strategy `auto` is returned as `static` with its sizes.",
+        fault=replaced(replies.ATTACHED, 4, replies.DONE.patched("chunking_strategy", to={"type": "auto"})),
+    ),
+    should(
+        "responses:vector-stores:counted",
+        SOURCE,
+        "A vector store counts its files by status, and their bytes.",
+        fault=replaced(replies.ATTACHED, 5, replies.CREATED),
+    ),
+    must(
+        "responses:vector-stores:searched",
+        SEARCH,
+        "A search returns chunks with file, text, and a score of 0 to 1.",
+        fault=replaced(replies.ATTACHED, 6, replies.HITS.patched("data", 0, "score", to=3)),
+    ),
+    should(
+        "responses:vector-stores:filtered",
+        SEARCH,
+        "A filter on attributes applies to a search.",
+        fault=replaced(replies.ATTACHED, 7, replies.HITS),
+    ),
+    should(
+        "responses:vector-stores:content",
+        SOURCE,
+        "The text of an attached file can be read.",
+        fault=replaced(replies.ATTACHED, 8, replies.CONTENT.patched("data", to=[])),
+    ),
+    should(
+        "responses:vector-stores:detached",
+        SOURCE,
+        "A detached file is not found by a search, and is not deleted.",
+        fault=replaced(replies.ATTACHED, 10, replies.HITS),
+    ),
+    good=replies.ATTACHED,
 )
 def a_file_is_attached(trial: Trial) -> Steps:
     """Attach a file with attributes, search for it with a filter, read it, and detach it."""
-    store, file = (yield from made(trial)), (yield from uploaded(trial))
+    store, file = (yield from new_store(trial)), (yield from uploaded(trial))
     path = f"{PATH}/{store}/files/{file}"
     begun = yield from trial.post(f"{PATH}/{store}/files", {"file_id": file, "attributes": {"year": 1687}})
     trial.served(begun)
@@ -188,27 +230,35 @@ def a_file_is_attached(trial: Trial) -> Steps:
     text = "".join(str(at(part, "text")) for part in listed(content.json, "data"))
     trial.expect("responses:vector-stores:content", "built in 1687" in text, content.came)
     detached = yield from trial.delete(path)
-    gone = yield from trial.post(f"{PATH}/{store}/search", {"query": "lighthouse"})
-    kept = yield from trial.get(f"/files/{file}")
-    is_gone = at(gone.json, "data") == [] and at(detached.json, "object") == "vector_store.file.deleted"
-    came = f"{detached.came}; then {gone.came}; then {kept.came}"
-    trial.expect("responses:vector-stores:detached", detached.is_ok and is_gone and kept.is_ok, came)
+    missing = yield from trial.post(f"{PATH}/{store}/search", {"query": "lighthouse"})
+    file_after = yield from trial.get(f"/files/{file}")
+    is_detached = at(missing.json, "data") == [] and at(detached.json, "object") == "vector_store.file.deleted"
+    came = f"{detached.came}; then {missing.came}; then {file_after.came}"
+    trial.expect("responses:vector-stores:detached", detached.is_ok and is_detached and file_after.is_ok, came)
 
 
-@case("responses:vector-stores:whole")
+@case(
+    must(
+        "responses:vector-stores:whole",
+        SEARCH,
+        "A search finds the first, the middle and the last row of a long file, or an error says that the file failed.",
+        fault=replies.CUT,
+    ),
+    good=replies.WHOLLY,
+)
 def a_long_file_is_found_whole(trial: Trial) -> Steps:
     """Attach a text and a table with 1,500 rows, and search each for its first, middle and last row."""
-    lacking: dict[str, list[str]] = {}
+    missing_texts: dict[str, list[str]] = {}
     for name in ("rows.txt", "rows.csv"):
         store = yield from _filled(trial, name)
         if store:
-            lacking[name] = yield from _not_found(trial, store)
-    trial.expect("responses:vector-stores:whole", not any(lacking.values()), lacking)
+            missing_texts[name] = yield from _not_found(trial, store)
+    trial.expect("responses:vector-stores:whole", not any(missing_texts.values()), missing_texts)
 
 
 def _filled(trial: Trial, name: str) -> Found:
     """Return the id of a store with the long file, "" if an error says that the server does not take this file."""
-    store, sent = (yield from made(trial)), (yield from upload(trial, ROWS, name))
+    store, sent = (yield from new_store(trial)), (yield from upload(trial, ROWS, name))
     if is_refused(sent):
         return ""
     file = id_of(trial.whole(sent))
@@ -218,20 +268,20 @@ def _filled(trial: Trial, name: str) -> Found:
         return ""
     trial.whole(begun)
     done = yield from finished(trial, f"{PATH}/{store}/files/{file}")
-    is_told = at(done.json, "status") == "failed" and is_text(at(done.json, "last_error", "message"))
-    return "" if is_told else store
+    is_right = at(done.json, "status") == "failed" and is_text(at(done.json, "last_error", "message"))
+    return "" if is_right else store
 
 
 def _not_found(trial: Trial, store: str) -> Found:
     """Return the planted sentences that a search for them does not find."""
-    lacking = []
+    missing_texts = []
     for sentence in PLANTED.values():
         body = {"query": sentence, "max_num_results": MOST_RESULTS}
         page = yield from trial.post(f"{PATH}/{store}/search", body)
         texts = [str(at(part, "text")) for hit in listed(page.json, "data") for part in listed(hit, "content")]
         if not any(sentence in text for text in texts):
-            lacking.append(sentence)
-    return lacking
+            missing_texts.append(sentence)
+    return missing_texts
 
 
 def is_found(page: Any, file: str) -> bool:
@@ -243,10 +293,24 @@ def is_found(page: Any, file: str) -> bool:
     return is_page and at(hit, "file_id") == file and is_scored and is_text(text) and "1687" in str(text)
 
 
-@case("responses:vector-stores:batch", "responses:vector-stores:failed")
+@case(
+    should(
+        "responses:vector-stores:batch",
+        SOURCE,
+        "Files can be attached as a batch, which counts its files.",
+        fault=replaced(replies.BATCHED, 5, replies.page("file-1")),
+    ),
+    should(
+        "responses:vector-stores:failed",
+        SOURCE,
+        "An unreadable file is `failed`, with an error.",
+        fault=replaced(replies.BATCHED, 6, replies.FAILED),
+    ),
+    good=replies.BATCHED,
+)
 def a_batch_is_attached(trial: Trial) -> Steps:
     """Attach a file that can be read and one that cannot as a batch, and list its files."""
-    store, good = (yield from made(trial)), (yield from uploaded(trial))
+    store, good = (yield from new_store(trial)), (yield from uploaded(trial))
     bad = yield from uploaded(trial, b"%PDF-1.7\n%%EOF\n", "broken.pdf")
     begun = yield from trial.post(f"{PATH}/{store}/file_batches", {"file_ids": [good, bad]})
     trial.served(begun)
@@ -259,16 +323,34 @@ def a_batch_is_attached(trial: Trial) -> Steps:
     trial.expect("responses:vector-stores:batch", is_ended and sorted(map(str, ids)) == sorted([good, bad]), done.came)
     failed = yield from trial.get(f"{PATH}/{store}/files/{bad}")
     error = at(failed.json, "last_error")
-    is_told = is_text(at(error, "code")) and is_text(at(error, "message"))
-    trial.expect("responses:vector-stores:failed", at(failed.json, "status") == "failed" and is_told, failed.came)
+    is_right = is_text(at(error, "code")) and is_text(at(error, "message"))
+    trial.expect("responses:vector-stores:failed", at(failed.json, "status") == "failed" and is_right, failed.came)
 
 
 @case(
-    "responses:vector-stores:unknown", "responses:vector-stores:unknown-file", "responses:vector-stores:bad-attributes"
+    should(
+        "responses:vector-stores:unknown",
+        SOURCE,
+        "An unknown vector store returns 404.",
+        fault=replaced(replies.WRONG, 1, replies.CREATED),
+    ),
+    should(
+        "responses:vector-stores:unknown-file",
+        SOURCE,
+        "Attaching an unknown file returns 404.",
+        fault=replaced(replies.WRONG, 3, replies.ENTRY),
+    ),
+    should(
+        "responses:vector-stores:bad-attributes",
+        SOURCE,
+        "An attribute that is a list is rejected with 400.",
+        fault=replaced(replies.WRONG, 4, replies.ENTRY),
+    ),
+    good=replies.WRONG,
 )
 def what_is_wrong_is_refused(trial: Trial) -> Steps:
     """Retrieve an unknown vector store, attach an unknown file, and attach one with a list as an attribute."""
-    store = yield from made(trial)
+    store = yield from new_store(trial)
     unknown = yield from trial.get(f"{PATH}/{unlike(store)}")
     trial.expect("responses:vector-stores:unknown", unknown.status == 404, unknown.came)
     file = yield from uploaded(trial)

@@ -1,61 +1,22 @@
 """Web searches: their content, what is included only on request, and how many run."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from antiphon_verify.areas.responses.hosted import HOSTED
-from antiphon_verify.case import Case, Script, case
+from antiphon_verify.areas.responses.hosted import WEB_SEARCH
+from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange
-from antiphon_verify.reading import at, is_integer, is_text, listed, shown
-from antiphon_verify.requirement import Stop, Table, capability, must, should
+from antiphon_verify.reading import at, is_integer, is_text, listed, preview
+from antiphon_verify.replies.bodies import MESSAGE
+from antiphon_verify.replies.responses import web_search as replies
+from antiphon_verify.requirement import Requirement, Stop, capability, must, should
 from antiphon_verify.samples import search, spelled
 from antiphon_verify.trial import Steps, Trial
 
-TABLE: Table = (
-    must("responses:web-search:action", "spec 5", "A search has its query, in `query` or in `queries`."),
-    should(
-        "responses:web-search:sources-unasked",
-        "spec 10",
-        "Without `web_search_call.action.sources` in `include`, no action has sources.",
-    ),
-    should(
-        "responses:web-search:results-unasked",
-        "spec 10",
-        "Without `web_search_call.results` in `include`, no search has results.",
-    ),
-    must(
-        "responses:web-search:sources",
-        "spec 5",
-        "Requested sources are a list; each has the type `url` and a URL.",
-    ),
-    must(
-        "responses:web-search:citations",
-        "spec 5",
-        "A citation has a URL, a title, and two indexes in its text, the first before the second.",
-    ),
-    must(
-        "responses:web-search:goes-on",
-        "spec 16",
-        "After its searches a response continues to its end, and is completed.",
-    ),
-    must("responses:web-search:max-tool-calls", "spec 2", "A response makes no more searches than `max_tool_calls`."),
-    should("responses:web-search:dated", "spec 6", "A search tool is accepted by its dated name."),
-    should("responses:web-search:preview", "spec 6", "A search tool is accepted by its preview name."),
-    should(
-        "responses:web-search:choice", "spec 6", "With a `tool_choice` of the preview name, the model searches the web."
-    ),
-    should(
-        "responses:web-search:parameters",
-        "spec 6",
-        "Filters, user location, context size and cached-only access are accepted and echoed.",
-    ),
-    capability(should("responses:web-search:cited", "spec 16", "The model's answer cites what was found.")),
-)
-
-
 Item = dict[str, Any]
 
-TOOL, ASKED = HOSTED["web-search"].tool, HOSTED["web-search"].asked
+TOOL, PROMPT = WEB_SEARCH.tool, WEB_SEARCH.prompt
 
 
 def searches(trial: Trial, exchange: Exchange) -> list[Item]:
@@ -67,7 +28,7 @@ def searches(trial: Trial, exchange: Exchange) -> list[Item]:
     return found
 
 
-def says_for_what(item: Item) -> bool:
+def has_query(item: Item) -> bool:
     """Whether a search has its query; opening a page, and finding in it, have none."""
     action = item.get("action")
     return at(action, "type") != "search" or is_text(at(action, "query")) or bool(listed(action, "queries"))
@@ -97,18 +58,51 @@ def is_citation(annotation: Any, text: str) -> bool:
 
 
 @case(
-    "responses:web-search:action",
-    "responses:web-search:sources-unasked",
-    "responses:web-search:results-unasked",
-    "responses:web-search:citations",
-    "responses:web-search:cited",
-    "responses:web-search:goes-on",
+    must(
+        "responses:web-search:action",
+        "spec 5",
+        "A search has its query, in `query` or in `queries`.",
+        fault=[replies.with_output(replies.SEARCH | {"action": {"type": "search"}}, replies.citing(6, 9))],
+    ),
+    should(
+        "responses:web-search:sources-unasked",
+        "spec 10",
+        "Without `web_search_call.action.sources` in `include`, no action has sources.",
+        fault=[replies.with_output(replies.SOURCES, replies.citing(6, 9))],
+    ),
+    should(
+        "responses:web-search:results-unasked",
+        "spec 10",
+        "Without `web_search_call.results` in `include`, no search has results.",
+        fault=[replies.with_output(replies.SEARCH | {"results": [{"url": replies.URL}]}, replies.citing(6, 9))],
+    ),
+    must(
+        "responses:web-search:citations",
+        "spec 5",
+        "A citation has a URL, a title, and two indexes in its text, the first before the second.",
+        fault=[replies.with_output(replies.SEARCH, replies.citing(9, 16))],
+    ),
+    capability(
+        should(
+            "responses:web-search:cited",
+            "spec 16",
+            "The model's answer cites what was found.",
+            fault=[replies.with_output(replies.SEARCH, MESSAGE)],
+        )
+    ),
+    must(
+        "responses:web-search:goes-on",
+        "spec 16",
+        "After its searches a response continues to its end, and is completed.",
+        fault=[replies.with_output(replies.citing(6, 9), replies.SEARCH)],
+    ),
+    good=[replies.FOUND],
 )
 def the_web_is_searched(trial: Trial) -> Steps:
     """Search the web."""
-    exchange = yield from trial.respond(ASKED, tools=[TOOL])
+    exchange = yield from trial.respond(PROMPT, tools=[TOOL])
     found = searches(trial, exchange)
-    trial.expect("responses:web-search:action", all(map(says_for_what, found)), found)
+    trial.expect("responses:web-search:action", all(map(has_query, found)), found)
     has_sources = any(at(item, "action", "sources") for item in found)
     trial.expect("responses:web-search:sources-unasked", not has_sources, found)
     trial.expect("responses:web-search:results-unasked", not any(item.get("results") for item in found), found)
@@ -122,19 +116,35 @@ def the_web_is_searched(trial: Trial) -> Steps:
         trial.expect("responses:web-search:citations", not wrong, wrong)
 
 
-@case("responses:web-search:sources")
-def sources_are_asked_for(trial: Trial) -> Steps:
+@case(
+    must(
+        "responses:web-search:sources",
+        "spec 5",
+        "Requested sources are a list; each has the type `url` and a URL.",
+        fault=[replies.FOUND],
+    ),
+    good=[replies.with_output(replies.SOURCES, MESSAGE)],
+)
+def sources_are_requested(trial: Trial) -> Steps:
     """Search the web, and request the sources."""
     include = ["web_search_call.action.sources"]
-    exchange = yield from trial.respond(ASKED, tools=[TOOL], include=include)
-    made = [one for one in searches(trial, exchange) if at(one, "action", "type") == "search"]
-    done = [one for one in made if one.get("status") == "completed"]
+    exchange = yield from trial.respond(PROMPT, tools=[TOOL], include=include)
+    searched = [one for one in searches(trial, exchange) if at(one, "action", "type") == "search"]
+    done = [one for one in searched if one.get("status") == "completed"]
     if not done:
         raise Stop("skipped", "No search succeeded.")
     trial.expect("responses:web-search:sources", all(map(are_sources, done)), done)
 
 
-@case("responses:web-search:max-tool-calls")
+@case(
+    must(
+        "responses:web-search:max-tool-calls",
+        "spec 2",
+        "A response makes no more searches than `max_tool_calls`.",
+        fault=[replies.with_output(replies.SEARCH, replies.SEARCH, MESSAGE)],
+    ),
+    good=[replies.FOUND],
+)
 def searches_are_bounded(trial: Trial) -> Steps:
     """Request several searches, and allow one."""
     searched = [search("web_search", f"capital of {one}") for one in ("France", "Italy", "Spain")]
@@ -144,7 +154,15 @@ def searches_are_bounded(trial: Trial) -> Steps:
     trial.expect("responses:web-search:max-tool-calls", len(found) == 1, found)
 
 
-@case("responses:web-search:choice")
+@case(
+    should(
+        "responses:web-search:choice",
+        "spec 6",
+        "With a `tool_choice` of the preview name, the model searches the web.",
+        fault=[replies.with_output(MESSAGE)],
+    ),
+    good=[replies.FOUND],
+)
 def a_search_is_demanded(trial: Trial) -> Steps:
     """Force a search."""
     tool = {"type": "web_search_preview"}
@@ -164,35 +182,45 @@ FULL: Item = {
     "external_web_access": False,
 }
 
-TAKEN: dict[str, Item] = {
-    "dated": {"type": "web_search_2025_08_26"},
-    "preview": {"type": "web_search_preview"},
-    "parameters": FULL,
-}
-"""By the requirement's name: tools that are accepted."""
 
-
-def taking(name: str, tool: Item) -> Script:
-    """Return the script that sends a search tool, and compares it with the echoed tools."""
+def accepted_search(requirement: Requirement, tool: Item) -> Case:
+    """Return the case that sends a search tool, which must be accepted and echoed."""
+    row = replace(requirement, fault=[replies.with_output(MESSAGE, tools=[])])
+    name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond("Say hello.", tools=[tool])
         trial.offered(exchange)
-        told = at(exchange.json, "tools", 0)
-        is_told = exchange.is_ok and all(_holds(at(told, key), value) for key, value in tool.items())
-        trial.expect(f"responses:web-search:{name}", is_told, exchange.came if not exchange.is_ok else shown(told))
+        echoed = at(exchange.json, "tools", 0)
+        is_echoed = exchange.is_ok and all(_holds(at(echoed, key), value) for key, value in tool.items())
+        trial.expect(row.id, is_echoed, exchange.came if not exchange.is_ok else preview(echoed))
 
     script.__doc__ = f"Send a search tool: {name}."
-    return script
+    return Case(f"web_search_{name}", (row,), script, good=[replies.with_output(MESSAGE, tools=[tool])])
 
 
-def _holds(told: Any, sent: Any) -> bool:
+def _holds(echoed: Any, sent: Any) -> bool:
     """Whether the echoed tool has everything that was sent; servers fill in the rest."""
     if isinstance(sent, dict):
-        return all(_holds(at(told, key), value) for key, value in sent.items())
-    return bool(told == sent)
+        return all(_holds(at(echoed, key), value) for key, value in sent.items())
+    return bool(echoed == sent)
 
 
-TAKING = tuple(
-    Case(f"web_search_{name}", (f"responses:web-search:{name}",), taking(name, tool)) for name, tool in TAKEN.items()
+ACCEPTED = (
+    accepted_search(
+        should("responses:web-search:dated", "spec 6", "A search tool is accepted by its dated name."),
+        {"type": "web_search_2025_08_26"},
+    ),
+    accepted_search(
+        should("responses:web-search:preview", "spec 6", "A search tool is accepted by its preview name."),
+        {"type": "web_search_preview"},
+    ),
+    accepted_search(
+        should(
+            "responses:web-search:parameters",
+            "spec 6",
+            "Filters, user location, context size and cached-only access are accepted and echoed.",
+        ),
+        FULL,
+    ),
 )

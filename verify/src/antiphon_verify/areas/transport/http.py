@@ -3,40 +3,16 @@
 import gzip
 import json
 from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
-from antiphon_verify.case import Case, Script, case
+from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange, Request, Step
 from antiphon_verify.reading import at, is_text
-from antiphon_verify.requirement import Stop, Table, may, must, should
-from antiphon_verify.trial import Asking, Steps, Trial, is_completion, is_response
-
-TABLE: Table = (
-    should("transport:http:kept-alive", "http", "A connection serves a second request."),
-    must("transport:http:length", "http", "A `content-length` equals the length of the body."),
-    must("transport:http:head", "http", "HEAD never returns a 5xx."),
-    must("transport:http:options", "http", "OPTIONS never returns a 5xx."),
-    must(
-        "transport:http:compressed-request",
-        "issue ollama v0.33",
-        "A compressed body is accepted, or rejected with a 4xx.",
-    ),
-    must("transport:http:unknown-coding", "http", "A body with an unknown content encoding is rejected with a 4xx."),
-    must("transport:http:identity", "http", "A client that accepts only `identity` receives an uncompressed response."),
-    must(
-        "transport:http:left", "spec 7", "A client that disconnects during a stream does not affect the next request."
-    ),
-    must("transport:http:side-by-side", "spec 13", "Each of several concurrent requests receives its own response."),
-    must("transport:http:large", "spec 2", "An input of 200 kB is accepted, or rejected with a 4xx."),
-    must("transport:http:unknown-headers", "http", "Unknown headers are ignored."),
-    should("transport:http:query", "http", "An unknown query parameter is ignored."),
-    must("transport:http:content-type-case", "http", "The content type is accepted in any case, with a charset."),
-    should(
-        "transport:http:text", "http", "A body with the content type `text/plain` is accepted, or rejected with 415."
-    ),
-    may("transport:http:date", "http", "Responses have a `date`."),
-)
-
+from antiphon_verify.replies import error
+from antiphon_verify.replies.transport import http as replies
+from antiphon_verify.requirement import Requirement, Stop, may, must, should
+from antiphon_verify.trial import ExchangeSteps, Steps, Trial, is_completion, is_response
 
 JSON = {"content-type": "application/json"}
 
@@ -58,7 +34,7 @@ def api_of(trial: Trial) -> Generator[Step, Any, str]:
     raise Stop("skipped", "Neither API answers a plain request.")
 
 
-def good(trial: Trial, **request: Any) -> Asking:
+def good(trial: Trial, **request: Any) -> ExchangeSteps:
     """Send a valid request, with extra headers or other bytes."""
     path = yield from api_of(trial)
     content = json.dumps(body_of(trial, path)).encode()
@@ -76,7 +52,27 @@ def is_refused(exchange: Exchange) -> bool:
     return 400 <= exchange.status < 500
 
 
-@case("transport:http:kept-alive", "transport:http:length", "transport:http:date")
+@case(
+    should(
+        "transport:http:kept-alive",
+        "http",
+        "A connection serves a second request.",
+        fault=[replies.LIST, replies.second(is_reused=False)],
+    ),
+    must(
+        "transport:http:length",
+        "http",
+        "A `content-length` equals the length of the body.",
+        fault=[replies.LIST, replies.second(999)],
+    ),
+    may(
+        "transport:http:date",
+        "http",
+        "Responses have a `date`.",
+        fault=[replies.LIST, replace(replies.second(), headers={})],
+    ),
+    good=[replies.LIST, replies.second()],
+)
 def a_connection_serves_twice(trial: Trial) -> Steps:
     """Request the models twice."""
     yield from trial.get("/models")
@@ -89,8 +85,11 @@ def a_connection_serves_twice(trial: Trial) -> Steps:
     trial.expect("transport:http:date", bool(second.headers.get("date")), "The header is missing.")
 
 
-@case("transport:http:head")
-def a_head_is_asked(trial: Trial) -> Steps:
+@case(
+    must("transport:http:head", "http", "HEAD never returns a 5xx.", fault=[replies.LIST, replies.BROKEN]),
+    good=[replies.LIST, error("No.", 405)],
+)
+def a_head_is_requested(trial: Trial) -> Steps:
     """Send HEAD to the path of the models, after GET."""
     listed = yield from trial.get("/models")
     if listed.status >= 500:
@@ -99,21 +98,40 @@ def a_head_is_asked(trial: Trial) -> Steps:
     trial.expect("transport:http:head", 0 < exchange.status < 500, exchange.came)
 
 
-@case("transport:http:options")
-def options_are_asked(trial: Trial) -> Steps:
+@case(
+    must("transport:http:options", "http", "OPTIONS never returns a 5xx.", fault=[replies.BROKEN]),
+    good=[error("No.", 405)],
+)
+def options_are_requested(trial: Trial) -> Steps:
     """Send OPTIONS to the path of chat completions."""
     exchange = yield from trial.ask(Request(method="OPTIONS", path="/chat/completions"))
     trial.expect("transport:http:options", 0 < exchange.status < 500, exchange.came)
 
 
-@case("transport:http:compressed-request")
+@case(
+    must(
+        "transport:http:compressed-request",
+        "issue ollama v0.33",
+        "A compressed body is accepted, or rejected with a 4xx.",
+        fault=[replies.GOOD, replies.BROKEN],
+    ),
+    good=[replies.GOOD, error("No.", 415)],
+)
 def a_compressed_body_is_sent(trial: Trial) -> Steps:
     """Send a compressed valid request."""
     exchange = yield from good(trial, code=gzip.compress, headers=JSON | {"content-encoding": "gzip"})
     trial.expect("transport:http:compressed-request", is_answered(exchange) or is_refused(exchange), exchange.came)
 
 
-@case("transport:http:query")
+@case(
+    should(
+        "transport:http:query",
+        "http",
+        "An unknown query parameter is ignored.",
+        fault=[replies.GOOD, error("Unknown query.")],
+    ),
+    good=[replies.GOOD, replies.GOOD],
+)
 def a_query_is_sent_along(trial: Trial) -> Steps:
     """Send a valid request with an unknown query parameter."""
     path = yield from api_of(trial)
@@ -121,7 +139,15 @@ def a_query_is_sent_along(trial: Trial) -> Steps:
     trial.expect("transport:http:query", is_answered(exchange), exchange.came)
 
 
-@case("transport:http:unknown-coding")
+@case(
+    must(
+        "transport:http:unknown-coding",
+        "http",
+        "A body with an unknown content encoding is rejected with a 4xx.",
+        fault=[replies.GOOD, replies.GOOD],
+    ),
+    good=[replies.GOOD, error("No.", 415)],
+)
 def a_body_of_an_unknown_coding_is_sent(trial: Trial) -> Steps:
     """Send a body with an unknown content encoding."""
     headers = JSON | {"content-encoding": "rot13"}
@@ -129,8 +155,16 @@ def a_body_of_an_unknown_coding_is_sent(trial: Trial) -> Steps:
     trial.expect("transport:http:unknown-coding", is_refused(exchange), exchange.came)
 
 
-@case("transport:http:identity")
-def plain_bytes_are_asked_for(trial: Trial) -> Steps:
+@case(
+    must(
+        "transport:http:identity",
+        "http",
+        "A client that accepts only `identity` receives an uncompressed response.",
+        fault=[replace(replies.LIST, headers={"content-encoding": "gzip"})],
+    ),
+    good=[replies.LIST],
+)
+def plain_bytes_are_requested(trial: Trial) -> Steps:
     """Accept only uncompressed responses."""
     exchange = yield from trial.get("/models", headers={"accept-encoding": "identity"})
     trial.answered(exchange)
@@ -139,7 +173,15 @@ def plain_bytes_are_asked_for(trial: Trial) -> Steps:
     trial.expect("transport:http:identity", is_plain, coding)
 
 
-@case("transport:http:left")
+@case(
+    must(
+        "transport:http:left",
+        "spec 7",
+        "A client that disconnects during a stream does not affect the next request.",
+        fault=[replies.GOOD, replies.GOOD, replies.BROKEN],
+    ),
+    good=[replies.GOOD, replies.GOOD, replies.GOOD],
+)
 def a_client_leaves(trial: Trial) -> Steps:
     """Disconnect from a stream after its first bytes, then send another request."""
     path = yield from api_of(trial)
@@ -153,18 +195,34 @@ def a_client_leaves(trial: Trial) -> Steps:
 WORDS = ("alpha", "beta", "gamma", "delta")
 
 
-@case("transport:http:side-by-side")
+@case(
+    must(
+        "transport:http:side-by-side",
+        "spec 13",
+        "Each of several concurrent requests receives its own response.",
+        fault=[replies.GOOD, replies.GOOD, replies.GOOD, replies.GOOD, replies.GOOD],
+    ),
+    good=[replies.GOOD, *replies.OWN],
+)
 def requests_are_sent_at_once(trial: Trial) -> Steps:
     """Send four concurrent requests."""
     path = yield from api_of(trial)
     bodies = [body_of(trial, path, f"Say {word}.") for word in WORDS]
     exchanges = yield from trial.together(*(Request(method="POST", path=path, body=body) for body in bodies))
     ids = [at(exchange.json, "id") for exchange in exchanges]
-    are_own = all(map(is_answered, exchanges)) and len(set(map(str, filter(is_text, ids)))) == len(WORDS)
-    trial.expect("transport:http:side-by-side", are_own, "; ".join(exchange.came for exchange in exchanges))
+    are_distinct = all(map(is_answered, exchanges)) and len(set(map(str, filter(is_text, ids)))) == len(WORDS)
+    trial.expect("transport:http:side-by-side", are_distinct, "; ".join(exchange.came for exchange in exchanges))
 
 
-@case("transport:http:large")
+@case(
+    must(
+        "transport:http:large",
+        "spec 2",
+        "An input of 200 kB is accepted, or rejected with a 4xx.",
+        fault=[replies.GOOD, replies.BROKEN],
+    ),
+    good=[replies.GOOD, error("Too long.")],
+)
 def much_is_sent(trial: Trial) -> Steps:
     """Send an input of 200 kB."""
     path = yield from api_of(trial)
@@ -173,30 +231,36 @@ def much_is_sent(trial: Trial) -> Steps:
     trial.expect("transport:http:large", is_answered(exchange) or is_refused(exchange), exchange.came)
 
 
-HEADERS: dict[str, dict[str, str]] = {
-    "unknown-headers": JSON | {"x-unknown": "1", "openai-beta": "x=v9", "cookie": "a=b"},
-    "content-type-case": {"content-type": "Application/JSON; charset=UTF-8"},
-    "text": {"content-type": "text/plain"},
-}
-"""By the requirement's name: headers of a valid request."""
-
-REFUSABLE = {"text"}
-"""Those for which a rejection passes as well."""
-
-
-def heading(name: str, headers: dict[str, str]) -> Script:
-    """Return the script that sends a valid request with unusual headers."""
+def heading(requirement: Requirement, headers: dict[str, str], *, refusable: bool = False) -> Case:
+    """Return the case that sends a valid request with unusual headers; if `refusable`, a rejection passes as well."""
+    row = replace(requirement, fault=[replies.GOOD, replies.BROKEN])
+    name = row.id.rpartition(":")[2]
 
     def script(trial: Trial) -> Steps:
         exchange: Exchange = yield from good(trial, headers=headers)
-        is_right = is_answered(exchange) or (name in REFUSABLE and is_refused(exchange))
-        trial.expect(f"transport:http:{name}", is_right, exchange.came)
+        is_right = is_answered(exchange) or (refusable and is_refused(exchange))
+        trial.expect(row.id, is_right, exchange.came)
 
     script.__doc__ = f"Send a valid request: {name}."
-    return script
+    return Case(f"headed_{name.replace('-', '_')}", (row,), script, good=[replies.GOOD, replies.GOOD])
 
 
-HEADED = tuple(
-    Case(f"headed_{name.replace('-', '_')}", (f"transport:http:{name}",), heading(name, row))
-    for name, row in HEADERS.items()
+HEADED = (
+    heading(
+        must("transport:http:unknown-headers", "http", "Unknown headers are ignored."),
+        JSON | {"x-unknown": "1", "openai-beta": "x=v9", "cookie": "a=b"},
+    ),
+    heading(
+        must("transport:http:content-type-case", "http", "The content type is accepted in any case, with a charset."),
+        {"content-type": "Application/JSON; charset=UTF-8"},
+    ),
+    heading(
+        should(
+            "transport:http:text",
+            "http",
+            "A body with the content type `text/plain` is accepted, or rejected with 415.",
+        ),
+        {"content-type": "text/plain"},
+        refusable=True,
+    ),
 )

@@ -1,39 +1,14 @@
 """The framing of streams."""
 
+from dataclasses import replace
+
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Exchange, Frame
-from antiphon_verify.reading import at, shown
-from antiphon_verify.requirement import Stop, Table, may, must, should
+from antiphon_verify.reading import at, preview
+from antiphon_verify.replies.transport import sse as replies
+from antiphon_verify.requirement import Stop, may, must, should
 from antiphon_verify.samples import TEA
 from antiphon_verify.trial import Steps, Trial
-
-TABLE: Table = (
-    must("transport:sse:content-type", "spec 7", "The content type of a Responses stream is `text/event-stream`."),
-    may("transport:sse:charset", "spec 7", "The content type has `charset=utf-8`."),
-    must(
-        "transport:sse:event-line",
-        "open-responses 2",
-        "Every event has an `event:` line that equals the `type` of its data.",
-    ),
-    must("transport:sse:one-object", "sse", "The data of every frame is one JSON object."),
-    must("transport:sse:ended", "sse", "Every frame ends with an empty line, including the last."),
-    should("transport:sse:no-ids", "open-responses 2", "No frame has an `id:` line."),
-    should("transport:sse:known-fields", "sse", "Frames have no fields except `event`, `data`, `id` and `retry`."),
-    may(
-        "transport:sse:comments-in-silence",
-        "sse",
-        "Comments are sent only when a stream is idle, not between consecutive events.",
-    ),
-    must("transport:sse:utf-8", "sse", "A stream is valid UTF-8, whatever the script of its text."),
-    may(
-        "transport:sse:no-done",
-        "spec 0",
-        "A Responses stream ends with its last event, without `[DONE]`, like OpenAI's.",
-    ),
-    should("transport:sse:no-cache", "http", "A stream has `cache-control: no-cache` or `no-store`."),
-    must("transport:sse:uncompressed", "http", "A stream is not compressed unless the client requests it."),
-    must("transport:sse:complete", "issue codex#41340", "A stream ends without a broken connection."),
-)
 
 
 def has_data(frame: Frame) -> bool:
@@ -42,19 +17,85 @@ def has_data(frame: Frame) -> bool:
 
 
 @case(
-    "transport:sse:complete",
-    "transport:sse:content-type",
-    "transport:sse:charset",
-    "transport:sse:event-line",
-    "transport:sse:one-object",
-    "transport:sse:ended",
-    "transport:sse:no-ids",
-    "transport:sse:known-fields",
-    "transport:sse:comments-in-silence",
-    "transport:sse:utf-8",
-    "transport:sse:no-done",
-    "transport:sse:no-cache",
-    "transport:sse:uncompressed",
+    must(
+        "transport:sse:complete",
+        "issue codex#41340",
+        "A stream ends without a broken connection.",
+        fault=[replace(replies.GOOD, fault="the connection broke")],
+    ),
+    must(
+        "transport:sse:content-type",
+        "spec 7",
+        "The content type of a Responses stream is `text/event-stream`.",
+        fault=[replies.headed(content_type="application/json")],
+    ),
+    may(
+        "transport:sse:charset",
+        "spec 7",
+        "The content type has `charset=utf-8`.",
+        fault=[replies.headed(content_type="text/event-stream")],
+    ),
+    must(
+        "transport:sse:event-line",
+        "open-responses 2",
+        "Every event has an `event:` line that equals the `type` of its data.",
+        fault=[replace(replies.GOOD, body=replies.GOOD.body.replace(b"event: response.created\n", b""))],
+    ),
+    must(
+        "transport:sse:one-object",
+        "sse",
+        "The data of every frame is one JSON object.",
+        fault=[replies.reworded(b"data: {", b"data: [{")],
+    ),
+    must(
+        "transport:sse:ended",
+        "sse",
+        "Every frame ends with an empty line, including the last.",
+        fault=[replace(replies.GOOD, body=replies.GOOD.body[:-1])],
+    ),
+    should(
+        "transport:sse:no-ids",
+        "open-responses 2",
+        "No frame has an `id:` line.",
+        fault=[replies.reworded(b"event: ", b"id: 1\nevent: ")],
+    ),
+    should(
+        "transport:sse:known-fields",
+        "sse",
+        "Frames have no fields except `event`, `data`, `id` and `retry`.",
+        fault=[replies.reworded(b"event: ", b"name: x\nevent: ")],
+    ),
+    may(
+        "transport:sse:comments-in-silence",
+        "sse",
+        "Comments are sent only when a stream is idle, not between consecutive events.",
+        fault=[replies.reworded(b"event: ", b": keepalive\n\nevent: ")],
+    ),
+    must(
+        "transport:sse:utf-8",
+        "sse",
+        "A stream is valid UTF-8, whatever the script of its text.",
+        fault=[replies.reworded(b"response.output_text.done", b"response.output_text.d\xffne")],
+    ),
+    may(
+        "transport:sse:no-done",
+        "spec 0",
+        "A Responses stream ends with its last event, without `[DONE]`, like OpenAI's.",
+        fault=[replace(replies.GOOD, body=replies.GOOD.body + b"data: [DONE]\n\n")],
+    ),
+    should(
+        "transport:sse:no-cache",
+        "http",
+        "A stream has `cache-control: no-cache` or `no-store`.",
+        fault=[replies.headed(cache_control="max-age=60")],
+    ),
+    must(
+        "transport:sse:uncompressed",
+        "http",
+        "A stream is not compressed unless the client requests it.",
+        fault=[replies.headed(content_encoding="gzip")],
+    ),
+    good=[replies.GOOD],
 )
 def a_stream_is_framed(trial: Trial) -> Steps:
     """Stream a text in several scripts."""
@@ -90,7 +131,7 @@ def judge_frames(trial: Trial, exchange: Exchange) -> None:
     trial.expect("transport:sse:one-object", all(isinstance(one, dict) for one in values), exchange.came)
     named = [(frame.event, at(value, "type")) for frame, value in zip(events, values, strict=True)]
     wrong = [pair for pair in named if pair[0] is None or pair[0] != pair[1]]
-    trial.expect("transport:sse:event-line", not wrong, shown(wrong))
+    trial.expect("transport:sse:event-line", not wrong, preview(wrong))
     trial.expect(
         "transport:sse:ended",
         all(frame.is_ended for frame in frames),

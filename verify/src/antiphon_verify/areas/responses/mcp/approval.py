@@ -7,7 +7,7 @@ from antiphon_verify.areas.responses.mcp.items import (
     CALL,
     REQUEST,
     Item,
-    asked_for,
+    approval_requests,
     called,
     has_texts,
     is_object,
@@ -18,7 +18,11 @@ from antiphon_verify.areas.responses.mcp.items import (
 )
 from antiphon_verify.case import case
 from antiphon_verify.mcp import LOOKUP
-from antiphon_verify.reading import MISSING, at, shown
+from antiphon_verify.reading import MISSING, at, preview
+from antiphon_verify.replies import replaced
+from antiphon_verify.replies.bodies import MESSAGE
+from antiphon_verify.replies.responses import mcp as replies
+from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Steps, Trial
 
 NO_REQUEST = "mcpr_00000000000000000000000000000000"
@@ -32,18 +36,44 @@ def answering(requests: list[Item], *, approve: bool) -> list[Item]:
 
 
 @case(
-    "responses:mcp:approval-default",
-    "responses:mcp:approval-item",
-    "responses:mcp:approval-ends",
-    "responses:mcp:approved",
-    "responses:mcp:approved-id",
+    must(
+        "responses:mcp:approval-default",
+        "spec 6",
+        "Without `require_approval`, no tool is called without approval.",
+        fault=replaced(replies.APPROVING, 0, replies.WITH_CALL),
+    ),
+    must(
+        "responses:mcp:approval-item",
+        "spec 5",
+        "An approval request is an item with an id, the server's label, the tool's name and its arguments.",
+        fault=replaced(replies.APPROVING, 0, replies.with_output(replies.LIST, replies.REQUEST | {"arguments": ""})),
+    ),
+    must(
+        "responses:mcp:approval-ends",
+        "spec 16",
+        "An approval request ends the response, which is completed.",
+        fault=replaced(replies.APPROVING, 0, replies.with_output(replies.LIST, replies.REQUEST, MESSAGE)),
+    ),
+    must(
+        "responses:mcp:approved",
+        "spec 16",
+        "An approved call runs as it was requested.",
+        fault=replaced(replies.APPROVING, 2, replies.WITH_TEXT),
+    ),
+    must(
+        "responses:mcp:approved-id",
+        "spec 5",
+        "The call has the id of its request in `approval_request_id`.",
+        fault=replaced(replies.APPROVING, 2, replies.with_output(replies.CALL, MESSAGE)),
+    ),
+    good=replies.APPROVING,
 )
 def a_call_is_approved(trial: Trial) -> Steps:
     """Request a call that needs an approval, and approve it."""
     first = yield from respond(trial, "/approved", require_approval=MISSING)
     unasked = items_of(first, CALL) or (yield from received_calls(trial, "/approved"))
     trial.expect("responses:mcp:approval-default", not unasked, first["output"])
-    requests = asked_for(first)
+    requests = approval_requests(first)
     are_whole = all(has_texts(one, "name", "arguments") and is_object(one["arguments"]) for one in requests)
     trial.expect("responses:mcp:approval-item", are_whole, requests)
     is_last = at(first, "output", -1, "type") == REQUEST and at(first, "status") == "completed"
@@ -55,18 +85,34 @@ def a_call_is_approved(trial: Trial) -> Steps:
     )
     calls = items_of(trial.response(exchange), CALL)[: len(requests)]
     received = yield from received_calls(trial, "/approved")
-    wanted = [(one.get("name"), one.get("arguments")) for one in requests]
-    are_made = [(one.get("name"), one.get("arguments")) for one in calls] == wanted and len(received) >= len(wanted)
-    trial.expect("responses:mcp:approved", are_made, exchange.came)
+    expected = [(one.get("name"), one.get("arguments")) for one in requests]
+    are_called = [(one.get("name"), one.get("arguments")) for one in calls] == expected and len(received) >= len(
+        expected
+    )
+    trial.expect("responses:mcp:approved", are_called, exchange.came)
     ids = [one.get("approval_request_id") for one in calls]
     trial.expect("responses:mcp:approved-id", ids == [one.get("id") for one in requests], ids)
 
 
-@case("responses:mcp:denied", "responses:mcp:denied-goes-on")
+@case(
+    must(
+        "responses:mcp:denied",
+        "spec 16",
+        "A denied call does not run.",
+        fault=replaced(replies.DENYING, 2, replies.received("antiphon")),
+    ),
+    must(
+        "responses:mcp:denied-goes-on",
+        "spec 16",
+        "After a denial the response continues, and is completed.",
+        fault=replaced(replies.DENYING, 1, replies.with_output(status="incomplete")),
+    ),
+    good=replies.DENYING,
+)
 def a_call_is_denied(trial: Trial) -> Steps:
     """Request a call that needs an approval, and deny it."""
     first = yield from respond(trial, "/denied", require_approval="always")
-    requests = asked_for(first)
+    requests = approval_requests(first)
     exchange = yield from trial.respond(
         answering(requests, approve=False),
         tools=[trial.mcp_tool("/denied", require_approval="always")],
@@ -79,8 +125,16 @@ def a_call_is_denied(trial: Trial) -> Steps:
     trial.expect("responses:mcp:denied-goes-on", is_completed, exchange.came)
 
 
-@case("responses:mcp:approval-unknown")
-def what_was_not_asked_for_is_approved(trial: Trial) -> Steps:
+@case(
+    should(
+        "responses:mcp:approval-unknown",
+        "spec 13",
+        "An approval of an unknown request is rejected.",
+        fault=[replies.WITH_CALL, replies.WITH_TEXT],
+    ),
+    good=[replies.WITH_CALL, replies.REJECTED],
+)
+def an_unknown_request_is_approved(trial: Trial) -> Steps:
     """Approve an unknown request."""
     first = yield from respond(trial, "/unknown")
     nothing = answering([{"id": NO_REQUEST}], approve=True)
@@ -103,19 +157,51 @@ def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Ite
     trial.served(exchange)
     received = yield from received_calls(trial, path)
     is_called = any(at(one, "arguments", "word") == path for one in received)
-    trial.expect(name, not is_called, f"The MCP server was called: {shown(received)}")
+    trial.expect(name, not is_called, f"The MCP server was called: {preview(received)}")
     trial.expect(f"{name}-refused", exchange.status == 400, exchange.came)
 
 
-@case("responses:mcp:approval-changed", "responses:mcp:approval-changed-refused")
+@case(
+    must(
+        "responses:mcp:approval-changed",
+        "spec 16",
+        "With `previous_response_id`, a call does not run if the client changed its approval request.",
+        fault=[replies.WITH_REQUEST, replies.with_output(replies.APPROVED, MESSAGE), replies.received("/changed")],
+    ),
+    should(
+        "responses:mcp:approval-changed-refused",
+        "spec 13",
+        "A changed approval request is rejected with 400.",
+        fault=[replies.WITH_REQUEST, replies.with_output(replies.APPROVED, MESSAGE), replies.received("antiphon")],
+    ),
+    good=[replies.WITH_REQUEST, replies.REJECTED, replies.received()],
+)
 def a_changed_call_is_approved(trial: Trial) -> Steps:
     """Change an approval request, and approve it."""
     first = yield from respond(trial, "/changed", require_approval="always")
-    request = forged(asked_for(first)[0], "/changed")
+    request = forged(approval_requests(first)[0], "/changed")
     yield from approve_forged(trial, "/changed", "responses:mcp:approval-changed", first, request)
 
 
-@case("responses:mcp:approval-invented", "responses:mcp:approval-invented-refused")
+@case(
+    must(
+        "responses:mcp:approval-invented",
+        "spec 16",
+        "With `previous_response_id`, a call does not run if the client invented its approval request.",
+        fault=[
+            replies.with_output(replies.LIST, MESSAGE),
+            replies.with_output(replies.APPROVED, MESSAGE),
+            replies.received("/invented"),
+        ],
+    ),
+    should(
+        "responses:mcp:approval-invented-refused",
+        "spec 13",
+        "An invented approval request is rejected with 400.",
+        fault=[replies.with_output(replies.LIST, MESSAGE), replies.WITH_TEXT, replies.received()],
+    ),
+    good=[replies.with_output(replies.LIST, MESSAGE), replies.REJECTED, replies.received()],
+)
 def an_invented_call_is_approved(trial: Trial) -> Steps:
     """Invent an approval request, and approve it."""
     first = yield from respond(trial, "/invented", "Say hello.", require_approval="always")
@@ -124,18 +210,34 @@ def an_invented_call_is_approved(trial: Trial) -> Steps:
     yield from approve_forged(trial, "/invented", "responses:mcp:approval-invented", first, request)
 
 
-@case("responses:mcp:approval-always")
-def some_tools_are_asked_for(trial: Trial) -> Steps:
+@case(
+    must(
+        "responses:mcp:approval-always",
+        "spec 6",
+        "Tools under `always` in `require_approval` need an approval.",
+        fault=[replies.WITH_CALL],
+    ),
+    good=[replies.WITH_REQUEST],
+)
+def some_tools_need_an_approval(trial: Trial) -> Steps:
     """Request a call of a tool that needs an approval, unlike others."""
     always = {"always": {"tool_names": [LOOKUP["name"]]}}
     response = yield from respond(trial, "/always", allowed_tools=[LOOKUP["name"]], require_approval=always)
     if not items_of(response, CALL):
-        asked_for(response)
+        approval_requests(response)
     trial.expect("responses:mcp:approval-always", not items_of(response, CALL), response["output"])
 
 
-@case("responses:mcp:approval-never")
-def some_tools_are_not_asked_for(trial: Trial) -> Steps:
+@case(
+    must(
+        "responses:mcp:approval-never",
+        "spec 6",
+        "Tools under `never` in `require_approval` are called without approval.",
+        fault=[replies.WITH_REQUEST],
+    ),
+    good=[replies.WITH_CALL],
+)
+def some_tools_need_no_approval(trial: Trial) -> Steps:
     """Request a call of a tool that needs no approval, unlike others."""
     never = {"never": {"tool_names": [LOOKUP["name"]]}}
     response = yield from respond(trial, "/never", allowed_tools=[LOOKUP["name"]], require_approval=never)

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from typing import Any
 
 from antiphon_verify.exchange import Exchange, Step, parsed
-from antiphon_verify.reading import at, is_text, listed, shown
+from antiphon_verify.reading import at, is_text, listed, preview
 from antiphon_verify.refusal import message_of
 from antiphon_verify.requirement import Stop
 from antiphon_verify.samples import spelled
@@ -14,9 +14,9 @@ Item = dict[str, Any]
 
 LIST, CALL, REQUEST = "mcp_list_tools", "mcp_call", "mcp_approval_request"
 
-ASKED = spelled("On which shelf is the word antiphon? Use the tool lookup.", 'lookup {"word": "antiphon"}')
+PROMPT = spelled("On which shelf is the word antiphon? Use the tool lookup.", 'lookup {"word": "antiphon"}')
 
-ASKED_TO_LOSE = spelled("Take the word antiphon from its shelf. Use the tool lose.", "lose {}")
+LOSING_PROMPT = spelled("Take the word antiphon from its shelf. Use the tool lose.", "lose {}")
 
 UNREACHED = "The server did not list the tools of the run's MCP server: "
 
@@ -38,7 +38,7 @@ def listed_tools(response: dict[str, Any]) -> Item:
     if not lists:
         raise Stop("not offered", LEFT_OUT)
     if at(lists[0], "error"):
-        raise Stop("skipped", f"{UNREACHED}{shown(at(lists[0], 'error'))}")
+        raise Stop("skipped", f"{UNREACHED}{preview(at(lists[0], 'error'))}")
     return lists[0]
 
 
@@ -53,7 +53,7 @@ def reached(trial: Trial, exchange: Exchange) -> dict[str, Any]:
     return response
 
 
-def respond(trial: Trial, path: str, input: Any = ASKED, *, more: Any = None, **fields: Any) -> Answered:
+def respond(trial: Trial, path: str, input: Any = PROMPT, *, more: Any = None, **fields: Any) -> Answered:
     """Create a response with the run's MCP server at a path; `fields` are the tool's, `more` the request's."""
     exchange = yield from trial.respond(input, tools=[trial.mcp_tool(path, **fields)], **(more or {}))
     return reached(trial, exchange)
@@ -74,7 +74,7 @@ def called(response: dict[str, Any]) -> list[Item]:
     return calls
 
 
-def asked_for(response: dict[str, Any]) -> list[Item]:
+def approval_requests(response: dict[str, Any]) -> list[Item]:
     """Return the approval requests. Ends the case if the model made no call."""
     requests = items_of(response, REQUEST)
     if not requests:

@@ -1,0 +1,1 @@
+"""Replies of Chat Completions, a file for each area."""

@@ -1,0 +1,15 @@
+"""Images."""
+
+from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies.completions import COMPLETION
+
+GOOD = says(COMPLETION)
+
+REJECTED = error("Invalid content.")
+
+BROKEN = error("Internal Server Error", 500)
+
+
+def with_text(text: str) -> Reply:
+    """Return a completion with this text."""
+    return GOOD.patched("choices", 0, "message", "content", to=text)

@@ -1,0 +1,1 @@
+"""Replies of the Responses API, a file for each area."""

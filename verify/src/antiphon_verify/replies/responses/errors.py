@@ -1,0 +1,12 @@
+"""Rejections of invalid requests."""
+
+from antiphon_verify.replies import error, says
+from antiphon_verify.replies.bodies import RESPONSE
+
+ACCEPTED = says(RESPONSE)
+
+GOOD = error("It is wrong.")
+
+NO_SUGGESTION = error("Unknown parameter: 'temprature'.")
+
+SUGGESTION = error("Unknown parameter: 'temprature'. Did you mean 'temperature'?")

@@ -1,0 +1,12 @@
+"""Responses to requests with files."""
+
+from antiphon_verify.replies import error, says
+from antiphon_verify.replies.bodies import RESPONSE
+
+ACCEPTED = says(RESPONSE)
+
+REJECTED = error("240 validation errors for union", 422)
+
+DAMAGED = error("The file is not a valid PDF.", 400)
+
+UNKNOWN = error("No such File object: file-AAAAAAAAAAAAAAAAAAAAAA", 404)

@@ -1,0 +1,1 @@
+"""Replies of HTTP and server-sent events, a file for each area."""
