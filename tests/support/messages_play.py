@@ -57,7 +57,7 @@ def played(
         if overlap and len(waiting) < 2:
             waiting.append(steps)
             continue
-        for each in (*waiting, steps):
+        for each in _turns([*waiting, steps]):
             list(each)
         waiting = []
     for each in _turns(waiting):

@@ -4,6 +4,7 @@ Clients choose what to do by the status, by the type, and by words in the messag
 only after `prompt is too long`.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from antiphon.errors import AntiphonError, BackendError, ClientError
@@ -66,10 +67,16 @@ def headers_of(error: AntiphonError) -> dict[str, str]:
     return error.headers
 
 
-def error_body(error: AntiphonError, request_id: str, size: Size | None = None) -> dict[str, Any]:
-    """Return the body of a reply with this error. `size` are the numbers of a prompt that is too long, if known."""
-    kind = error_type(status_of(error))
-    return envelope(kind, message_of(error, size), request_id, error.code, error.param)
+def error_body(
+    error: AntiphonError, request_id: str, size: Size | None = None, place: Callable[[str], str] = dotted
+) -> dict[str, Any]:
+    """Return the body of a reply with this error.
+
+    `size` are the numbers of a prompt that is too long, if known; `place` returns the place in the client's request
+    for the parameter that the error names (`MessagesView.place`).
+    """
+    param = place(error.param) if error.param else None
+    return envelope(error_type(status_of(error)), message_of(error, size, param), request_id, error.code, param)
 
 
 def event_error(body: dict[str, Any], request_id: str, size: Size | None = None) -> dict[str, Any]:
@@ -98,14 +105,14 @@ def envelope(
     return {"type": "error", "error": error, "request_id": request_id}
 
 
-def message_of(error: AntiphonError, size: Size | None = None) -> str:
-    """Return the message of an error in words that clients of this API know."""
+def message_of(error: AntiphonError, size: Size | None, param: str | None) -> str:
+    """Return the message of an error in words that clients of this API know, after the place `param`."""
     if error.code == CONTEXT:
         return too_long(error.message, size)
     if error.code == NO_BUDGET:
         return f"{SPENT} {error.message}"
-    if isinstance(error, ClientError) and error.param and not error.message.startswith(f"{error.param}: "):
-        return f"{dotted(error.param)}: {error.message}"
+    if isinstance(error, ClientError) and param and not error.message.startswith(f"{param}: "):
+        return f"{param}: {error.message}"
     return error.message
 
 

@@ -80,16 +80,17 @@ def read_request(body: Conversation, call: Call) -> Translated:
     )
     catalogue = Catalogue(body, _uploads(body))
     turns, compaction = _context_edits(body)
-    reader = ConversationReader(catalogue, is_lenient=is_counted, thinking_turns=turns)
+    reader = ConversationReader(catalogue, body.messages, is_lenient=is_counted, thinking_turns=turns)
     instructions = reader.add_system(body.system)
-    reader.add_messages(body.messages)
+    reader.add_messages()
+    placed = reader.placed
     choice = _choice(body, catalogue)
     tools, view.tool_places = catalogue.tools()
-    if not reader.items and not is_counted:
+    if not placed.items and not is_counted:
         raise refusal("messages", "text content blocks must be non-empty", "empty_array")
     if body.compaction is not None:
-        reader.items.append(CompactionTrigger())
-    view.places, view.dropped = reader.places, reader.dropped
+        placed.add(len(body.messages) - 1, 0, CompactionTrigger())
+    view.places, view.dropped = placed.places, reader.answers.dropped
     view.is_prefilled = reader.is_prefilled
     view.is_warming = isinstance(body, CreateMessage) and body.max_tokens == 0
     view.edits_context = body.context_management is not None
@@ -99,7 +100,7 @@ def read_request(body: Conversation, call: Call) -> Translated:
     user_id = body.metadata.user_id if body.metadata else None
     request = CreateResponse(
         model=body.model,
-        input=reader.items,
+        input=placed.items,
         instructions=instructions,
         include=list(INCLUDED),
         tools=tools or None,

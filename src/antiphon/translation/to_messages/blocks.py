@@ -18,7 +18,7 @@ from antiphon.protocol.items.content import SEALED_CALL, OutputText
 from antiphon.protocol.items.content import Refusal as RefusalPart
 from antiphon.protocol.items.hosted import CodeInterpreterCall, McpCall, McpListTools, WebSearchCall
 from antiphon.protocol.items.messages import Compaction, FunctionCall, Message, Reasoning
-from antiphon.translation.from_messages.conversation import UNSIGNED
+from antiphon.translation.from_messages.answers import UNSIGNED
 from antiphon.translation.from_messages.view import MessagesView
 from antiphon.translation.hosted_call import APART
 from antiphon.translation.to_chat_completions.reasoning import Unseal, nothing, shown_text

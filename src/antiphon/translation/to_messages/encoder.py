@@ -162,8 +162,8 @@ class MessagesEncoder:
             return
         self._start(event)
         self._close_rest(response)
-        ending = ending_of(response, self.stop_sequence, is_window_full=self.is_window_full)
         view = self._blocks.view
+        ending = ending_of(response, view, self.stop_sequence, is_window_full=self.is_window_full)
         value = {
             "type": "message_delta",
             "delta": {**ending.fields(), **container_field(response)},
@@ -193,7 +193,7 @@ class MessagesEncoder:
     def _end_with(self, body: dict[str, Any]) -> None:
         if not self.is_over:
             self._frames.pending.append(frame("error", body))
-            self.is_over = True
+            self.is_over, self._item = True, None
 
 
 _HANDLERS: dict[type, Callable[[MessagesEncoder, Any], None]] = {

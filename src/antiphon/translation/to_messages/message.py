@@ -44,11 +44,16 @@ class Ending(Struct, frozen=True):
         return {"stop_reason": self.reason, "stop_sequence": self.sequence, "stop_details": self.details}
 
 
-def ending_of(response: Response, stop_sequence: str | None = None, *, is_window_full: bool = False) -> Ending:
+def ending_of(
+    response: Response, view: MessagesView, stop_sequence: str | None = None, *, is_window_full: bool = False
+) -> Ending:
     """Return why a response ended. `stop_sequence` is the one before which the run stopped, None if it did not.
 
-    `is_window_full` says that the model's window was full, rather than the limit of the request reached.
+    `is_window_full` says that the model's window was full, rather than the limit of the request reached. A request that
+    only fills the cache ends at its limit of no tokens.
     """
+    if view.is_warming:
+        return Ending("max_tokens")
     if response.incomplete_details is not None:
         reason = _INCOMPLETE.get(response.incomplete_details.reason, "end_turn")
         if reason == "max_tokens" and is_window_full:
@@ -167,14 +172,8 @@ def message_of(
     return {
         **empty_message(response, model, usage_of(response.usage, output)),
         "content": [block for item in output for block in blocks.of(item)],
-        **ending_of(response, stop_sequence, is_window_full=is_window_full).fields(),
+        **ending_of(response, blocks.view, stop_sequence, is_window_full=is_window_full).fields(),
         **container_field(response),
         **diagnostics_field(blocks.view),
         **beside(response, blocks.view),
     }
-
-
-def warmed_message(response: Response, model: str, tokens: int) -> dict[str, Any]:
-    """Return the answer to a request with `max_tokens: 0`, which has no content."""
-    usage = {**estimated_usage(tokens), "output_tokens": 0}
-    return {**empty_message(response, model, usage), "stop_reason": "max_tokens"}
