@@ -16,6 +16,9 @@ NEWEST_VERSION = "2026-10-21"
 LONGEST_KEY = 64
 """Characters of a `prompt_cache_key`."""
 
+_DATE = len("-2026-11-28")
+"""The end of the name of a beta."""
+
 DROPPED = "thinking_dropped"
 
 REASONS = {
@@ -57,7 +60,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
     def is_beta(self, name: str) -> bool:
         """Whether the client switched on a beta, of any date."""
-        return any(beta.startswith(f"{name}-") for beta in self.betas)
+        return any(beta[:-_DATE] == name for beta in self.betas)
 
 
 def read_call(headers: Iterable[tuple[str, str]]) -> Call:

@@ -21,7 +21,7 @@ from antiphon.protocol.events import Event
 from antiphon.protocol.messages.errors import Size, error_body, event_error
 from antiphon.protocol.response import Response
 from antiphon.translation.to_messages.blocks import Blocks
-from antiphon.translation.to_messages.frames import END_OF_DELTA, MESSAGE_STOP, PING, BlockFrames, frame
+from antiphon.translation.to_messages.frames import ENDS, MESSAGE_STOP, MOST_PADDING, PING, BlockFrames, frame
 from antiphon.translation.to_messages.message import (
     beside,
     container_field,
@@ -71,16 +71,17 @@ class MessagesEncoder:
         pending = self._frames.pending
         for event in batch:
             # A text is most of a stream, so its deltas pass through no function of ours.
+            item = self._item
             if (
                 type(event) is _TEXT_DELTA
-                and type(self._item) is OpenMessage
-                and self._item.head
+                and type(item) is OpenMessage
+                and item.head
                 and event.output_index == self._index
             ):
                 if event.delta:
-                    padding = event.obfuscation
-                    end = b"}%b}\n\n" % (b" " * len(padding)) if padding else END_OF_DELTA
-                    pending.append(self._item.head + _encode(event.delta) + end)
+                    obfuscation = event.obfuscation
+                    end = ENDS[len(obfuscation) & MOST_PADDING] if obfuscation else ENDS[0]
+                    pending.append(item.head + _encode(event.delta) + end)
             elif not self.is_over:
                 self._feed(event)
         return self._frames.take()

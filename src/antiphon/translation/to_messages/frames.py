@@ -14,7 +14,11 @@ _encode = msgspec.json.Encoder().encode
 
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 MESSAGE_STOP = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
-END_OF_DELTA = b"}}\n\n"
+MOST_PADDING = 31
+"""Spaces at the end of a delta at most; the padding of the Responses API is shorter."""
+
+ENDS = [b"}%b}\n\n" % (b" " * padding) for padding in range(MOST_PADDING + 1)]
+"""The end of a delta, by its padding."""
 
 FIELDS = {
     "text_delta": "text",
@@ -70,8 +74,7 @@ class BlockFrames:
 
     def delta(self, kind: str, text: str, padding: int = 0) -> None:
         """Add a text to the open block."""
-        end = b"}" + b" " * padding + b"}\n\n" if padding else END_OF_DELTA
-        self.pending.append(self.head(kind) + _encode(text) + end)
+        self.pending.append(self.head(kind) + _encode(text) + ENDS[padding])
 
     def object_delta(self, delta: Block) -> None:
         """Add a delta that is more than a text."""

@@ -12,7 +12,7 @@ from antiphon.protocol.items.messages import FunctionCall, Message, Reasoning
 from antiphon.translation.json_guard import JsonGuard
 from antiphon.translation.to_messages import hosted_blocks as hosted
 from antiphon.translation.to_messages.blocks import Blocks, call_start, citations_of, json_of, text_block
-from antiphon.translation.to_messages.frames import BlockFrames
+from antiphon.translation.to_messages.frames import MOST_PADDING, BlockFrames
 from antiphon.translation.tool_items import read_object
 
 BETWEEN_PARTS = "\n\n"
@@ -22,7 +22,7 @@ BETWEEN_PARTS = "\n\n"
 def padding_of(event: Any) -> int:
     """Return how many characters of padding an event has."""
     obfuscation = getattr(event, "obfuscation", None)
-    return len(obfuscation) if isinstance(obfuscation, str) else 0
+    return len(obfuscation) & MOST_PADDING if isinstance(obfuscation, str) else 0
 
 
 class OpenItem:
