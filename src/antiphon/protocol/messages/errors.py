@@ -7,7 +7,7 @@ only after `prompt is too long`.
 from collections.abc import Callable
 from typing import Any
 
-from antiphon.errors import AntiphonError, BackendError, ClientError
+from antiphon.errors import AntiphonError, ClientError
 from antiphon.protocol.messages.wording import dotted
 
 OVERLOADED = 529
@@ -81,17 +81,14 @@ def error_body(
 
 def event_error(body: dict[str, Any], request_id: str, size: Size | None = None) -> dict[str, Any]:
     """Return the body of an `error` event for the error of a Responses stream: `{message, type, code, param}`."""
-    code, message = body.get("code"), str(body.get("message") or "")
-    error: AntiphonError
+    code, message, param = body.get("code"), str(body.get("message") or ""), body.get("param")
     if code in _OVERLOADS:
-        error = BackendError.overloaded(message)
+        status = OVERLOADED
     elif code in _LIMITS:
-        error = ClientError(message, status=429, code=code)
-    elif body.get("type") == ClientError.type or code == CONTEXT:
-        error = ClientError(message, code=code, param=body.get("param"))
+        status = 429
     else:
-        error = AntiphonError(message, code=code, param=body.get("param"))
-    return error_body(error, request_id, size)
+        status = 400 if code == CONTEXT or body.get("type") == ClientError.type else 500
+    return envelope(error_type(status), _worded(message, code, size), request_id, code, param)
 
 
 def envelope(
@@ -107,13 +104,15 @@ def envelope(
 
 def message_of(error: AntiphonError, size: Size | None, param: str | None) -> str:
     """Return the message of an error in words that clients of this API know, after the place `param`."""
-    if error.code == CONTEXT:
-        return too_long(error.message, size)
-    if error.code == NO_BUDGET:
-        return f"{SPENT} {error.message}"
-    if isinstance(error, ClientError) and param and not error.message.startswith(f"{param}: "):
-        return f"{param}: {error.message}"
-    return error.message
+    words = _worded(error.message, error.code, size)
+    is_placed = words != error.message or not param or error.message.startswith(f"{param}: ")
+    return f"{param}: {words}" if isinstance(error, ClientError) and not is_placed else words
+
+
+def _worded(message: str, code: str | None, size: Size | None) -> str:
+    if code == CONTEXT:
+        return too_long(message, size)
+    return f"{SPENT} {message}" if code == NO_BUDGET else message
 
 
 def too_long(message: str, size: Size | None) -> str:

@@ -159,7 +159,9 @@ class MessagesEncoder:
     def _finish(self, event: Any) -> None:
         response: Response = event.response
         if response.status == "cancelled":
-            self._end_with(error_body(AntiphonError("The response was cancelled."), self._request_id))
+            self._end_with(
+                event_error({"message": "The response was cancelled.", "code": "server_error"}, self._request_id)
+            )
             return
         self._start(event)
         self._close_rest(response)
