@@ -101,6 +101,12 @@ def usage_of(usage: Usage | None, output: Sequence[Any] = ()) -> dict[str, Any]:
     return counted
 
 
+def token_count(tokens: int, view: MessagesView) -> dict[str, Any]:
+    """Return the answer to a request for a count; no edit of the context changes it."""
+    edited = {"context_management": {"original_input_tokens": tokens}} if view.edits_context else {}
+    return {"input_tokens": tokens, **edited}
+
+
 def estimated_usage(tokens: int) -> dict[str, Any]:
     """Return the usage at the start of a stream: the estimated tokens of the prompt, never 0."""
     return usage_of(Usage(input_tokens=max(1, tokens), output_tokens=1))

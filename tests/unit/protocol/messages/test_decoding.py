@@ -14,18 +14,11 @@ from antiphon.protocol.messages.decoding import decode_count, decode_create, rea
 from antiphon.protocol.messages.requests import CountTokens, CreateMessage
 from tests.support.cases import each
 from tests.support.chance import examples
-from tests.support.recordings import FOLDER, MISSING
-
-REQUESTS = sorted((FOLDER / "messages").glob("*.request.json"))
-CASES = sorted((FOLDER.parent / "cases" / "fronts").glob("0[1-8]*.json"))
-SHAPES = sorted((FOLDER.parent / "clients" / "claude-code").glob("*.shape.jsonl"))
+from tests.support.messages_recordings import CASES, REQUESTS, SENT, name
+from tests.support.recordings import MISSING
 
 INVALID = {"dd-trace-py-cassettes_anthropic_completion_error", "rig-strict_schema_matrix_boolean_root_schema"}
 """The recorded requests that Anthropic rejected for their types."""
-
-
-def name(path: Path) -> str:
-    return path.name
 
 
 def body(**fields: Any) -> bytes:
@@ -55,25 +48,6 @@ def test_what_clients_sent_is_decoded_both_ways(path: Path) -> None:
         return
     decoded = decode_create(raw) if cls is CreateMessage else decode_count(raw)
     assert decoded == read_message(raw, cls)
-
-
-def claude_code_bodies() -> list[tuple[str, dict[str, Any]]]:
-    """The bodies that Claude Code sent, with something valid for each part of which only the size is known."""
-    found = []
-    for path in SHAPES:
-        for line in path.read_text().splitlines():
-            exchange = json.loads(line)
-            given = exchange["body"]
-            if isinstance(given, dict) and "/messages" in exchange["path"]:
-                given["tools"] = [
-                    {**tool, **({"input_schema": {"type": "object"}} if "input_schema" in tool else {})}
-                    for tool in given.get("tools") or []
-                ]
-                found.append((f"{path.stem} {exchange['path']} {len(found)}", given))
-    return found
-
-
-SENT = claude_code_bodies()
 
 
 @pytest.mark.skipif(not SENT, reason=MISSING)

@@ -3,7 +3,16 @@
 from typing import Any
 
 from antiphon.access.keyring import VERSION
-from antiphon.protocol.items.hosted import WebSearchCall
+from antiphon.protocol.items.calls import (
+    ShellAction,
+    ShellCall,
+    ShellCallOutput,
+    ShellOutput,
+    ToolSearchCall,
+    ToolSearchOutput,
+)
+from antiphon.protocol.items.hosted import CodeInterpreterCall, McpCall, WebSearchCall
+from antiphon.protocol.tools import FunctionTool
 from antiphon.translation.from_messages.hosted import SEAL
 from antiphon.translation.from_messages.view import MessagesView
 from antiphon.translation.to_messages.blocks import Blocks
@@ -44,6 +53,38 @@ def test_a_search_of_this_server_keeps_its_sealed_state() -> None:
     assert isinstance(read_back, WebSearchCall)
     assert (read_back.id, read_back.encrypted_content) == (item.id, item.encrypted_content)
     assert Blocks(view=MessagesView()).of(read_back) == blocks
+
+
+ITEMS: list[Any] = [
+    WebSearchCall(id="ws_2", status="completed", action={"type": "open_page", "url": "https://a.example/"}),
+    WebSearchCall(id="ws_3", status="failed", action={"type": "search", "query": "q", "queries": ["q"]}),
+    CodeInterpreterCall(
+        id="ci_5", status="completed", container_id="", code="1", outputs=[{"type": "logs", "logs": "1\n"}]
+    ),
+    ShellCall(id="sh_1", call_id="srvtoolu_4", action=ShellAction(commands=["ls"])),
+    ShellCallOutput(
+        id="sho_1",
+        call_id="srvtoolu_4",
+        output=[ShellOutput(stdout="a", stderr="b", outcome={"type": "exit", "exit_code": 3})],
+    ),
+    McpCall(id="mcp_1", status="completed", arguments='{"q":1}', name="ask", server_label="wiki", output="a"),
+    McpCall(id="mcp_2", status="failed", arguments="{}", name="ask", server_label="wiki", error="b"),
+    ToolSearchCall(id="tsc_6", call_id=None, execution="server", arguments={"query": "q"}),
+    ToolSearchOutput(
+        id="tso_6", call_id=None, execution="server", tools=[FunctionTool(name="f", parameters={"type": "object"})]
+    ),
+]
+
+
+def test_what_this_server_wrote_is_read_back_as_it_was() -> None:
+    """Nothing is stored here: what the client returns is all that is known of earlier turns."""
+    blocks = Blocks(unseal=lambda blob: {"said": "It is."})
+    written = [block for item in ITEMS for block in blocks.of(item)]
+    given = [tool("f", defer_loading=True)]
+    found = read(user("a"), assistant(*written), user("b"), tools=given).request.input
+    assert isinstance(found, list)
+    again = Blocks(unseal=lambda blob: {"said": "It is."})
+    assert [block for item in found[1:-1] for block in again.of(item)] == written
 
 
 def test_a_failed_search_is_a_failed_call() -> None:

@@ -10,9 +10,9 @@ from antiphon.protocol.messages.decoding import decode_count, decode_create
 from antiphon.translation.from_messages.request import read_request
 from antiphon.translation.from_messages.view import Call
 from tests.support.cases import each
+from tests.support.messages_recordings import CASES, REQUESTS, SENT, name
 from tests.support.messages_requests import assistant, read, refused, text, user
 from tests.support.recordings import MISSING
-from tests.unit.protocol.messages.test_decoding import CASES, REQUESTS, SENT, name
 
 UNSUPPORTED = {
     *("_error.request", "computer_use", "programmatic_tool_use", "skills", "advisor_tool", "boolean_root_schema"),

@@ -20,7 +20,7 @@ from antiphon.protocol.response import InputTokensDetails, Response, Usage
 from antiphon.translation.from_messages.view import MessagesView
 from antiphon.translation.to_messages.blocks import Blocks
 from antiphon.translation.to_messages.encoder import MessagesEncoder
-from antiphon.translation.to_messages.message import message_of
+from antiphon.translation.to_messages.message import message_of, token_count
 from tests.support.chance import examples
 from tests.support.messages_play import Pieces, played, words, writer_of
 from tests.support.messages_stream import events_in, fold, violations
@@ -474,6 +474,20 @@ def test_what_betas_add_is_in_the_stream_and_in_the_message() -> None:
 def test_a_response_of_nothing_is_a_message_of_nothing() -> None:
     response = Response(id="resp_1", created_at=1, model="m", status="completed")
     assert message_of(response, Blocks(), "m")["content"] == []
+
+
+def test_a_request_that_fills_the_cache_ends_at_its_limit() -> None:
+    batch, response = played([], usage=Usage(input_tokens=5))
+    view = MessagesView(is_warming=True)
+    written = fold(encoded(batch, view))
+    assert (written["content"], written["stop_reason"], written["usage"]["output_tokens"]) == ([], "max_tokens", 0)
+    assert written == message_of(response, Blocks(view=view), "claude-x")
+
+
+def test_a_count_is_a_number() -> None:
+    """billion-context#72."""
+    assert token_count(7, MessagesView()) == {"input_tokens": 7}
+    assert token_count(7, MessagesView(edits_context=True))["context_management"] == {"original_input_tokens": 7}
 
 
 def test_pieces_of_one_character_lose_nothing() -> None:
