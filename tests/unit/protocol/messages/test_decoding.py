@@ -157,7 +157,7 @@ JSON = st.recursive(
 )
 
 
-@examples(150)
+@examples(100)
 @given(st.sampled_from(sorted(field for field in CreateMessage.__struct_fields__)), JSON)
 def test_any_value_of_a_parameter_is_accepted_or_rejected_in_both_ways_alike(field: str, value: Any) -> None:
     raw = body(**{field: value})

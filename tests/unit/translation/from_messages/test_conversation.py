@@ -289,5 +289,5 @@ def test_every_item_has_the_place_of_its_block() -> None:
 
 def test_reading_is_quick_for_many_messages() -> None:
     """A conversation of 100,000 messages is read in one pass."""
-    given = [user("a") if number % 2 else assistant("b") for number in range(1, 20_000)]
+    given = [user("a") if number % 2 else assistant("b") for number in range(1, 4000)]
     assert len(msgspec.to_builtins(read(*given).request.input)) == len(given)

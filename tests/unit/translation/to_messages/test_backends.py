@@ -37,6 +37,7 @@ def batches(path: Path, *, summary: bool) -> tuple[list[list[Event]], ResponseWr
     return [*found, writer.take()], writer
 
 
+@pytest.mark.wide
 @each("path", STREAMS, ids=lambda path: str(path.stem))
 def test_a_recorded_answer_is_a_stream_and_the_same_message(path: Path) -> None:
     """litellm#33224, ollama#17101: whatever the order of a backend's deltas."""

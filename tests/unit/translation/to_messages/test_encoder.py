@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -133,6 +134,7 @@ def outputs(draw: st.DrawFn) -> list[Any]:
     return [item(draw, number) for number in range(draw(st.integers(0, 5)))]
 
 
+@pytest.mark.wide
 @examples(200)
 @given(outputs(), st.integers(1, 9), st.integers(1, 12), st.booleans(), st.sampled_from(["summarized", "omitted"]))
 def test_any_items_match_the_grammar_and_are_the_plain_message(

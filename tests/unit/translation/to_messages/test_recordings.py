@@ -136,6 +136,7 @@ def test_no_recording_violates_the_grammar() -> None:
     assert {path.name: found for path in STREAMS if (found := violations(path.read_bytes()))} == {}
 
 
+@pytest.mark.wide
 @each("path", STREAMS, ids=name)
 def test_a_recorded_message_is_written_as_it_was(path: Path) -> None:
     message = ours(fold(path.read_bytes()))
