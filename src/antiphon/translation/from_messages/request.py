@@ -141,8 +141,15 @@ def _uploads(body: Conversation) -> list[str]:
 
 
 def _display(body: Conversation) -> Any:
+    """Return how thinking is shown.
+
+    A client that asks for none often expects text as the first block. So if its model thinks nevertheless, it receives
+    only what the model needs back in later turns, which is nothing without tools.
+    """
     thinking = body.thinking
-    shown = thinking.display if thinking is not None else None
+    if not isinstance(thinking, EnabledThinking | AdaptiveThinking):
+        return "omitted" if body.tools or body.mcp_servers else "hidden"
+    shown = thinking.display
     if shown is None:
         return "summarized" if isinstance(thinking, EnabledThinking) else "omitted"
     return "omitted" if shown == "omitted" else "summarized"

@@ -85,8 +85,8 @@ class MessagesView(Struct, kw_only=True):
     """How the answer to a request of the Messages API is written, and what no field of a response request can say."""
 
     call: Call = Call()
-    display: Literal["summarized", "omitted"] = "omitted"
-    """Whether the client sees thinking, or only its signature."""
+    display: Literal["summarized", "omitted", "hidden"] = "omitted"
+    """Whether the client sees thinking, only its signature, or no block of it at all."""
     stop_sequences: tuple[str, ...] = ()
     """The run ends before the first of them in the text."""
     optional: dict[str, Any] = field(default_factory=dict)

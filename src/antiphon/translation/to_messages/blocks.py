@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
 from antiphon.protocol.items.calls import (
@@ -53,11 +52,11 @@ class Blocks(Struct):
         return list(write(self, item)) if write is not None else []
 
     def thinking(self, item: Reasoning) -> Block | None:
-        """Return the block of reasoning; None for an item with neither text nor sealed state."""
+        """Return the block of reasoning; None for an item with neither text nor sealed state, or if it is hidden."""
         text, seal = shown_text(item), self.seal_of(item)
-        if not text and not seal:
+        if self.view.display == "hidden" or (not text and not seal):
             return None
-        shown = "" if self.view.display == "omitted" else text
+        shown = text if self.view.display == "summarized" else ""
         return {"type": "thinking", "thinking": shown, "signature": seal or UNSIGNED}
 
     def seal_of(self, item: Any) -> str:
@@ -118,7 +117,7 @@ class Blocks(Struct):
         yield hosted.search_result(item, self._search_id or hosted.served_id(item))
 
     def _compaction(self, item: Compaction) -> Iterator[Block]:
-        blob = item.encrypted_content or self.sealed.get(str(item.id), "")
+        blob = self.seal_of(item)
         summary = self.unseal(blob).get("summary") if blob else None
         content = summary if isinstance(summary, str) and summary else blob or None
         yield {"type": "compaction", "content": content, "encrypted_content": blob or None}
@@ -194,8 +193,3 @@ def _sentence(text: str, start: Any, end: Any) -> str:
     after = _SENTENCE_END.search(text, end, end + LONGEST_CITED)
     finish = after.start() + 1 if after else min(len(text), end + LONGEST_CITED)
     return text[begin:finish].strip()[:LONGEST_CITED]
-
-
-def json_of(value: Any) -> str:
-    """Return a value as JSON."""
-    return msgspec.json.encode(value).decode()

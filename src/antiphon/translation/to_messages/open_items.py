@@ -9,9 +9,10 @@ from typing import Any
 from antiphon.protocol import events
 from antiphon.protocol.items.hosted import CodeInterpreterCall, McpCall, WebSearchCall
 from antiphon.protocol.items.messages import FunctionCall, Message, Reasoning
+from antiphon.translation.from_messages.hosted import as_json
 from antiphon.translation.json_guard import JsonGuard
 from antiphon.translation.to_messages import hosted_blocks as hosted
-from antiphon.translation.to_messages.blocks import Blocks, call_start, citations_of, json_of, text_block
+from antiphon.translation.to_messages.blocks import Blocks, call_start, citations_of, text_block
 from antiphon.translation.to_messages.frames import MOST_PADDING, BlockFrames
 from antiphon.translation.tool_items import read_object
 
@@ -91,7 +92,7 @@ class OpenReasoning(OpenItem):
         super().__init__(blocks, frames)
         self._is_summary = False
         self._part = -1
-        self._is_shown = blocks.view.display != "omitted"
+        self._display = blocks.view.display
 
     def feed(self, event: Any) -> None:
         """See `OpenItem.feed`. If an item has raw text and a summary, the one that comes first is shown."""
@@ -102,11 +103,11 @@ class OpenReasoning(OpenItem):
 
     def _add(self, event: Any, part: int, *, is_summary: bool) -> None:
         is_first = not self.frames.is_open
-        if not event.delta or (not is_first and is_summary is not self._is_summary):
+        if self._display == "hidden" or not event.delta or (not is_first and is_summary is not self._is_summary):
             return
         if is_first:
             self.frames.start({"type": "thinking", "thinking": "", "signature": ""})
-        if self._is_shown:
+        if self._display == "summarized":
             text = event.delta if is_first or part == self._part else BETWEEN_PARTS + event.delta
             self.frames.delta("thinking_delta", text, padding_of(event))
         self._part, self._is_summary = part, is_summary
@@ -182,7 +183,7 @@ class OpenCode(OpenItem):
         if code:
             opening = "" if self._sent else '{"code":"'
             self._sent.append(code)
-            self.frames.delta("input_json_delta", opening + json_of(code)[1:-1], padding)
+            self.frames.delta("input_json_delta", opening + as_json(code)[1:-1], padding)
 
     def close(self, item: Any) -> None:
         """See `OpenItem.close`."""
@@ -209,7 +210,7 @@ class OpenWebCall(OpenItem):
             super().close(item)
             return
         use, result = self.blocks.of(item)
-        self.frames.delta("input_json_delta", json_of(use["input"]))
+        self.frames.delta("input_json_delta", as_json(use["input"]))
         self.frames.stop()
         self.frames.whole(result)
 

@@ -11,7 +11,7 @@ from antiphon.translation.from_messages.request import read_request
 from antiphon.translation.from_messages.view import Call
 from tests.support.cases import each
 from tests.support.messages_recordings import CASES, REQUESTS, SENT, name
-from tests.support.messages_requests import assistant, read, refused, text, user
+from tests.support.messages_requests import assistant, read, refused, text, tool, user
 from tests.support.recordings import MISSING
 
 UNSUPPORTED = {
@@ -149,7 +149,8 @@ def test_thinking_has_the_effort_of_its_budget_or_of_the_request() -> None:
 @each(
     "thinking, display",
     [
-        (None, "omitted"),
+        (None, "hidden"),
+        ({"type": "disabled"}, "hidden"),
         ({"type": "enabled", "budget_tokens": 1024}, "summarized"),
         ({"type": "enabled", "budget_tokens": 1024, "display": "omitted"}, "omitted"),
         ({"type": "adaptive"}, "omitted"),
@@ -159,6 +160,12 @@ def test_thinking_has_the_effort_of_its_budget_or_of_the_request() -> None:
 )
 def test_thinking_is_shown_as_the_client_wants(thinking: Any, display: str) -> None:
     assert read(max_tokens=5000, thinking=thinking).view.display == display
+
+
+def test_thinking_that_nobody_asked_for_is_sent_only_if_the_model_needs_it_back() -> None:
+    """free-claude-code#898: many clients read the text of the first block."""
+    assert read().view.display == "hidden"
+    assert read(tools=[tool()]).view.display == "omitted"
 
 
 # The format of the answer.

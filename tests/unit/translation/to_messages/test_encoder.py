@@ -136,7 +136,13 @@ def outputs(draw: st.DrawFn) -> list[Any]:
 
 @pytest.mark.wide
 @examples(200)
-@given(outputs(), st.integers(1, 9), st.integers(1, 12), st.booleans(), st.sampled_from(["summarized", "omitted"]))
+@given(
+    outputs(),
+    st.integers(1, 9),
+    st.integers(1, 12),
+    st.booleans(),
+    st.sampled_from(["summarized", "omitted", "hidden"]),
+)
 def test_any_items_match_the_grammar_and_are_the_plain_message(
     items: list[Any], size: int, batch_size: int, overlap: bool, display: Any
 ) -> None:
@@ -256,6 +262,12 @@ def test_a_signature_is_never_empty() -> None:
 def test_thinking_that_is_not_shown_has_its_signature_alone() -> None:
     [block] = content(thought("why"), view=MessagesView(display="omitted"))
     assert block == {"type": "thinking", "thinking": "", "signature": "ar1.k.sealed"}
+
+
+def test_hidden_thinking_has_no_block() -> None:
+    assert [block["type"] for block in content(thought("why"), said("a"), view=MessagesView(display="hidden"))] == [
+        "text"
+    ]
 
 
 def test_sealed_state_without_a_text_is_thinking_too() -> None:
