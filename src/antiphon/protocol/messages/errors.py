@@ -62,8 +62,8 @@ def error_type(status: int) -> str:
 def headers_of(error: AntiphonError) -> dict[str, str]:
     """Return the headers of a reply with this error: a request over a budget must not be repeated."""
     if error.status == 429 and (error.code == NO_BUDGET or "retry-after" not in error.headers):
-        kept = {name: value for name, value in error.headers.items() if name != "retry-after"}
-        return {**kept, "x-should-retry": "false"}
+        headers = {name: value for name, value in error.headers.items() if name != "retry-after"}
+        return {**headers, "x-should-retry": "false"}
     return error.headers
 
 
@@ -97,8 +97,8 @@ def envelope(
     """Return an error of this type as the API sends it."""
     error: dict[str, Any] = {"type": kind, "message": message}
     details = {"error_code": code, "param": param}
-    if shown := {name: value for name, value in details.items() if value}:
-        error["details"] = shown
+    if known := {name: value for name, value in details.items() if value}:
+        error["details"] = known
     return {"type": "error", "error": error, "request_id": request_id}
 
 

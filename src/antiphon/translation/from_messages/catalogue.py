@@ -204,16 +204,16 @@ class Catalogue:
 
     def tools(self) -> tuple[ToolList, list[int]]:
         """Return the tools that the model can use, and where each came from; the loaded ones are last."""
-        kept = {name: one for name, one in self._functions.items() if name not in self._removed}
-        offered = [one for name, one in kept.items() if name not in self._deferred]
+        remaining = {name: one for name, one in self._functions.items() if name not in self._removed}
+        offered = [one for name, one in remaining.items() if name not in self._deferred]
         tools: list[tuple[int, AnyTool]] = sorted([*offered, *self._hosted.values()], key=lambda one: one[0])
         if self.search_name:
-            waiting = [(i, tool) for i, tool in (kept[name] for name in kept if name in self._deferred)]
+            waiting = [(i, tool) for i, tool in (remaining[name] for name in remaining if name in self._deferred)]
             tools += [
                 (i, tool if tool.name in self._loaded else replace(tool, defer_loading=True)) for i, tool in waiting
             ]
         else:
-            tools += [kept[name] for name in self._loaded if name in kept]
+            tools += [remaining[name] for name in self._loaded if name in remaining]
         listed, places = ToolList(tool for _, tool in tools), [place for place, _ in tools]
         _check_all(listed, places)
         return listed, places
@@ -300,10 +300,10 @@ def _mcp_tool(server: McpServer, allowed: Allowed) -> McpTool:
 
 def _configuration(server: McpServer) -> Allowed:
     """Return the tools of the older form: `{enabled, allowed_tools}`."""
-    given = server.tool_configuration or {}
-    if given.get("enabled") is False:
+    configuration = server.tool_configuration or {}
+    if configuration.get("enabled") is False:
         return [], False
-    names = given.get("allowed_tools")
+    names = configuration.get("allowed_tools")
     return ([str(name) for name in names] if isinstance(names, list) else None), False
 
 

@@ -98,8 +98,8 @@ def _headed(block: DocumentBlock, text: str) -> str:
 
 def search_result_parts(block: SearchResultBlock, path: Path) -> Parts:
     """Return a client's own search result as text: its title, its source, and what it says."""
-    said = "\n".join(inner.text for inner in block.content if inner.text)
-    return [InputText(text=f"{block.title}\n{block.source}\n\n{said}")]
+    text = "\n".join(inner.text for inner in block.content if inner.text)
+    return [InputText(text=f"{block.title}\n{block.source}\n\n{text}")]
 
 
 PARTS: dict[type, Callable[[Any, Path], Parts]] = {

@@ -62,21 +62,21 @@ class ConversationReader:
 
     def add_messages(self) -> None:
         """Add all messages. Raises `ClientError` (400) for a block that its role cannot have."""
-        kept = self._kept_turns()
+        with_thinking = self._turns_with_thinking()
         last_user = max((number for number, (role, _) in enumerate(self._turns) if role == "user"), default=-1)
         for number, (role, turn) in enumerate(self._turns):
             if role == "user":
                 self._add_user(turn)
             elif role == "assistant":
                 self._check_answered()
-                self.answers.add(blocks_of(turn), keeps_thinking=kept is None or number in kept)
+                self.answers.add(blocks_of(turn), keeps_thinking=with_thinking is None or number in with_thinking)
             else:
                 self._add_later_system(turn, is_over=number < last_user)
         self._check_answered()
         if self._turns[-1][0] == "assistant":
             self.is_prefilled = self.answers.end()
 
-    def _kept_turns(self) -> set[int] | None:
+    def _turns_with_thinking(self) -> set[int] | None:
         """Return the turns that keep their thinking, None for all."""
         if self._thinking_turns is None:
             return None

@@ -82,15 +82,15 @@ def _web_fetch(use: ServerToolUseBlock, result: ServerToolResult, catalogue: Cat
     document = _table(content.get("content"))
     text = _text(_table(document.get("source")).get("data"))
     is_failed = content.get("type") != "web_fetch_result"
-    shown = {"text": f"Error: {_text(content.get('error_code'))}"} if is_failed else {"text": text}
+    fields = {"text": f"Error: {_text(content.get('error_code'))}"} if is_failed else {"text": text}
     if title := _text(document.get("title")):
-        shown["title"] = title
+        fields["title"] = title
     return [
         WebSearchCall(
             id=item_id("ws", use.id),
             status="failed" if is_failed else "completed",
             action={"type": "open_page", "url": url},
-            results=[{"type": "text", "url": url, **shown}],
+            results=[{"type": "text", "url": url, **fields}],
         )
     ]
 
@@ -127,8 +127,8 @@ def _bash(use: ServerToolUseBlock, result: ServerToolResult, catalogue: Catalogu
 
 
 def _tool_search(use: ServerToolUseBlock, result: ServerToolResult, catalogue: Catalogue) -> Items:
-    given = _table(result.content).get("tool_references")
-    found = [_text(_table(one).get("tool_name")) for one in given] if isinstance(given, list) else []
+    references = _table(result.content).get("tool_references")
+    found = [_text(_table(one).get("tool_name")) for one in references] if isinstance(references, list) else []
     for name in found:
         catalogue.load(name, "", is_lenient=True)
     query = use.input if isinstance(use.input, dict) else {}
@@ -169,7 +169,7 @@ _READERS: dict[type, Callable[[ServerToolUseBlock, Any, Catalogue], Items]] = {
 
 def mcp_item(use: McpToolUseBlock, result: McpToolResultBlock) -> McpCall:
     """Return a call of an MCP server's tool."""
-    said = _said(result.content)
+    text = _text_of(result.content)
     item = McpCall(
         id=item_id("mcp", use.id),
         status="failed" if result.is_error else "completed",
@@ -178,9 +178,9 @@ def mcp_item(use: McpToolUseBlock, result: McpToolResultBlock) -> McpCall:
         server_label=use.server_name,
     )
     if result.is_error:
-        item.error = said
+        item.error = text
     else:
-        item.output = said
+        item.output = text
     return item
 
 
@@ -195,7 +195,7 @@ def as_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _said(content: Any) -> str:
+def _text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []

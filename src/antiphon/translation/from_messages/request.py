@@ -149,10 +149,10 @@ def _display(body: Conversation) -> Any:
     thinking = body.thinking
     if not isinstance(thinking, EnabledThinking | AdaptiveThinking):
         return "omitted" if body.tools or body.mcp_servers else "hidden"
-    shown = thinking.display
-    if shown is None:
+    display = thinking.display
+    if display is None:
         return "summarized" if isinstance(thinking, EnabledThinking) else "omitted"
-    return "omitted" if shown == "omitted" else "summarized"
+    return "omitted" if display == "omitted" else "summarized"
 
 
 def _reasoning(body: Conversation, effort: Effort | None) -> ReasoningConfig | None:
@@ -175,8 +175,8 @@ def _effort_of(budget: int) -> Effort:
 def _optional(body: Conversation) -> dict[str, Any]:
     """Return parameters that some backends take, and that others can do without."""
     budget = body.thinking.budget_tokens if isinstance(body.thinking, EnabledThinking) else None
-    given = {"top_k": body.top_k, "thinking_budget": budget}
-    return {name: value for name, value in given.items() if value is not None}
+    parameters = {"top_k": body.top_k, "thinking_budget": budget}
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _text(body: Conversation) -> TextConfig | None:
@@ -211,7 +211,7 @@ def _context_edits(body: Conversation) -> tuple[int | None, list[ContextManageme
     for index, edit in enumerate(edits or ()):
         path, kind = f"context_management.edits.{index}", str(edit.get("type") or "")
         if kind.startswith("clear_thinking_"):
-            turns = _kept_turns(edit.get("keep"), f"{path}.keep")
+            turns = _thinking_turns(edit.get("keep"), f"{path}.keep")
         elif kind.startswith("compact_"):
             compaction = [ContextManagement(compact_threshold=_threshold(edit.get("trigger"), f"{path}.trigger"))]
         elif not kind.startswith("clear_tool_uses_"):
@@ -219,7 +219,7 @@ def _context_edits(body: Conversation) -> tuple[int | None, list[ContextManageme
     return turns, compaction
 
 
-def _kept_turns(keep: Any, path: str) -> int | None:
+def _thinking_turns(keep: Any, path: str) -> int | None:
     if keep == "all":
         return None
     if isinstance(keep, dict) and keep.get("type") == "all":

@@ -56,18 +56,18 @@ class Blocks(Struct):
         text, seal = shown_text(item), self.seal_of(item)
         if self.view.display == "hidden" or (not text and not seal):
             return None
-        shown = text if self.view.display == "summarized" else ""
-        return {"type": "thinking", "thinking": shown, "signature": seal or UNSIGNED}
+        visible = text if self.view.display == "summarized" else ""
+        return {"type": "thinking", "thinking": visible, "signature": seal or UNSIGNED}
 
     def seal_of(self, item: Any) -> str:
         """Return the sealed state of an item, empty without one."""
         return item.encrypted_content or self.sealed.get(str(item.id), "")
 
-    def said(self, item: Any) -> str:
+    def result_text(self, item: Any) -> str:
         """Return the text that the model read of a call's result, as far as it can be opened."""
         blob = self.seal_of(item)
-        said = self.unseal(blob.partition(APART)[0]).get("said") if blob else None
-        return said if isinstance(said, str) else ""
+        text = self.unseal(blob.partition(APART)[0]).get("said") if blob else None
+        return text if isinstance(text, str) else ""
 
     # One generator for each type of item.
 
@@ -89,7 +89,7 @@ class Blocks(Struct):
 
     def _web(self, item: WebSearchCall) -> Iterator[Block]:
         yield hosted.web_use(item)
-        yield hosted.web_result(item, self.seal_of(item), self.said(item))
+        yield hosted.web_result(item, self.seal_of(item), self.result_text(item))
 
     def _code(self, item: CodeInterpreterCall) -> Iterator[Block]:
         yield hosted.code_use(item)

@@ -43,13 +43,15 @@ def web_use(item: WebSearchCall) -> Block:
     action = item.action or {}
     if web_tool(item) == SEARCHED:
         queries = action.get("queries") or [""]
-        asked = {"query": str(action.get("query") or queries[0])}
+        tool_input = {"query": str(action.get("query") or queries[0])}
     else:
-        asked = {name: str(action.get(name) or "") for name in ("url", "pattern") if name in action or name == "url"}
-    return {"type": "server_tool_use", "id": served_id(item), "name": web_tool(item), "input": asked}
+        tool_input = {
+            name: str(action.get(name) or "") for name in ("url", "pattern") if name in action or name == "url"
+        }
+    return {"type": "server_tool_use", "id": served_id(item), "name": web_tool(item), "input": tool_input}
 
 
-def web_result(item: WebSearchCall, seal: str, said: str) -> Block:
+def web_result(item: WebSearchCall, seal: str, result_text: str) -> Block:
     """Return the pages that a search found, or the page that was opened, as far as the model read it."""
     tool, use_id = web_tool(item), served_id(item)
     content: Any
@@ -59,7 +61,7 @@ def web_result(item: WebSearchCall, seal: str, said: str) -> Block:
     elif tool == SEARCHED:
         content = _found(item, use_id, seal)
     else:
-        content = _page(item, said)
+        content = _page(item, result_text)
     return {"type": f"{tool}_tool_result", "tool_use_id": use_id, "content": content}
 
 
@@ -82,12 +84,12 @@ def _found(item: WebSearchCall, use_id: str, seal: str) -> list[Block]:
     ]
 
 
-def _page(item: WebSearchCall, said: str) -> Block:
+def _page(item: WebSearchCall, result_text: str) -> Block:
     results = [one for one in item.results or () if isinstance(one, dict)]
-    shown = results[0] if results else {}
-    url = str((item.action or {}).get("url") or shown.get("url") or "")
-    source = {"type": "text", "media_type": "text/plain", "data": said or str(shown.get("text") or "")}
-    document = {"type": "document", "source": source, "title": shown.get("title"), "citations": None}
+    first = results[0] if results else {}
+    url = str((item.action or {}).get("url") or first.get("url") or "")
+    source = {"type": "text", "media_type": "text/plain", "data": result_text or str(first.get("text") or "")}
+    document = {"type": "document", "source": source, "title": first.get("title"), "citations": None}
     return {"type": "web_fetch_result", "url": url, "content": document, "retrieved_at": None}
 
 
@@ -121,8 +123,8 @@ def code_result(item: CodeInterpreterCall) -> Block:
 
 def shell_use(item: ShellCall) -> Block:
     """Return command lines that were run."""
-    asked = {"command": "\n".join(item.action.commands)}
-    return {"type": "server_tool_use", "id": served_id(item), "name": "bash_code_execution", "input": asked}
+    tool_input = {"command": "\n".join(item.action.commands)}
+    return {"type": "server_tool_use", "id": served_id(item), "name": "bash_code_execution", "input": tool_input}
 
 
 def shell_result(item: ShellCallOutput) -> Block:
@@ -173,8 +175,8 @@ def mcp_use(item: McpCall) -> Block:
 def mcp_result(item: McpCall) -> Block:
     """Return its output, or the error."""
     is_error = bool(item.error) or item.status in ("failed", "incomplete")
-    said = _shown(item.error) if item.error else item.output
-    text = said if isinstance(said, str) else ""
+    result_text = _error_text(item.error) if item.error else item.output
+    text = result_text if isinstance(result_text, str) else ""
     return {
         "type": "mcp_tool_result",
         "tool_use_id": block_id("mcptoolu", item.id),
@@ -183,7 +185,7 @@ def mcp_result(item: McpCall) -> Block:
     }
 
 
-def _shown(error: Any) -> str:
+def _error_text(error: Any) -> str:
     if isinstance(error, dict) and isinstance(error.get("message"), str):
         return str(error["message"])
     return error if isinstance(error, str) else msgspec.json.encode(error).decode()
@@ -200,8 +202,8 @@ def mcp_listing(item: McpListTools) -> Block:
 
 def search_use(item: ToolSearchCall, name: str) -> Block:
     """Return a search for deferred tools, by the name of the client's tool search."""
-    asked = item.arguments if isinstance(item.arguments, dict) else {"query": str(item.arguments)}
-    return {"type": "server_tool_use", "id": served_id(item), "name": name, "input": asked}
+    tool_input = item.arguments if isinstance(item.arguments, dict) else {"query": str(item.arguments)}
+    return {"type": "server_tool_use", "id": served_id(item), "name": name, "input": tool_input}
 
 
 def search_result(item: ToolSearchOutput, use_id: str) -> Block:

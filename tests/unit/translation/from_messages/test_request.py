@@ -128,7 +128,7 @@ def reasoning(**fields: Any) -> Any:
     return None if found is None else (found.effort, found.summary)
 
 
-def test_thinking_is_not_switched_on_unless_it_is_asked_for() -> None:
+def test_thinking_is_not_switched_on_unless_requested() -> None:
     """ollama#15287, free-claude-code#898."""
     assert reasoning() is None
     assert reasoning(output_config={"effort": "high"}) is None
@@ -162,7 +162,7 @@ def test_thinking_is_shown_as_the_client_wants(thinking: Any, display: str) -> N
     assert read(max_tokens=5000, thinking=thinking).view.display == display
 
 
-def test_thinking_that_nobody_asked_for_is_sent_only_if_the_model_needs_it_back() -> None:
+def test_unrequested_thinking_is_sent_only_if_the_model_needs_it_back() -> None:
     """free-claude-code#898: many clients read the text of the first block."""
     assert read().view.display == "hidden"
     assert read(tools=[tool()]).view.display == "omitted"
