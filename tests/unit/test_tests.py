@@ -62,7 +62,14 @@ SENTENCES = {
     "system/cli/test_launch.py": ("antiphon: `antiphon serve` did not start.",),  # composed with its cause and advice
     "system/clients/test_ai_sdk.py": ("Error retrieving tool list",),  # OpenAI's text, as a client shows it
     "system/test_examples.py": ("Agent: The tool returned",),  # the whole dialogue of an example
+    "unit/protocol/messages/test_decoding.py": (
+        "context_managment: Extra inputs are not permitted",
+    ),  # Anthropic's text, which Claude Code searches
     "unit/protocol/validation/test_schema_rules.py": ("Invalid schema for response_format",),  # OpenAI's text
+    "unit/translation/from_messages/test_conversation.py": (
+        "ids were found without `tool_result`",
+        "unexpected `tool_use_id` found",
+    ),  # Anthropic's text, which clients search
     "unit/translation/tool_mapping/test_choice.py": ("Be kind.", "Answer with a call"),  # what the model reads
     "unit/translation/to_chat_completions/test_messages.py": (
         "[Something stood here",

@@ -1,0 +1,1 @@
+"""Anthropic's Messages API as data: bodies of requests, results, errors and lists of models."""

@@ -1,0 +1,35 @@
+"""Requests that clients of the Messages API sent, where they are at hand; see `recordings.py`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.support.recordings import FOLDER
+
+REQUESTS = sorted((FOLDER / "messages").glob("*.request.json"))
+CASES = sorted((FOLDER.parent / "cases" / "fronts").glob("0[1-8]*.json"))
+SHAPES = sorted((FOLDER.parent / "clients" / "claude-code").glob("*.shape.jsonl"))
+
+
+def name(path: Path) -> str:
+    return path.name
+
+
+def claude_code_bodies() -> list[tuple[str, dict[str, Any]]]:
+    """The bodies that Claude Code sent, with something valid for each part of which only the size is known."""
+    found = []
+    for path in SHAPES:
+        for line in path.read_text().splitlines():
+            exchange = json.loads(line)
+            given = exchange["body"]
+            if isinstance(given, dict) and "/messages" in exchange["path"]:
+                given["tools"] = [
+                    {**tool, **({"input_schema": {"type": "object"}} if "input_schema" in tool else {})}
+                    for tool in given.get("tools") or []
+                ]
+                found.append((f"{path.stem} {exchange['path']} {len(found)}", given))
+    return found
+
+
+SENT = claude_code_bodies()
+"""The path and the body of each request."""
