@@ -14,7 +14,7 @@ from antiphon.access.keyring import Keyring
 from antiphon.access.unseal import Unsealer
 from antiphon.history.context import nothing_given, previous_not_found
 from antiphon.protocol.events import Event
-from antiphon.protocol.response import Response, output_text
+from antiphon.protocol.response import Response
 from antiphon.protocol.validation.call_rules import call_ids, check_calls
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.prepare import open_response, view_of
@@ -25,7 +25,7 @@ from antiphon.translation.to_chat_completions.request import configured, normali
 from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import toolbox_of
 from antiphon.translation.wire import AnswerReader, conclude
-from antiphon.translation.writer import ResponseWriter
+from antiphon.translation.writer import ResponseWriter, output_text
 
 
 class Translator:

@@ -19,7 +19,6 @@ from antiphon.objects.usage import UsageFound, usage_object
 from antiphon.objects.webhooks import Webhooks
 from antiphon.process import going_away
 from antiphon.protocol.json_pieces import LargeObject, encode_large
-from antiphon.protocol.response import output_text
 from antiphon.recording.completion_recorder import CompletionRecorder
 from antiphon.recording.idempotency import Log, check_key
 from antiphon.recording.persistence import RequestIdentity
@@ -35,6 +34,7 @@ from antiphon.storage.records.tenants import ApiKey, Reply, Role, UsageField
 from antiphon.telemetry.context import within_request
 from antiphon.translation.to_chat_completions.adjustments import ADJUSTED
 from antiphon.translation.wire import COMMENT, encode
+from antiphon.translation.writer import output_text
 from antiphon.upstream.permitted import REDIRECTING, permit, redirected
 
 __all__ = [

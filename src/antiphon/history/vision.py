@@ -14,10 +14,11 @@ from antiphon.errors import AntiphonError, BackendError, StoreError, log
 from antiphon.protocol.items.content import ContentPart, InputImage, InputText
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.response import Response, Usage, output_text
+from antiphon.protocol.response import Response, Usage
 from antiphon.sharing.recent import Recent
 from antiphon.telemetry.kinds import Counter
 from antiphon.translation.to_chat_completions.vision import PROMPT, Image
+from antiphon.translation.writer import output_text
 
 AT_ONCE = 4
 """Images of one request that are described at once."""

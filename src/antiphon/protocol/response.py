@@ -153,16 +153,3 @@ def tool_usage(output: Sequence[Any]) -> dict[str, Any] | None:
 
 def _is_made(action: dict[str, Any]) -> bool:
     return action.get("type") == "search" and bool(action.get("query") or action.get("queries"))
-
-
-def output_text(response: Response) -> str:
-    """Return the text of all messages of a response, joined."""
-    output: Sequence[Any] = response.output
-    texts = [
-        part.text
-        for item in output
-        if getattr(item, "role", None) == "assistant"
-        for part in item.content
-        if hasattr(part, "text")
-    ]
-    return "".join(texts)

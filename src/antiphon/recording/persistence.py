@@ -12,7 +12,7 @@ from antiphon.errors import StoreError, log
 from antiphon.history.context import CHAINABLE, Context, store_item
 from antiphon.ids import NewId
 from antiphon.protocol.events import Event
-from antiphon.protocol.response import Response, output_text
+from antiphon.protocol.response import Response
 from antiphon.recording.checkpoints import Checkpoint, Checkpoints
 from antiphon.recording.quota import StorageReservation
 from antiphon.sharing.offload import Offload
@@ -23,6 +23,7 @@ from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.records.tenants import Reply
 from antiphon.storage.store import Store
 from antiphon.translation.wire import encode
+from antiphon.translation.writer import output_text
 
 UNSTORED = 600
 """Seconds for which background work with `store: false` can be polled after it has ended (specification section 9)."""

@@ -387,3 +387,16 @@ TERMINAL: dict[str, Any] = {
     # The API has no event for it: clients that know `incomplete` stop there, and the response has the actual status.
     "cancelled": events.ResponseIncompleteEvent,
 }
+
+
+def output_text(response: Response) -> str:
+    """Return the text of all messages of a response, joined."""
+    output: Sequence[Any] = response.output
+    texts = [
+        part.text
+        for item in output
+        if getattr(item, "role", None) == "assistant"
+        for part in item.content
+        if hasattr(part, "text")
+    ]
+    return "".join(texts)
