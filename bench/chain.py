@@ -1,4 +1,4 @@
-"""What a turn costs that has many before it: engine and store, in this process, with a model that takes no time.
+"""What a turn costs that has many before it: gateway and store, in this process, with a model that takes no time.
 
 A chat backend keeps nothing, so it is sent the whole text of a chain each time: reading that and making a request of it
 grows with the chain. Everything else is to cost the same in every turn.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.access.sessions import Sessions
+from antiphon.gateway import Gateway
 from antiphon.http_server.asgi import AsgiApp, Message
 from antiphon.ids import now
 from antiphon.server.application import create_app
@@ -107,7 +108,7 @@ async def asked(app: AsgiApp, scope: Message, data: bytes) -> Answered:
 
 def console_of(served: Served, limits: Limits | None = None, *, has_console: bool = True) -> AsgiApp:
     """An application with a console over the parts of a server."""
-    return create_app(served.house.gateway, served.endpoints, limits=limits, has_console=has_console)
+    return create_app(Gateway(served.parts), served.endpoints, limits=limits, has_console=has_console)
 
 
 async def signed_in(served: Served, role: Role = Role.READ, tenant: str = "acme") -> Browser:

@@ -1,4 +1,4 @@
-"""Tools behind the engine's contract that answer from a table: for the loop's own tests, where no server is needed."""
+"""Tools behind the contract of a run that answer from a table: for the loop's own tests, where no server is needed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

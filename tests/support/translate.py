@@ -107,14 +107,14 @@ def begin_writer(view: View | None = None) -> ResponseWriter:
 
 
 def end(translation: Translation, ending: Finish) -> Translation:
-    """Tell how the answer ended, as the engine does."""
+    """Tell how the answer ended, as a run does."""
     translation.ending = ending
     translation.events += end_writer(translation.writer, ending)
     return translation
 
 
 def end_writer(writer: ResponseWriter, ending: Finish) -> list[dict[str, Any]]:
-    """Tell how an answer ended, as the engine does; return the events that were not taken yet."""
+    """Tell how an answer ended, as a run does; return the events that were not taken yet."""
     conclude(writer, ending)
     writer.end()
     events: list[dict[str, Any]] = json.loads(msgspec.json.encode(writer.take()))

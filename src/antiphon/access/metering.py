@@ -252,7 +252,7 @@ class Meter:
         taken = Reservation(key.id, limits.fit(sum(weight)) if has_tokens else 0, models=tuple(limits.models))
         claim = None
         if is_budgeted and model is not None:
-            assert self.tariff is not None  # noqa: S101 - an engine has one: without prices, it rejects budgets
+            assert self.tariff is not None  # noqa: S101 - a server has one: without prices, it rejects budgets
             claim = await self.tariff.claim(key, model, weight)
             taken = replace(taken, cost=claim.fit())
         level = await self._reserve(key, taken, claim)

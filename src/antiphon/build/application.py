@@ -94,12 +94,7 @@ def assemble(
 ) -> Application:
     """Return the application of these parts. `closing` closes the store; all that is made here is closed before it."""
     parts, settings = parts_of(base, tools), base.settings
-    closing.callback(base.offload.close)
-    if parts.run.facts is not None:
-        closing.push_async_callback(parts.run.facts.close)
-    closing.push_async_callback(base.meter.close)
-    closing.push_async_callback(parts.images.close)
-    closing.push_async_callback(parts.run.toolset.close)
+    _close_at_end(closing, base, parts)
     profiles = ProfileKeeper(base.store, base.models, base.now, probes=settings.probe == "auto")
     live = LiveBackends(backends, base.models, profiles)
     closing.push_async_callback(live.close)
@@ -127,6 +122,15 @@ def assemble(
         traces,
         closing,
     )
+
+
+def _close_at_end(closing: AsyncExitStack, base: Foundation, parts: Parts) -> None:
+    closing.callback(base.offload.close)
+    if parts.run.facts is not None:
+        closing.push_async_callback(parts.run.facts.close)
+    closing.push_async_callback(base.meter.close)
+    closing.push_async_callback(parts.images.close)
+    closing.push_async_callback(parts.run.toolset.close)
 
 
 def _upkeep(base: Foundation, parts: Parts) -> Sequence[BackgroundPart]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from antiphon.access.api_keys import KnownKeys
 from antiphon.build.attachments import FileParts, file_parts_of
-from antiphon.build.code import CodeSandbox
 from antiphon.build.foundation import Foundation
 from antiphon.build.images import image_parts_of, image_tool_of
 from antiphon.build.search import SearchParts, search_parts_of
@@ -16,7 +15,6 @@ from antiphon.cache.semantic import Similarity
 from antiphon.gateway.parts import ImageParts, ObjectParts, Parts
 from antiphon.history.chain_cache import ChainCache
 from antiphon.history.parts import HistoryParts
-from antiphon.history.vision import Vision
 from antiphon.jobs.parts import IngestionParts, JobParts
 from antiphon.recording.facts_writer import FactsWriter
 from antiphon.runs.parts import RunParts, RunRules
@@ -28,6 +26,7 @@ from antiphon.tools.registry import Toolset
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from antiphon.build.code import CodeSandbox
     from antiphon.history.prompted import SettingsPrompt
 
 
@@ -36,7 +35,7 @@ class Tools:
     """What calls of tools use that is not in this process."""
 
     outside: OutsideTools
-    sandbox: CodeSandbox | None = None
+    sandbox: "CodeSandbox | None" = None
     """Runs code; None if the settings name no sandbox."""
     images_key: str = ""
     """The key of the server that generates images; empty for none."""
@@ -100,6 +99,8 @@ def _run_parts(base: Foundation, files: FileParts, toolset: Toolset) -> RunParts
     )
     if not settings.vision:
         return run
+    from antiphon.history.vision import Vision  # noqa: PLC0415 - few settings name a model for images
+
     # A response that describes an image is a run too: without `vision`, so that it never describes its own image.
     return replace(run, vision=Vision(settings.vision, partial(respond, run), cache, base.measures.images))
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
+from typing import TYPE_CHECKING
 
 from antiphon import ids
 from antiphon.access.api_keys import KeyMemory
@@ -11,7 +12,6 @@ from antiphon.access.keyring import CIPHERS, Keyring, read_key
 from antiphon.access.spending import warn_of_unpriced
 from antiphon.build.application import Application, assemble
 from antiphon.build.backends import backends_of
-from antiphon.build.code import open_sandbox
 from antiphon.build.files import check_files
 from antiphon.build.foundation import Foundation
 from antiphon.build.images import check_images, images_key
@@ -34,6 +34,9 @@ from antiphon.telemetry.metrics import Measures
 from antiphon.telemetry.store_metrics import observe_store
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.registry import ModelRegistry
+
+if TYPE_CHECKING:
+    from antiphon.build.code import CodeSandbox
 
 FIRST_LOOK = 0.8
 """Seconds that start-up waits for the lists of models; slower backends are listed after they answer."""
@@ -101,10 +104,16 @@ async def _open_tools(
     settings: Settings, environment: Mapping[str, str], shared: SharedResources, look_up: LookUp, measures: Measures
 ) -> Tools:
     """Return the programs and servers that tools use. Raises `ConfigError` before a store is opened."""
-    sandbox = await open_sandbox(settings, environment)
+    sandbox = await _open_sandbox(settings, environment) if settings.code_sandbox else None
     check_images(settings)
     outside = outside_tools_of(settings, environment, shared, look_up, measures)
     return Tools(outside, sandbox, images_key(settings, environment))
+
+
+async def _open_sandbox(settings: Settings, environment: Mapping[str, str]) -> "CodeSandbox | None":
+    from antiphon.build.code import open_sandbox  # noqa: PLC0415 - only for servers that run code
+
+    return await open_sandbox(settings, environment)
 
 
 async def _open_store(

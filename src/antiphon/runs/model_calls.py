@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.spending import Spent, cost_of, highest_cost, name_of
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
-from antiphon.history.vision import Vision
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Usage
 from antiphon.protocol.schemas import JUDGE
@@ -45,6 +44,9 @@ from antiphon.translation.writer import ResponseWriter
 from antiphon.upstream.call import BROKEN, Refusal, UpstreamReply, attempt
 from antiphon.upstream.permitted import check_permitted
 from antiphon.upstream.retry_policy import rejected
+
+if TYPE_CHECKING:
+    from antiphon.history.vision import Vision
 
 JSON_TYPES = {"application/json", "text/json"}
 
@@ -397,7 +399,7 @@ class ModelCaller:
         message = message_of(target.name, usage.input_tokens, tokens_of(body))
         ending.error = ClientError(message, code="context_length_exceeded", param="input")
 
-    async def _with_descriptions(self, step: CallModel | AuxiliaryCall, vision: Vision) -> CallModel | AuxiliaryCall:
+    async def _with_descriptions(self, step: CallModel | AuxiliaryCall, vision: "Vision") -> CallModel | AuxiliaryCall:
         """Return the step for a model without vision. Raises `BackendError` if an image cannot be described."""
         plan, target, images = self._plan, self._route.target, images_in(step.body, step.api)
         if not images or plan.request.model == vision.model:

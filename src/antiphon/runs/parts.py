@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from antiphon.access.keyring import Keyring
 from antiphon.cache.cache import Cache
 from antiphon.history.parts import HistoryParts
-from antiphon.history.vision import Vision
 from antiphon.ids import Clock, NewId
 from antiphon.process import ProcessState
 from antiphon.recording.facts_writer import FactsWriter
@@ -22,6 +21,7 @@ from antiphon.upstream.router import Router
 
 if TYPE_CHECKING:
     from antiphon.history.attachments import Attachments
+    from antiphon.history.vision import Vision
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class RunParts:
     history: HistoryParts
     attachments: "Lazy[Attachments]"
     """Reads the files in requests."""
-    vision: Vision | None
+    vision: "Vision | None"
     """Describes images for models without vision; None if these receive images unchanged."""
     keyring: Keyring
     quota: StorageQuota

@@ -1,4 +1,4 @@
-"""The interface between the engine and server-side tools."""
+"""The interface between runs and server-side tools."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class ToolResult:
     """The final fields of the call's item.
 
     `output` and `error` of an `mcp_call`, `action` (with all its `sources`) and `results` of a `web_search_call`,
-    `queries` and `results` of a `file_search_call`, and those of an `image_generation_call`; the engine omits the
+    `queries` and `results` of a `file_search_call`, and those of an `image_generation_call`; the run omits the
     fields that the client did not request by `include`.
     """
     is_failed: bool = False

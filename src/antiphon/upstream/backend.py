@@ -76,7 +76,7 @@ class Listing:
 class Backend(Protocol):
     """A Chat Completions server.
 
-    A backend does not retry and changes no byte: the engine decides the policy, the translation decides the format.
+    A backend does not retry and changes no byte: the run decides the policy, the translation decides the format.
     """
 
     name: str

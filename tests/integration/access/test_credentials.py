@@ -17,7 +17,7 @@ from antiphon.tools.registry import Toolset
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import NOW, ask, said, scripted_parts
+from tests.support.parts import NOW, ask, foundation, parts_with, said, scripted_parts
 from tests.support.tools import Servers
 
 LENT: dict[str, Any] = {"authorization": "a-key-of-theirs", "headers": {"x-key": "another-key"}}
@@ -57,9 +57,9 @@ async def test_a_request_that_waits_for_a_worker_holds_none_and_asks_for_the_sam
 async def test_what_one_backend_would_miss_in_the_background_is_to_be_asked_in_the_foreground(
     given: dict[str, Any], backends: str
 ) -> None:
-    made, _ = scripted_parts()
-    made.models = ModelRegistry([ScriptedBackend([], name=name, models=["m"]) for name in backends], lambda: NOW)
-    made.models.backends[-1].update(options=BackendOptions(api="responses"))
+    models = ModelRegistry([ScriptedBackend([], name=name, models=["m"]) for name in backends], lambda: NOW)
+    models.backends[-1].update(options=BackendOptions(api="responses"))
+    made = parts_with(foundation(models))
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **given}).encode()
     with pytest.raises(ClientError) as refused:
         await Gateway(made).queue.enqueue(decode_request(body), body)

@@ -1,4 +1,4 @@
-"""The response cache of an engine: what is given again, to whom, and what the backend sees of it."""
+"""The response cache of a process: what is given again, to whom, and what the backend sees of it."""
 
 import asyncio
 import time
@@ -28,7 +28,7 @@ CACHED = {"antiphon": {"cache": True}}
 
 
 def share(parts: Parts, share: BackendOptions) -> None:
-    """Say this of the engine's one backend."""
+    """Say this of the one backend."""
     parts.models.backends[0].update(options=share)
 
 

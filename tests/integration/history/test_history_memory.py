@@ -34,7 +34,7 @@ FAILED = BackendError("It broke.", status=500)
 
 
 async def following(*answers: Any, store: str = "sqlite://") -> tuple[Parts, dict[str, str]]:
-    """An engine of these answers, and what names a response with a large input."""
+    """Parts with these answers, and what names a response with a large input."""
     made, _ = scripted_parts(said("fine"), *answers, store=await open_store(store))
     made.run.history.memory, made.run.now = Memory(SIZE), ids.now
     return made, {"previous_response_id": (await ask(made, input=TEXT))["id"]}

@@ -383,7 +383,7 @@ class Watched(ChangedStore):
 
 
 async def waiting() -> tuple[Parts, Watched, NewStoreFile]:
-    """An engine without a server, and a file that waits in its store."""
+    """Parts without a server, and a file that waits in its store."""
     store = Watched.open("sqlite://")
     assert isinstance(store, Watched)
     made, _ = scripted_parts(store=store)

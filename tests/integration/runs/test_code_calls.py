@@ -1,4 +1,4 @@
-"""A model that knows only functions runs code and commands in containers, in one response of the engine."""
+"""A model that knows only functions runs code and commands in containers, in one response."""
 
 import asyncio
 import json

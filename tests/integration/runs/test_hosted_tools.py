@@ -29,7 +29,7 @@ SEARCHES = called("web_search", '{"query": "q"}')
 
 
 def with_tools(made: Parts, servers: Servers | None = None, web: Web | None = None, **limits: Any) -> Servers:
-    """Give an engine tools to run; the rest of its parts know nothing of them yet."""
+    """Give a process tools to run."""
     servers = servers or Servers()
     made.run.toolset = Toolset(web_search=web or Web(), mcp=servers, **limits)
     return servers

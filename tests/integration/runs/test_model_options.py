@@ -21,7 +21,7 @@ FRENCH = ModelDefaults(system_prompt="Answer in French.", parameters={"temperatu
 
 
 def configured(*answers: Any, defaults: ModelDefaults | None = None, **facts: Any) -> tuple[Parts, Any]:
-    """An engine whose one model has these defaults and facts."""
+    """Parts whose one model has these defaults and facts."""
     made, backend = scripted_parts(*answers)
     configure(made, ModelOptions("m", ModelProfile(**facts), defaults))
     return made, backend

@@ -76,7 +76,7 @@ RECORDED = FOLDER.parent / "clients" / "requests"
 
 
 async def session(dialect: str, beginning: list[dict[str, Any]], *, is_stored: bool, **wishes: Any) -> tuple[Any, Any]:
-    """A session of thirty requests; its engine and its backend."""
+    """A session of thirty requests; its parts and its backend."""
     made, backend = scripted_parts(*map(answer, range(TURNS)), dialect=dialect)
     sent = list(beginning)
     last: str | None = None

@@ -1,4 +1,4 @@
-"""What the engine does with tools and long contexts beside calling the model once."""
+"""What a run does with tools and long contexts beside calling the model once."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The counters of a backend do not drift, whatever way its requests end: played through the whole engine."""
+"""The counters of a backend do not drift, whatever way its requests end: played from the gateway to the backend."""
 
 import asyncio
 import json

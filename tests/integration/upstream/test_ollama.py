@@ -27,7 +27,7 @@ TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "pr
 
 @asynccontextmanager
 async def serving(server: FakeOllama, **options: Any) -> AsyncIterator[Parts]:
-    """An engine in front of this server."""
+    """Parts in front of this server."""
     async with server.serve() as url:
         backend = HttpBackend("b", url)
         models = ModelRegistry([backend], lambda: NOW, options={"b": BackendOptions(**{"api": "auto", **options})})

@@ -9,10 +9,11 @@ import asyncio, json, sys
 from antiphon.build import build
 from antiphon.config import Settings
 from antiphon.server.application import create_app
+from antiphon.storage.upkeep import purge
 
 async def main():
     house = await build(Settings(store="sqlite://", check_interval=0), {})
-    create_app(house.parts, house.endpoints)
+    create_app(house.gateway, house.endpoints)
     house.start()
     await purge(house.parts.store)
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""The contracts of file content: where its bytes are stored, and how the engine reads stored files."""
+"""The contracts of file content: where its bytes are stored, and how runs and jobs read stored files."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Sequence
 from typing import Protocol
@@ -36,7 +36,7 @@ class BlobStorage(Protocol):
 
 
 class FileReader(Protocol):
-    """The part of file storage that the engine uses: find files, read their content, delete unused content.
+    """The part of file storage that runs and jobs use: find files, read their content, delete unused content.
 
     Every method raises `StoreError`.
     """

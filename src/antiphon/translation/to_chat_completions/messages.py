@@ -140,7 +140,7 @@ def to_messages(
 
     `files` are those that were read for the request. The first `opening` items, of `history`, are a prompt's messages.
 
-    Raises `ClientError` for content that the dialect cannot express, and for an `item_reference`, which the engine
+    Raises `ClientError` for content that the dialect cannot express, and for an `item_reference`, which the history
     resolves before; `UnreadFile` for a file that must be read first.
     """
     toolbox = toolbox or Toolbox()

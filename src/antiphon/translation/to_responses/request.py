@@ -98,8 +98,8 @@ def to_responses(
 
     `refused` holds what this backend's errors taught before (`refused_field`); `unseal` opens the state that a client
     stores for us; the state with this `origin` is the backend's own (none if it is empty). Raises `ClientError` for an
-    `item_reference`, which the engine resolves before. `files` are those that were read for the request: a `file_id` of
-    this server becomes the file's data; `UnreadFile` is raised if it must be read first.
+    `item_reference`, which the history resolves before. `files` are those that were read for the request: a `file_id`
+    of this server becomes the file's data; `UnreadFile` is raised if it must be read first.
     """
     request = configured(request, items)
     if isinstance(request, PromptedRequest):

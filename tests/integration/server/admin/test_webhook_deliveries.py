@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from antiphon.gateway import Gateway
 from antiphon.ids import new_id
 from antiphon.server.application import create_app
 from antiphon.storage.open import open_store
@@ -54,7 +55,7 @@ class House:
 async def house(store_url: str) -> AsyncIterator[House]:
     store = await open_store(store_url)
     keys = [await issued(store, "acme", role=role) for role in (Role.ADMIN, Role.READ)]
-    app = create_app(scripted_parts(store=store)[0], None, has_console=True)  # type: ignore[arg-type]
+    app = create_app(Gateway(scripted_parts(store=store)[0]), None, has_console=True)  # type: ignore[arg-type]
     yield House(store, Browser(app, page={}), *(bearing(key) for key, _ in keys))
     await store.close()
 

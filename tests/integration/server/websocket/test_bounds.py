@@ -9,6 +9,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from antiphon.gateway import Gateway
 from antiphon.http_server import host
 from antiphon.http_server import websocket_limits as bounded
 from antiphon.server.application import create_app
@@ -373,7 +374,7 @@ async def test_a_host_that_cannot_refuse_a_socket_by_http_closes_it() -> None:
     async def receive() -> dict:
         return {"type": "websocket.connect"}
 
-    app = create_app(scripted_parts()[0], None, has_websocket=False)  # type: ignore[arg-type]
+    app = create_app(Gateway(scripted_parts()[0]), None, has_websocket=False)  # type: ignore[arg-type]
     await app({"type": "websocket", "path": "/v1/responses", "headers": []}, receive, send)
     assert sent == [{"type": "websocket.close"}]
 
@@ -385,7 +386,7 @@ async def test_a_client_that_leaves_before_its_socket_is_open_is_no_fault(caplog
     async def receive() -> dict:
         return {"type": "websocket.connect"}
 
-    app = create_app(scripted_parts()[0], None)  # type: ignore[arg-type]
+    app = create_app(Gateway(scripted_parts()[0]), None)  # type: ignore[arg-type]
     await app({"type": "websocket", "path": "/v1/responses", "headers": []}, receive, send)
     assert [record for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
 

@@ -1,4 +1,4 @@
-"""A model that knows only functions searches vector stores, in one response of the engine."""
+"""A model that knows only functions searches vector stores, in one response."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A model that knows only functions searches the small web, in one response of the engine."""
+"""A model that knows only functions searches the small web, in one response."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
