@@ -10,8 +10,8 @@ import pytest
 from antiphon_verify.html import matrix_page, report_page
 from tests.support.browser import needs_browser
 from tests.system.conformance.browser import Browser, browsing
+from tests.unit.conformance.html.test_matrix import TWO, at
 from tests.unit.conformance.html.test_report import HOSTILE, SEVERAL, SHOWN, hostile
-from tests.unit.conformance.test_matrix import TWO, at
 from tests.unit.conformance.test_report import result
 
 WIDTHS = """<!DOCTYPE html><body><iframe srcdoc="{page}" style="width:{width}px;height:900px"></iframe><script>
