@@ -34,14 +34,6 @@ def is_usage(usage: Any) -> bool:
     return all(is_integer(at(usage, key)) for key in COUNTS)
 
 
-PARTS = (
-    *("chat:answer:id", "chat:answer:created", "chat:answer:model", "chat:answer:choices", "chat:answer:message"),
-    *("chat:answer:content", "chat:answer:finish-reason", "chat:answer:refusal", "chat:answer:logprobs"),
-    *("chat:answer:usage", "chat:answer:usage-total", "chat:answer:usage-counted", "chat:answer:answers"),
-)
-"""Requirements that can be judged only if the server answered."""
-
-
 @case(
     must(
         "chat:answer:object",
@@ -49,7 +41,7 @@ PARTS = (
         "A non-streamed response is a `chat.completion` object.",
         fault=[replies.PARIS.patched("object", to="text_completion")],
     ),
-    asides=(
+    asides=(  # they can be judged only if the server answered
         must("chat:answer:id", "chat-api object", "`id` is a non-empty string.", fault=[replies.PARIS.without("id")]),
         must(
             "chat:answer:created",

@@ -44,15 +44,6 @@ def has_text(choice: Any) -> bool:
     return bool(at(delta, "content") or at(delta, "tool_calls") or at(delta, "refusal"))
 
 
-PARTS = (
-    *("chat:stream:content-type", "chat:stream:object", "chat:stream:one-id", "chat:stream:created"),
-    *("chat:stream:one-created", "chat:stream:model", "chat:stream:choices", "chat:stream:role-first"),
-    *("chat:stream:content", "chat:stream:finish-reason", "chat:stream:finish-null", "chat:stream:finish-last"),
-    *("chat:stream:done", "chat:stream:some-text", "chat:stream:several-deltas", "chat:stream:usage-null"),
-)
-"""Requirements that can be judged only if a stream arrived."""
-
-
 @case(
     must(
         "chat:stream:streams",
@@ -60,7 +51,7 @@ PARTS = (
         "`stream: true` returns a complete stream of JSON objects without an error.",
         fault=[chunks(ROLE, {"error": {"message": "It broke.", "type": "server_error"}})],
     ),
-    asides=(
+    asides=(  # they can be judged only if a stream arrived
         must(
             "chat:stream:content-type",
             "chat-api streaming",

@@ -1,6 +1,6 @@
 """Completions that follow a parameter, and some that ignore it."""
 
-from antiphon_verify.replies import Reply, chunks, error, says
+from antiphon_verify.replies import Reply, chunks, says
 from antiphon_verify.replies.completions import COMPLETION, ROLE, chunk
 
 GOOD = says(COMPLETION)
@@ -8,8 +8,6 @@ GOOD = says(COMPLETION)
 WHOLE = "alpha beta gamma delta epsilon"
 
 STOPPED = "alpha beta "
-
-REJECTED = error("Invalid value.")
 
 
 def with_text(text: str) -> Reply:

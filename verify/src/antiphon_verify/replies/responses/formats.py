@@ -1,7 +1,7 @@
 """Structured output."""
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies import Reply, says, streams
 from antiphon_verify.replies.bodies import RESPONSE
 
 
@@ -14,6 +14,3 @@ def streaming(*texts: str) -> Reply:
     """Return a stream with these deltas."""
     deltas = [{"type": "response.output_text.delta", "delta": text} for text in texts]
     return streams([STREAMS["answer"][0], *deltas, STREAMS["answer"][-1]])
-
-
-REJECTED = error("Invalid value.")

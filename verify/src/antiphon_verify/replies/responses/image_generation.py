@@ -25,7 +25,6 @@ CALL: Item = {
     "output_format": "png",
 }
 OPENED = {"id": "ig_1", "type": "image_generation_call", "status": "in_progress"}
-FAILED = OPENED | {"status": "failed", "result": None, "error": {"type": "server_error", "message": "No image."}}
 COUNTS = {"input_tokens": 5, "output_tokens": 9, "total_tokens": 14}
 DRAWING = TOOL | {"partial_images": 1, "size": "1024x1024"}
 

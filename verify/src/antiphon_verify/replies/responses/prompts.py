@@ -42,7 +42,6 @@ def with_text(text: str, **prompt: Any) -> Reply:
 
 
 RECALLED = with_text("Your name is Ada.", id="pmpt_1", version=None, variables={"visitor": "Ada"})
-UNUSED = with_text("I do not know.", id="pmpt_1", variables={"visitor": "Ada"})
 BRACES = with_text("Your name is {{place}}.", id="pmpt_1", variables={"visitor": "{{place}}"})
 
 LIFE = [CREATED, CREATED, LIST, DELETED, NOT_FOUND]
