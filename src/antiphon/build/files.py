@@ -8,13 +8,13 @@ from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.extras import require
 from antiphon.sharing.scheduler import FairScheduler
-from antiphon.storage.blobs.base import BlobStorage
 from antiphon.storage.records.files import FileQuota
 from antiphon.storage.store import Store
 
 if TYPE_CHECKING:
     from antiphon.objects.file_limits import FileLimits
     from antiphon.objects.files import Files
+    from antiphon.storage.blobs.base import BlobStorage
 
 BUCKET = "s3://"
 
@@ -59,7 +59,7 @@ def limits_of(settings: Settings) -> "FileLimits":
     return FileLimits(settings.max_file, settings.max_upload, quota, settings.max_stored_bytes)
 
 
-def blobs_of(store: Store, settings: Settings, turns: FairScheduler) -> BlobStorage:
+def blobs_of(store: Store, settings: Settings, turns: FairScheduler) -> "BlobStorage":
     """Return the storage for the content of files."""
     from antiphon.storage.blobs.rows import StoreBlobs  # noqa: PLC0415 - the same
 

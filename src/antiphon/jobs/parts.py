@@ -12,7 +12,6 @@ from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.memory import Memory
 from antiphon.sharing.offload import Offload
 from antiphon.sharing.resources import SharedResources
-from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.store import Store
 from antiphon.telemetry.kinds import Counter
 from antiphon.upstream.outages import Outages
@@ -20,6 +19,7 @@ from antiphon.upstream.outages import Outages
 if TYPE_CHECKING:
     from antiphon.objects.file_text import FileTexts
     from antiphon.search.contract import Embeddings
+    from antiphon.storage.blobs.base import FileReader
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class IngestionParts:
 
     store: Store
     process: ProcessState
-    files: Lazy[FileReader]
+    files: "Lazy[FileReader]"
     texts: "Lazy[FileTexts]"
     embeddings: "Callable[[str], Embeddings]"
     """Returns the embeddings client for a model, which knows the limits of its server."""

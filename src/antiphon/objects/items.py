@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -10,10 +10,12 @@ from antiphon.access.keyring import Keyring
 from antiphon.objects.large import LARGE, Capacity, decoded, shown, size_of
 from antiphon.objects.pages import JsonObject, page_of
 from antiphon.protocol.resources import InputItemsQuery
-from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
 from antiphon.storage.store import Store
 from antiphon.translation.hosted_call import APART
+
+if TYPE_CHECKING:
+    from antiphon.storage.blobs.base import FileReader
 
 FILE_RESULTS = "file_search_call.results"
 CODE_OUTPUTS = "code_interpreter_call.outputs"
@@ -42,13 +44,13 @@ class ItemViews:
     """
 
     def __init__(
-        self, store: Store, capacity: Capacity, keyring: Keyring, open_files: Callable[[], FileReader]
+        self, store: Store, capacity: Capacity, keyring: Keyring, open_files: "Callable[[], FileReader]"
     ) -> None:
         self.store, self.capacity, self.memory = store, capacity, capacity.memory
         self._keyring, self._open_files = keyring, open_files
 
     @property
-    def files(self) -> FileReader:
+    def files(self) -> "FileReader":
         """The reader of images."""
         return self._open_files()
 
