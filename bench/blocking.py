@@ -20,7 +20,7 @@ from bench.agents.scenarios import LARGEST
 from bench.process import ROOT
 from bench.server import module
 from bench.trace.loopback import Client, SteppedBackend
-from bench.trace.server import served
+from bench.trace.server import running
 from bench.wire import request
 
 COUNT = 1000
@@ -80,7 +80,7 @@ async def _of_largest() -> dict[str, float]:
 @asynccontextmanager
 async def _serving(backend: int) -> AsyncIterator[int]:
     with tempfile.TemporaryDirectory(prefix="antiphon-bench-") as folder:
-        async with served(f"http://127.0.0.1:{backend}/v1", f"sqlite://{folder}/bench.db") as port:
+        async with running(f"http://127.0.0.1:{backend}/v1", f"sqlite://{folder}/bench.db") as port:
             yield port
 
 

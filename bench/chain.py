@@ -61,13 +61,13 @@ class Costs:
 
 
 class Instant:
-    """A model that has its answer ready. `asked` is when it was asked last."""
+    """A model that has its answer ready. `requested` is when it was asked last."""
 
-    name, url, asked = "instant", "", 0.0
+    name, url, requested = "instant", "", 0.0
 
     async def post(self, path: str, body: bytes) -> Reply:
         """See `Backend.post`."""
-        self.asked = time.perf_counter()
+        self.requested = time.perf_counter()
         return Reply(200, {"content-type": "application/json"}, _answer())
 
     async def get(self, path: str) -> Reply:
@@ -115,9 +115,9 @@ async def _costs(url: str) -> Costs:
 async def _grow(parts: Parts) -> list[str | None]:
     """Make a chain one turn shorter than the longest; return what each turn would follow, None for the first."""
     run = await Gateway(parts).create(decode_request(body_of(None)))
-    made = await parts.store.read(stored_responses.load, "", (await run.result()).id)
-    assert made is not None
-    responses = [again(made) for _ in range(LONGEST - 1)]
+    created = await parts.store.read(stored_responses.load, "", (await run.result()).id)
+    assert created is not None
+    responses = [again(created) for _ in range(LONGEST - 1)]
     chain = [None, *(response.id for response in responses)]
     follow = [replace(each, previous_response_id=parent) for each, parent in zip(responses, chain, strict=False)]
     await asyncio.gather(*map(parts.store.save, follow))
@@ -145,7 +145,7 @@ async def turn(parts: Parts, backend: Instant, previous: str | None) -> tuple[fl
     began = time.perf_counter()
     run = await Gateway(parts).create(request)
     await run.result()
-    return backend.asked - began, time.perf_counter() - backend.asked
+    return backend.requested - began, time.perf_counter() - backend.requested
 
 
 async def _read(store: Store, response_id: str) -> float:

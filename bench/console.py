@@ -16,7 +16,7 @@ from antiphon.console.summaries import summary
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import Response
 from antiphon.query.response_filters import Filters, parse_filters
-from antiphon.recording.facts import Origin, facts_of
+from antiphon.recording.facts import ResponseOrigin, facts_of
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import facts_page, figures
@@ -158,15 +158,15 @@ async def _slowest(read: Callable[[], Awaitable[Any]]) -> float:
 
 def _making(many: int = 20_000) -> float:
     """Return the microseconds in which the facts of a response are made."""
-    origin = Origin("m", "t", "key_1", STORED, 500)
-    asked = [Message(role="user", content="Write a story about a lighthouse.")]
+    origin = ResponseOrigin("m", "t", "key_1", STORED, 500)
+    requested = [Message(role="user", content="Write a story about a lighthouse.")]
     response = Response(id="resp_1", created_at=1, model="m", status="completed")
     record = ResponseRecord(response, _Target(), list)  # type: ignore[arg-type]
     record.began = time.monotonic() - 1
     record.spans = [Span("call", "gpu-1", record.began + 0.1, record.began + 0.2, record.began + 0.9)]
     began = time.process_time()
     for _ in range(many):
-        facts_of(origin, response, asked, 1_790_000_000.0, record)
+        facts_of(origin, response, requested, 1_790_000_000.0, record)
     return (time.process_time() - began) / many * 1e6
 
 
@@ -182,10 +182,10 @@ class _Target:
 async def _keeping(many: int = 20_000, together: int = 16) -> float:
     """Return the CPU microseconds in which facts are kept, so many at once as come together under load."""
     store, now = await open_store("sqlite://"), time.time()
-    made = [_facts(number, now) for number in range(many)]
+    created = [_facts(number, now) for number in range(many)]
     began = time.process_time()
     for start in range(0, many, together):
-        await store.write(stored_facts.put_new, made[start : start + together])
+        await store.write(stored_facts.put_new, created[start : start + together])
     took = time.process_time() - began
     await store.close()
     return took / many * 1e6

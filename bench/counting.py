@@ -12,11 +12,11 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.context import About, begin
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
-from antiphon.telemetry.observers import Call, Observer, ResponseRecord
+from antiphon.telemetry.observers import ObservedCall, Observer, ResponseRecord
 from antiphon.telemetry.requests import HTTP_SECONDS
 from antiphon.telemetry.store_metrics import observe_store
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.upstream.backend_state import BackendState, Target
+from antiphon.upstream.backend_state import BackendState, ModelTarget
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
 
@@ -24,7 +24,7 @@ _RESPONSES = 5_000
 
 
 _RESPONSE = Response(id="resp", created_at=1, model="burst", status="completed", usage=Usage(input_tokens=9))
-_TARGET = Target(BackendState(ScriptedBackend([]), DIALECTS["generic"], BackendOptions()), "burst", "burst")
+_TARGET = ModelTarget(BackendState(ScriptedBackend([]), DIALECTS["generic"], BackendOptions()), "burst", "burst")
 
 
 class _Store(SqliteStore):
@@ -42,7 +42,7 @@ def counting() -> float:
     alone, counted = asyncio.run(_saves(None)), asyncio.run(_saves(measures))
     began = time.process_time()
     for _ in range(_RESPONSES):
-        _tell(measuring)
+        _report(measuring)
         spread = measures.requests.spreads["/v1/responses", "POST", "200"]
         spread.counts[bisect_left(HTTP_SECONDS, 0.1)] += 1
         spread.total += 0.1
@@ -55,17 +55,17 @@ def noting() -> float:
     began = time.process_time()
     for _ in range(_RESPONSES):
         begin(About("req_0", is_exchange=True))
-        _tell(noted)
+        _report(noted)
     return (time.process_time() - began) / _RESPONSES * 1e6
 
 
-def _tell(observer: Observer) -> None:
+def _report(observer: Observer) -> None:
     record = ResponseRecord(
         _RESPONSE, _TARGET, list, is_stream=True, began=time.monotonic(), model="burst", outcome="completed"
     )
     observer.began(record)
-    call = Call(record, _TARGET, {})
-    observer.asked(call)
+    call = ObservedCall(record, _TARGET, {})
+    observer.requested(call)
     observer.spoke(call)
     observer.answered(call)
     observer.ended(record)

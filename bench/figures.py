@@ -16,7 +16,7 @@ from bench.load import Load
 from bench.measure import Measured, chat, measure, responses, under
 from bench.process import cpu, line, memory, running
 from bench.report import NGINX, OURS, TARGET, Reading
-from bench.server import Served, antiphon
+from bench.server import RunningServer, antiphon
 
 PLAIN_CONNECTIONS = 64
 BURST_CONNECTIONS = 32
@@ -62,12 +62,12 @@ SIZE_TIMES = 1.25
 
 
 @dataclass(slots=True)
-class Kept:
+class MeasuredServer:
     """A store: its name, what makes a new one and returns its URL, and a server that has one."""
 
     name: str
     new: Callable[[], str]
-    served: Served
+    server: RunningServer
 
 
 @dataclass(slots=True)
@@ -77,12 +77,12 @@ class Servers:
     `stores` has SQLite first, whose server is `antiphon` too. `routed` takes the backend for several.
     """
 
-    backend: Served
-    antiphon: Served
-    routed: Served
-    relay: Served
-    nginx: Served | None
-    stores: Sequence[Kept]
+    backend: RunningServer
+    antiphon: RunningServer
+    routed: RunningServer
+    relay: RunningServer
+    nginx: RunningServer | None
+    stores: Sequence[MeasuredServer]
 
 
 def translation() -> Iterator[Reading]:
@@ -113,19 +113,21 @@ def rates(servers: Servers, seconds: float) -> Iterator[Reading]:
     ):
         load = responses(servers.antiphon.port, model, connections, seconds, stream=stream)
         yield from _rate(name, OURS, measure(load, servers.antiphon))
-        for kept in servers.stores[:1] if stream else servers.stores:
-            load = responses(kept.served.port, model, connections, seconds, stream=stream, store=True)
-            yield from _rate(f"{name}, stored in {kept.name}", OURS, measure(load, kept.served))
+        for store in servers.stores[:1] if stream else servers.stores:
+            load = responses(store.server.port, model, connections, seconds, stream=stream, store=True)
+            yield from _rate(f"{name}, stored in {store.name}", OURS, measure(load, store.server))
         if servers.nginx:
             load = chat(servers.nginx.port, model, connections, seconds, stream=stream)
             yield from _rate(name, NGINX, measure(load, servers.nginx))
 
 
-def hits(kept: Kept, seconds: float) -> Iterator[Reading]:
+def hits(measured: MeasuredServer, seconds: float) -> Iterator[Reading]:
     """Answers from the cache: the backend is asked once."""
     for name, stream in (("plain", False), ("streamed", True)):
-        load = responses(kept.served.port, "burst", PLAIN_CONNECTIONS, seconds, stream=stream, antiphon={"cache": True})
-        yield from _rate(f"cache hits, {name}, {kept.name}", OURS, measure(load, kept.served))
+        load = responses(
+            measured.server.port, "burst", PLAIN_CONNECTIONS, seconds, stream=stream, antiphon={"cache": True}
+        )
+        yield from _rate(f"cache hits, {name}, {measured.name}", OURS, measure(load, measured.server))
 
 
 def _rate(name: str, side: str, measured: Measured) -> Iterator[Reading]:
@@ -162,8 +164,8 @@ def drip(servers: Servers, seconds: float) -> Iterator[Reading]:
         yield name, TARGET, NGINX_TIMES * nginx + relay
 
 
-def _passed_on(served: Served, seconds: float) -> float:
-    return measure(chat(served.port, "drip", DRIP_STREAMS, seconds, stream=True), served).cpu_a_delta
+def _passed_on(server: RunningServer, seconds: float) -> float:
+    return measure(chat(server.port, "drip", DRIP_STREAMS, seconds, stream=True), server).cpu_a_delta
 
 
 def first_delta(servers: Servers, seconds: float) -> Iterator[Reading]:
@@ -176,8 +178,8 @@ def first_delta(servers: Servers, seconds: float) -> Iterator[Reading]:
         yield name, NGINX, _first(chat(servers.nginx.port, "word", 1, seconds, stream=True), servers.nginx) - direct
 
 
-def _first(load: Load, served: Served) -> float:
-    return measure(load, served).count.first * 1e3
+def _first(load: Load, server: RunningServer) -> float:
+    return measure(load, server).count.first * 1e3
 
 
 def latency(servers: Servers, seconds: float) -> Iterator[Reading]:
@@ -186,9 +188,9 @@ def latency(servers: Servers, seconds: float) -> Iterator[Reading]:
     theirs = chat(servers.backend.port, "burst", 1, seconds, stream=False)
     streams = responses(servers.antiphon.port, "burst", 1, seconds, stream=True)
     direct_streams = chat(servers.backend.port, "burst", 1, seconds, stream=True)
-    for kind, beside, beside_direct in (("", None, None), (" beside streams", streams, direct_streams)):
-        taken = uvloop.run(percentiles(ours, seconds, beside))
-        direct = uvloop.run(percentiles(theirs, seconds, beside_direct))
+    for kind, alongside, alongside_direct in (("", None, None), (" beside streams", streams, direct_streams)):
+        taken = uvloop.run(percentiles(ours, seconds, alongside))
+        direct = uvloop.run(percentiles(theirs, seconds, alongside_direct))
         for name, one, other in zip(("p50", "p99"), taken, direct, strict=True):
             yield f"added latency at {RATE} requests/s{kind}, {name}, ms", OURS, (one - other) * 1e3
 
@@ -201,71 +203,71 @@ def blocking() -> Iterator[Reading]:
         yield name, OURS, milliseconds
 
 
-def turns(kept: Kept) -> Iterator[Reading]:
+def turns(measured: MeasuredServer) -> Iterator[Reading]:
     """One more turn of chains of some lengths; what is not their text is to cost the same in each."""
-    costs = chain.costs(kept.new())
+    costs = chain.costs(measured.new())
     first, *_, last = chain.LENGTHS
     for length in chain.LENGTHS:
-        name = f"turn {length:,} of a chain, {kept.name}"
+        name = f"turn {length:,} of a chain, {measured.name}"
         yield f"{name}: its text, ms", OURS, costs.text[length] * 1e3
         yield f"{name}: all else, ms", OURS, costs.rest[length] * 1e3
         if length != first:
             yield f"{name}: all else, ms", TARGET, TURN_TIMES * costs.rest[first] * 1e3
     whole = {length: costs.text[length] + costs.rest[length] for length in (10, last)}
-    yield f"turn {last:,} of a chain, times turn 10, {kept.name}", OURS, whole[last] / whole[10]
+    yield f"turn {last:,} of a chain, times turn 10, {measured.name}", OURS, whole[last] / whole[10]
     short, long = chain.SIZED
     for length in chain.SIZED:
-        yield f"turn {length:,} of a chain, {kept.name}: bytes on disk", OURS, costs.size[length]
-    yield f"turn {long:,} of a chain, {kept.name}: bytes on disk", TARGET, SIZE_TIMES * costs.size[short]
-    yield f"history of {last:,} turns, {kept.name}, ms", OURS, costs.history * 1e3
+        yield f"turn {length:,} of a chain, {measured.name}: bytes on disk", OURS, costs.size[length]
+    yield f"turn {long:,} of a chain, {measured.name}: bytes on disk", TARGET, SIZE_TIMES * costs.size[short]
+    yield f"history of {last:,} turns, {measured.name}, ms", OURS, costs.history * 1e3
 
 
-def large_state(kept: Kept, backend: Served, folder: Path) -> Iterator[Reading]:
+def large_state(measured: MeasuredServer, backend: RunningServer, folder: Path) -> Iterator[Reading]:
     """A chain of 10,000 turns and a response of 100,000 items."""
-    costs = long_chain.costs(kept.new())
+    costs = long_chain.costs(measured.new())
     for length in (long_chain.SHORT, long_chain.LONG):
-        name = f"turn {length:,} of {long_chain.ITEMS} items, all of them loaded, {kept.name}"
+        name = f"turn {length:,} of {long_chain.ITEMS} items, all of them loaded, {measured.name}"
         yield f"{name}: its text, ms", OURS, costs.text[length] * 1e3
         yield f"{name}: all else, ms", OURS, costs.rest[length] * 1e3
-    name = f"turn {long_chain.LONG:,} where a turn may load {long_chain.SHORT:,}: rejected, {kept.name}, ms"
+    name = f"turn {long_chain.LONG:,} where a turn may load {long_chain.SHORT:,}: rejected, {measured.name}, ms"
     yield name, OURS, costs.rejected * 1e3
     yield name, TARGET, WINDOW_TIMES * costs.loaded * 1e3
-    store = kept.new()
+    store = measured.new()
     response = long_chain.large_response(store)
-    with antiphon(backend.port, folder, store) as served:
-        name = f"one of {long_chain.MANY:,} input items listed, {kept.name}, ms"
-        yield name, OURS, long_chain.first_item(served.port, response) * 1e3
+    with antiphon(backend.port, folder, store) as server:
+        name = f"one of {long_chain.MANY:,} input items listed, {measured.name}, ms"
+        yield name, OURS, long_chain.first_item(server.port, response) * 1e3
         yield name, TARGET, FIRST_ITEM
 
 
-def background(kept: Kept) -> Iterator[Reading]:
+def background(measured: MeasuredServer) -> Iterator[Reading]:
     """Background responses of a backend that needs no time, from the first request until all are completed."""
-    before = cpu(kept.served.pid)
-    seconds = uvloop.run(jobs.run(kept.served.port, JOBS))
-    yield f"background jobs, {kept.name}, 1/s", OURS, JOBS / seconds
-    yield f"background jobs, {kept.name}, CPU µs", OURS, (cpu(kept.served.pid) - before) / JOBS * 1e6
+    before = cpu(measured.server.pid)
+    seconds = uvloop.run(jobs.run(measured.server.port, JOBS))
+    yield f"background jobs, {measured.name}, 1/s", OURS, JOBS / seconds
+    yield f"background jobs, {measured.name}, CPU µs", OURS, (cpu(measured.server.pid) - before) / JOBS * 1e6
 
 
-def resumed(kept: Kept) -> Iterator[Reading]:
+def resumed(measured: MeasuredServer) -> Iterator[Reading]:
     """Readers of background streams that all come back at once."""
-    name = f"{READERS:,} readers at once, {kept.name}"
-    port = kept.served.port
+    name = f"{READERS:,} readers at once, {measured.name}"
+    port = measured.server.port
     finished = uvloop.run(readers.finished(port, READERS))
     running = uvloop.run(readers.running(port, READERS))
     yield f"{name}: finished streams resumed, 1/s", OURS, READERS / finished.seconds
     yield f"{name}: running streams resumed, 1/s", OURS, READERS / running.seconds
-    yield f"{name}: an end told to all, s", OURS, running.told
+    yield f"{name}: an end told to all, s", OURS, running.reported
     yield f"{name}: served without a cut", OURS, READERS - max(finished.lost, running.lost)
 
 
-def start(backend: Served, folder: Path, store: str) -> Iterator[Reading]:
+def start(backend: RunningServer, folder: Path, store: str) -> Iterator[Reading]:
     """A new server: how soon it answers, and what it holds in memory, idle and for each stream that stays open."""
-    with antiphon(backend.port, folder, store) as served:
-        idle = memory(served.pid)
+    with antiphon(backend.port, folder, store) as server:
+        idle = memory(server.pid)
         # Each stream gets its first delta, and then its backend says nothing more.
-        with under(responses(served.port, "silent", OPEN_STREAMS, 0.0, stream=True)) as program:
+        with under(responses(server.port, "silent", OPEN_STREAMS, 0.0, stream=True)) as program:
             line(program)
-            open_streams = memory(served.pid) - idle
-    yield "start to first answer, s", OURS, served.started_in
+            open_streams = memory(server.pid) - idle
+    yield "start to first answer, s", OURS, server.started_in
     yield "memory idle, MB", OURS, idle / 1e6
     yield "memory of an open stream, kB", OURS, open_streams / OPEN_STREAMS / 1e3

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bench.forms import CONTENT_TYPE, TAIL, head
 from bench.process import cpu_of_all, peak_memory_of_all
 from bench.report import OURS, Reading
-from bench.server import Served
+from bench.server import RunningServer
 
 SIZE = 256
 """Megabytes (of 1,048,576 bytes) of the file."""
@@ -17,16 +17,16 @@ _BLOCK = os.urandom(1024 * 1024)
 _HEAD = head("user_data", "bench.bin")
 
 
-def uploads(store: str, served: Served, size: int = SIZE) -> Iterator[Reading]:
+def uploads(store: str, server: RunningServer, size: int = SIZE) -> Iterator[Reading]:
     """Upload a file over one connection, first a small one, so that nothing is loaded in the time that counts."""
-    upload(served.port, 1)
-    before, used, began = peak_memory_of_all(served.pid), cpu_of_all(served.pid), time.perf_counter()
-    upload(served.port, size)
-    took, used = time.perf_counter() - began, cpu_of_all(served.pid) - used
+    upload(server.port, 1)
+    before, used, began = peak_memory_of_all(server.pid), cpu_of_all(server.pid), time.perf_counter()
+    upload(server.port, size)
+    took, used = time.perf_counter() - began, cpu_of_all(server.pid) - used
     million = size * len(_BLOCK) / 1e6
     yield f"upload of {size} MB, {store}, MB/s", OURS, million / took
     yield f"upload of {size} MB, {store}, MB per CPU second", OURS, million / used
-    growth = (peak_memory_of_all(served.pid) - before) / 1e6
+    growth = (peak_memory_of_all(server.pid) - before) / 1e6
     yield f"memory that an upload of {size} MB adds, {store}, MB", OURS, growth
 
 

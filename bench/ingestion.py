@@ -10,7 +10,7 @@ from typing import Any
 from bench.forms import CONTENT_TYPE, TAIL, head
 from bench.process import cpu_of_all
 from bench.report import OURS, Reading
-from bench.server import Served
+from bench.server import RunningServer
 
 SIZE = 8
 """Millions of characters of the text."""
@@ -18,18 +18,18 @@ SIZE = 8
 WORDS, LONGEST = 20_000, 9
 """Different words of the text, and the letters of the longest."""
 
-LOOK_EVERY = 0.1
+POLL_INTERVAL = 0.1
 
 _HEAD = head("assistants", "bench.txt")
 
 
-def ingestion(store: str, served: Served, size: int = SIZE) -> Iterator[Reading]:
+def ingestion(store: str, server: RunningServer, size: int = SIZE) -> Iterator[Reading]:
     """Ingest a text, first a small one, so that nothing is loaded in the time that counts."""
-    ingest(served.port, text(0.01))
+    ingest(server.port, text(0.01))
     content = text(size)
-    used, began = cpu_of_all(served.pid), time.perf_counter()
-    ingest(served.port, content)
-    took, used = time.perf_counter() - began, cpu_of_all(served.pid) - used
+    used, began = cpu_of_all(server.pid), time.perf_counter()
+    ingest(server.port, content)
+    took, used = time.perf_counter() - began, cpu_of_all(server.pid) - used
     million = len(content) / 1e6
     yield f"ingestion of text, {store}, MB/s", OURS, million / took
     yield f"ingestion of text, {store}, MB per CPU second", OURS, million / used
@@ -48,15 +48,17 @@ def text(millions: float) -> bytes:
 def ingest(port: int, content: bytes) -> None:
     """Upload a text, attach it, and wait for its end. Raises `RuntimeError` where it fails."""
     form = {"content-type": CONTENT_TYPE}
-    file = asked(port, "POST", "/v1/files", _HEAD + content + TAIL, form)["id"]
-    store = asked(port, "POST", "/v1/vector_stores", json.dumps({"file_ids": [file]}).encode())["id"]
-    while (found := asked(port, "GET", f"/v1/vector_stores/{store}/files/{file}"))["status"] == "in_progress":
-        time.sleep(LOOK_EVERY)
+    file = requested(port, "POST", "/v1/files", _HEAD + content + TAIL, form)["id"]
+    store = requested(port, "POST", "/v1/vector_stores", json.dumps({"file_ids": [file]}).encode())["id"]
+    while (found := requested(port, "GET", f"/v1/vector_stores/{store}/files/{file}"))["status"] == "in_progress":
+        time.sleep(POLL_INTERVAL)
     if found["status"] != "completed":
         raise RuntimeError(f"the ingestion ended with {found['last_error']}")
 
 
-def asked(port: int, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Any:
+def requested(
+    port: int, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+) -> Any:
     """Return the JSON of an answer. Raises `RuntimeError` for another status than 200."""
     connection = HTTPConnection("127.0.0.1", port)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-LOOK_EVERY = 0.02
+POLL_INTERVAL = 0.02
 """Seconds between looks whether one has got so far."""
 
 PATIENCE = 60.0
@@ -46,7 +46,7 @@ class Client:
         """Return once a response has this status. Raises `TimeoutError`."""
         async with asyncio.timeout(PATIENCE):
             while (await self.get(response_id))["status"] != status:  # noqa: ASYNC110 - it must be asked for
-                await asyncio.sleep(LOOK_EVERY)
+                await asyncio.sleep(POLL_INTERVAL)
 
     async def cancel(self, response_id: str) -> None:
         """End a response."""

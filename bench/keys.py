@@ -11,11 +11,11 @@ from antiphon.access.spending import Weight
 from antiphon.gateway import Gateway
 from antiphon.gateway.parts import Parts
 from antiphon.server.admission import Authentication
-from antiphon.server.limits import Limits as Bounds
+from antiphon.server.limits import ServerLimits as Bounds
 from antiphon.server.request import HttpRequest
 from antiphon.sharing.memory import Memory
 from antiphon.storage.operations import api_keys
-from antiphon.storage.records.tenants import ApiKey, Limits
+from antiphon.storage.records.tenants import ApiKey, KeyLimits
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry
 from bench.parts import bench_parts
@@ -38,8 +38,8 @@ async def _check() -> tuple[float, float]:
     free = Gateway(_parts(store))
     bare, unneeded = await _least((None, []), (free, []))
     mint = await Mint.of(store)
-    key, kept = mint.issue("key_1", "acme", "bench", Limits(), 1, None)
-    await store.write(api_keys.put, kept)
+    key, stored_key = mint.issue("key_1", "acme", "bench", KeyLimits(), 1, None)
+    await store.write(api_keys.put, stored_key)
     (keyed,) = await _least((Gateway(_parts(store)), [(b"authorization", b"Bearer " + key.encode())]))
     await store.close()
     return keyed - bare, unneeded - bare
@@ -57,7 +57,7 @@ def slot() -> tuple[float, int]:
 
 async def _slot() -> tuple[float, int]:
     store = SqliteStore.open("sqlite://")
-    _, key = (await Mint.of(store)).issue("key_1", "acme", "bench", Limits(), 1, None)
+    _, key = (await Mint.of(store)).issue("key_1", "acme", "bench", KeyLimits(), 1, None)
     meter = Meter(store, ids.now, response_slots(MAX_RESPONSES))
     took = [await _lease(meter, key, is_queued=is_queued, times=_REQUESTS) for is_queued in (True, False) * _TRIES]
     counter, calls = CallCounter(), []

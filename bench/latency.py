@@ -13,20 +13,20 @@ from bench.load import Load
 RATE = 50
 """Requests a second."""
 
-BESIDE = 47
+ALONGSIDE = 47
 """Requests a second of a second load: at every distance from those of the first."""
 
 
-async def percentiles(load: Load, seconds: float, beside: Load | None = None) -> tuple[float, float]:
+async def percentiles(load: Load, seconds: float, alongside: Load | None = None) -> tuple[float, float]:
     """Return p50 and p99 of the seconds that a request takes. Requests come on time, whatever those before do.
 
-    The requests of a second load come `beside` them.
+    The requests of a second load come `alongside` them.
     """
     connector = aiohttp.TCPConnector(limit=0)
     headers = {"content-type": "application/json"}
     async with aiohttp.ClientSession(f"http://127.0.0.1:{load.port}", connector=connector, headers=headers) as session:
 
-        async def ask(load: Load) -> float:
+        async def request(load: Load) -> float:
             began = time.perf_counter()
             async with session.post(load.path, data=load.body) as reply:
                 await reply.read()
@@ -34,22 +34,22 @@ async def percentiles(load: Load, seconds: float, beside: Load | None = None) ->
             return time.perf_counter() - began
 
         for _ in range(RATE):
-            await ask(load)
-        asked, others = _due(RATE, seconds, partial(ask, load)), list[Asked]()
-        if beside is not None:
-            others = _due(BESIDE, seconds, partial(ask, beside))
-        cuts = quantiles(await asyncio.gather(*asked), n=100)
+            await request(load)
+        requested, others = _due(RATE, seconds, partial(request, load)), list[Requested]()
+        if alongside is not None:
+            others = _due(ALONGSIDE, seconds, partial(request, alongside))
+        cuts = quantiles(await asyncio.gather(*requested), n=100)
         await asyncio.gather(*others)
     return cuts[49], cuts[98]
 
 
-Asked = asyncio.Task[float]
+Requested = asyncio.Task[float]
 
 
-def _due(rate: int, seconds: float, ask: Callable[[], Awaitable[float]]) -> list[Asked]:
-    return [asyncio.create_task(_later(number / rate, ask)) for number in range(max(rate, int(rate * seconds)))]
+def _due(rate: int, seconds: float, request: Callable[[], Awaitable[float]]) -> list[Requested]:
+    return [asyncio.create_task(_later(number / rate, request)) for number in range(max(rate, int(rate * seconds)))]
 
 
-async def _later(delay: float, ask: Callable[[], Awaitable[float]]) -> float:
+async def _later(delay: float, request: Callable[[], Awaitable[float]]) -> float:
     await asyncio.sleep(delay)
-    return await ask()
+    return await request()

@@ -113,7 +113,7 @@ class Client(asyncio.Protocol):
             self._transport.write(self._request)
 
     def _begin_answer(self) -> None:
-        self._asked = time.perf_counter()
+        self._requested = time.perf_counter()
         self._has_head = self._is_chunked = self._has_begun = False
         self._head = self._rest = b""
         self._left = 0
@@ -135,7 +135,7 @@ class Client(asyncio.Protocol):
         self._tally.deltas += deltas
         if deltas and not self._has_begun:
             self._has_begun = True
-            self._tally.begin(self, time.perf_counter() - self._asked)
+            self._tally.begin(self, time.perf_counter() - self._requested)
 
     def _complain(self, text: str) -> None:
         if not self._tally.trouble.done():

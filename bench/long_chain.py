@@ -81,9 +81,9 @@ def _parts(store: Store, turns: int) -> tuple[Parts, Instant]:
 
 async def _turns(parts: tuple[Parts, Instant], head: str) -> tuple[float, float]:
     """Make some turns after this head; return the medians of both parts of what they cost."""
-    made_parts, backend = parts
-    made = [await turn(made_parts, backend, head) for _ in range(LONG_SAMPLES)]
-    text, rest = (median(part) for part in zip(*made, strict=True))
+    created_parts, backend = parts
+    created = [await turn(created_parts, backend, head) for _ in range(LONG_SAMPLES)]
+    text, rest = (median(part) for part in zip(*created, strict=True))
     return text, rest
 
 
@@ -103,17 +103,17 @@ async def _rejected(parts: tuple[Parts, Instant], head: str) -> float:
 async def _grow(store: Store) -> dict[int, str]:
     """Make the chain; return the response that each compared turn follows."""
     chain = [ids.new_id("resp") for _ in range(LONG - 1)]
-    made = [_response(one, parent, ITEMS) for one, parent in zip(chain, [None, *chain], strict=False)]
-    for start in range(0, len(made), AT_ONCE):
-        await asyncio.gather(*map(store.save, made[start : start + AT_ONCE]))
+    created = [_response(one, parent, ITEMS) for one, parent in zip(chain, [None, *chain], strict=False)]
+    for start in range(0, len(created), AT_ONCE):
+        await asyncio.gather(*map(store.save, created[start : start + AT_ONCE]))
     return {length: chain[length - 2] for length in (SHORT, LONG)}
 
 
 def _response(response_id: str, parent: str | None, count: int) -> StoredResponse:
     body = msgspec.json.encode({"id": response_id, "object": "response", "model": "instant", "output": []})
     now = int(ids.now())
-    kept = StoredResponse(response_id, now, "completed", parent, body, [_item() for _ in range(count)])
-    return replace(kept, expires_at=now + 86_400)
+    stored = StoredResponse(response_id, now, "completed", parent, body, [_item() for _ in range(count)])
+    return replace(stored, expires_at=now + 86_400)
 
 
 def _item() -> StoredItem:

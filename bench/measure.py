@@ -10,7 +10,7 @@ import msgspec
 
 from bench.load import Count, Load
 from bench.process import Program, cpu, line, running
-from bench.server import Served
+from bench.server import RunningServer
 
 RESPONSES = ("/v1/responses", "event: response.output_text.delta\n", "event: response.completed\n")
 CHAT = ("/v1/chat/completions", '"delta":{"content"', "[DONE]")
@@ -68,12 +68,12 @@ def under(load: Load) -> Iterator[Program]:
         yield program
 
 
-def measure(load: Load, served: Served) -> Measured:
+def measure(load: Load, server: RunningServer) -> Measured:
     """Put the load on and take it off again. Raises `RuntimeError` where answers came that were not whole."""
     with under(load) as program:
-        before = cpu(served.pid)
+        before = cpu(server.pid)
         count = msgspec.json.decode(line(program), type=Count)
-        measured = Measured(count, cpu(served.pid) - before)
+        measured = Measured(count, cpu(server.pid) - before)
     # Proxies cut where they like, so a mark or two may be cut in two.
     if count.ends < 0.95 * count.answers - 1:
         raise RuntimeError(f"Of {count.answers} answers only {count.ends} were whole.")

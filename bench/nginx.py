@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.ports import free_port
 from bench.process import running
-from bench.server import Served, wait_for_answer
+from bench.server import RunningServer, wait_for_answer
 
 _CONFIGURATION = """
 daemon off;
@@ -50,16 +50,16 @@ def find() -> str | None:
 
 def version(program: str) -> str:
     """Return its version."""
-    said = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr
-    return said.strip().rpartition("/")[2]
+    stated = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr
+    return stated.strip().rpartition("/")[2]
 
 
 @contextmanager
-def nginx(program: str, backend: int, folder: Path) -> Iterator[Served]:
+def nginx(program: str, backend: int, folder: Path) -> Iterator[RunningServer]:
     """Run nginx, one process, before the backend at this port."""
     port = free_port()
     configuration = folder / "nginx.conf"
     configuration.write_text(_CONFIGURATION.format(folder=folder, backend=backend, port=port))
     with running([program, "-e", "stderr", "-p", str(folder), "-c", str(configuration)]) as process:
         wait_for_answer(port, "/v1/models", process)
-        yield Served(port, process.pid)
+        yield RunningServer(port, process.pid)

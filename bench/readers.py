@@ -29,15 +29,15 @@ _DELTA = b"event: response.output_text.delta\n"
 
 
 @dataclass(slots=True)
-class Served:
+class ReaderTimes:
     """Seconds from the moment at which all came back until all had what they had missed, and how many were cut off.
 
-    `told` is the seconds from the end of running streams until all readers had been told, 0 of finished ones.
+    `reported` is the seconds from the end of running streams until all readers had been told, 0 of finished ones.
     """
 
     seconds: float
     lost: int
-    told: float = 0.0
+    reported: float = 0.0
 
 
 class Reader(asyncio.Protocol):
@@ -81,7 +81,7 @@ class Reader(asyncio.Protocol):
             self._transport.abort()
 
 
-async def finished(port: int, count: int) -> Served:
+async def finished(port: int, count: int) -> ReaderTimes:
     """Have readers take up streams that are over. Raises `RuntimeError` where one got something else than its rest."""
     ids = await _begin(port, "burst", "completed")
     began = time.perf_counter()
@@ -90,10 +90,10 @@ async def finished(port: int, count: int) -> Served:
     seconds = time.perf_counter() - began
     if any(reader.deltas != DELTAS // 2 for reader in readers if not reader.is_lost):
         raise RuntimeError("A reader did not get what it had missed.")
-    return Served(seconds, _leave(readers))
+    return ReaderTimes(seconds, _leave(readers))
 
 
-async def running(port: int, count: int) -> Served:
+async def running(port: int, count: int) -> ReaderTimes:
     """Have readers take up streams that go on, and then end those."""
     ids = await _begin(port, "drip", "in_progress")
     await asyncio.sleep(SEEN)
@@ -105,8 +105,8 @@ async def running(port: int, count: int) -> Served:
     async with client(port) as ours:
         await asyncio.gather(*map(ours.cancel, ids))
     await _all(reader.ended for reader in readers)
-    told = time.perf_counter() - began
-    return Served(seconds, _leave(readers), told)
+    reported = time.perf_counter() - began
+    return ReaderTimes(seconds, _leave(readers), reported)
 
 
 async def _begin(port: int, model: str, status: str) -> list[str]:

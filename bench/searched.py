@@ -7,7 +7,7 @@ from antiphon.retrieval.searching import Searching, search_turns
 from antiphon.search.contract import QueryEmbeddings
 from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import VectorStore
+from antiphon.storage.records.vector_stores import StoredVectorStore
 from antiphon.storage.store import Store
 
 TENANT, STORE = "t0", "vs_bench"
@@ -24,9 +24,9 @@ class _Known:
     def __init__(self, model: str) -> None:
         self._model = model
 
-    async def read(self, operation: object, tenant: str, store_id: str) -> VectorStore | None:
+    async def read(self, operation: object, tenant: str, store_id: str) -> StoredVectorStore | None:
         assert operation is vector_stores.find
-        return VectorStore(store_id, tenant, 0, embedding_model=self._model)
+        return StoredVectorStore(store_id, tenant, 0, embedding_model=self._model)
 
-    async def write(self, operation: object, *given: object) -> None:
+    async def write(self, operation: object, *value: object) -> None:
         """Nothing is written."""

@@ -16,7 +16,7 @@ from bench.process import Program, line, running, wait_until
 
 
 @dataclass(slots=True)
-class Served:
+class RunningServer:
     """Something that listens: its port, its process, and the seconds from its start to its first answer."""
 
     port: int
@@ -27,7 +27,7 @@ class Served:
 @contextmanager
 def antiphon(
     backend: int, folder: Path, store: str, names: int = 1, *, python: str = sys.executable
-) -> Iterator[Served]:
+) -> Iterator[RunningServer]:
     """Run `antiphon serve` before the backend at this port, with a store at this URL.
 
     With more `names` than one it takes the backend for so many, with slots and a queue each.
@@ -53,14 +53,14 @@ def antiphon(
     began = time.perf_counter()
     with running(command, environment, folder) as program:
         wait_for_answer(port, "/healthz", program)
-        yield Served(port, program.pid, time.perf_counter() - began)
+        yield RunningServer(port, program.pid, time.perf_counter() - began)
 
 
 @contextmanager
-def module(name: str, *arguments: str) -> Iterator[Served]:
+def module(name: str, *arguments: str) -> Iterator[RunningServer]:
     """Run a program of this folder that prints its port."""
     with running([sys.executable, "-m", name, *arguments]) as program:
-        yield Served(int(line(program)), program.pid)
+        yield RunningServer(int(line(program)), program.pid)
 
 
 def wait_for_answer(port: int, path: str, program: Program, seconds: float = 30.0) -> None:

@@ -15,15 +15,15 @@ SUMS: ToolParam = {
     "require_approval": {"never": {"read_only": True}},
 }
 
-said: ResponseInputParam = [{"role": "user", "content": 'call add {"a": 1, "b": 1}\ncall count'}]
+content: ResponseInputParam = [{"role": "user", "content": 'call add {"a": 1, "b": 1}\ncall count'}]
 before = None
-while said:
-    response = client.responses.create(model="demo", input=said, tools=[SUMS], previous_response_id=before)
-    before, said = response.id, []
+while content:
+    response = client.responses.create(model="demo", input=content, tools=[SUMS], previous_response_id=before)
+    before, content = response.id, []
     for item in response.output:
         if item.type == "mcp_call":
             print(item.name, "gave", item.output)
         elif item.type == "mcp_approval_request":
             print(f"May {item.name} be called with {item.arguments}? Yes.")
-            said.append({"type": "mcp_approval_response", "approval_request_id": item.id, "approve": True})
+            content.append({"type": "mcp_approval_response", "approval_request_id": item.id, "approve": True})
 print(response.output_text)

@@ -17,13 +17,13 @@ TIDE: FunctionToolParam = {
 
 # A real model decides what to call. The scripted model demo makes the calls that its input spells out.
 question = 'When is the tide high in Dover?\ncall tide_at {"place": "Dover"}'
-asked = client.responses.create(model="demo", input=question, tools=[TIDE])
-call = next(item for item in asked.output if item.type == "function_call")
+requested = client.responses.create(model="demo", input=question, tools=[TIDE])
+call = next(item for item in requested.output if item.type == "function_call")
 print("The model calls", call.name, "with", json.loads(call.arguments))
 
 answered = client.responses.create(
     model="demo",
-    previous_response_id=asked.id,
+    previous_response_id=requested.id,
     input=[{"type": "function_call_output", "call_id": call.call_id, "output": "At 14:05."}],
     tools=[TIDE],  # tools and instructions are not inherited
 )

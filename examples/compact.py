@@ -22,8 +22,8 @@ print("Before:", tokens(input=CONVERSATION), "tokens")
 
 # 1. When you request it: the output is the input of the next request.
 short = client.responses.compact(model="demo", input=CONVERSATION)
-kept = [item.model_dump(exclude_unset=True, warnings=False) for item in short.output]
-print("Compacted:", tokens(input=kept), "tokens in", [item["type"] for item in kept])
+stored = [item.model_dump(exclude_unset=True, warnings=False) for item in short.output]
+print("Compacted:", tokens(input=stored), "tokens in", [item["type"] for item in stored])
 
 # 2. Automatically, when it exceeds a threshold: the response contains the compaction.
 long = client.responses.create(

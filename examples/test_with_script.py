@@ -12,7 +12,7 @@ def answer(text: str) -> dict[str, object]:
     return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
 
 
-def test_it_asks_for_the_place() -> None:
+def test_it_requires_a_place() -> None:
     backend = ScriptedBackend([answer("At 14:05.")], models=["qwen3"])
     with Antiphon(backend=backend) as client:
         assert tide(client, "Dover") == "At 14:05."

@@ -51,7 +51,7 @@ class Copy:
     def trace(self, sources: Sequence[str], tests: Sequence[str]) -> Trace:
         """Find out which tests run which lines. Raises `RuntimeError` where pytest itself fails."""
         result = self._folder / "trace.json"
-        outcome = self._ask(TraceOrder(list(sources), list(tests), str(result)))
+        outcome = self._send_request(TraceOrder(list(sources), list(tests), str(result)))
         if outcome.code != 0:
             raise RuntimeError(f"The tests cannot be traced (code {outcome.code}):\n{outcome.output}")
         trace = msgspec.json.decode(result.read_bytes(), type=Trace)
@@ -62,9 +62,11 @@ class Copy:
         """Run tests on a mutant of a text until one fails."""
         test_limit = min(MOST_TEST_TIME, max(LEAST_TEST_TIME, TIMES * max(test.seconds for test in tests)))
         limit = max(LEAST_TIME, TIMES * sum(test.seconds for test in tests))
-        return self._ask(Order(mutant.path, mutant.apply(text), [test.id for test in tests], test_limit, limit))
+        return self._send_request(
+            Order(mutant.path, mutant.apply(text), [test.id for test in tests], test_limit, limit)
+        )
 
-    def _ask(self, order: TraceOrder | Order) -> Outcome:
+    def _send_request(self, order: TraceOrder | Order) -> Outcome:
         assert self._program.stdin is not None
         assert self._program.stdout is not None
         self._program.stdin.write(msgspec.json.encode(order) + b"\n")

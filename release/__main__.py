@@ -27,8 +27,8 @@ def main() -> int:
         return 1
     try:
         with tempfile.TemporaryDirectory(prefix="antiphon-release-") as work:
-            made = make(version, checks.notes(version, checks.sections(tree.changelog)), Path(work))
-            publish(made, DIST)
+            built = make(version, checks.notes(version, checks.sections(tree.changelog)), Path(work))
+            publish(built, DIST)
     except ReleaseError as error:
         print(f"Nothing was written to dist/. {error}", file=sys.stderr)
         return 1
@@ -48,10 +48,10 @@ def read_tree() -> checks.Tree:
 
 def make(version: str, notes: str, work: Path) -> list[Path]:
     """Make all files of a release below `work`; return them. Raises `ReleaseError`."""
-    say("Building twice, in different folders, time zones and with different permissions ...")
+    print_step("Building twice, in different folders, time zones and with different permissions ...")
     built = building.build_twice(ROOT, work)
     wheel = built.wheel
-    say(f"Both builds are equal. Python {platform.python_version()}; the console's Node.js can change its hash.")
+    print_step(f"Both builds are equal. Python {platform.python_version()}; the console's Node.js can change its hash.")
     pythons = supported_pythons()
     pinned = pins.resolve(ROOT, pythons)
     target = work / "release"
@@ -59,7 +59,7 @@ def make(version: str, notes: str, work: Path) -> list[Path]:
     name = f"antiphon-{version}"
     requirements = target / f"{name}-requirements.txt"
     requirements.write_text(pins.page(pinned, version, pythons))
-    say(f"Installing the wheels and {len(pinned)} packages with their hashes into an empty environment ...")
+    print_step(f"Installing the wheels and {len(pinned)} packages with their hashes into an empty environment ...")
     own, *needed = install(requirements, built, work / "environment", version)
     components.check_complete(needed, (pin.name for pin in pinned), platform.python_version())
     bundled = components.bundled(wheel)
@@ -112,7 +112,7 @@ def publish(files: list[Path], target: Path) -> None:
     (target / "SHA256SUMS").write_text("".join(sums))
 
 
-def say(text: str) -> None:
+def print_step(text: str) -> None:
     """Show progress."""
     print(text, flush=True)
 

@@ -186,9 +186,11 @@ def draw_box(box: Box) -> Iterator[str]:
     (x, y), (width, height) = box.at, box.size
     heading = [(box.title, TITLE, f"{box.tone} title" if box.shape == "group" else "title")] if box.title else []
     rows = heading + [(line, NOTE, "note") for line in box.lines] + [(box.code, NOTE - 1.5, "code")] * bool(box.code)
-    beside_icon, below_icon = (28 if box.icon else 0), (28 if box.icon and len(box.lines) < 3 else 0)
+    alongside_icon, below_icon = (28 if box.icon else 0), (28 if box.icon and len(box.lines) < 3 else 0)
     for words, size, style in rows:
-        room = width - (0 if box.shape == "text" else 2 * PADDING) - (beside_icon if "title" in style else below_icon)
+        room = (
+            width - (0 if box.shape == "text" else 2 * PADDING) - (alongside_icon if "title" in style else below_icon)
+        )
         if text_width(words, size, "title" in style) > room:
             raise ValueError(f"'{words}' is too wide for its box of {room} pixels")
     gap = 3 if box.title and len(rows) > 1 else 0
@@ -202,7 +204,7 @@ def draw_box(box: Box) -> Iterator[str]:
         scale = f'transform="translate({left} {top + 1:g})"'
         yield f'<path class="{box.tone} icon" {scale} d="{ICONS[box.icon]}"/>'
     for words, size, style in rows:
-        start = left + (beside_icon if "title" in style else below_icon)
+        start = left + (alongside_icon if "title" in style else below_icon)
         at = (x + width / 2, top + size) if box.centred else (start, top + size)
         yield text(at, words, style, "middle" if box.centred else "start")
         top += size * 1.32 + (gap if "title" in style else 0)

@@ -60,8 +60,8 @@ class Question:
     """The two do not fit, and are expected not to."""
 
     def __str__(self) -> str:
-        beside = f"antiphon[{','.join(self.extras)}]" if self.extras else "antiphon"
-        return f"{self.package} with {beside} on Python {self.python}"
+        alongside = f"antiphon[{','.join(self.extras)}]" if self.extras else "antiphon"
+        return f"{self.package} with {alongside} on Python {self.python}"
 
 
 def ranges_of(extras: Iterable[str]) -> list[str]:
@@ -123,8 +123,8 @@ def trouble(question: Question) -> str:
     except RuntimeError as error:
         return f"{question.package} does not resolve on Python {question.python} alone: {error}"
     try:
-        beside = resolved([question.package, *ranges_of(question.extras)], question.python)[name]
-        wrong = "" if minor(beside) == minor(alone) else f"{question}: {beside}, alone {alone}"
+        alongside = resolved([question.package, *ranges_of(question.extras)], question.python)[name]
+        wrong = "" if minor(alongside) == minor(alone) else f"{question}: {alongside}, alone {alone}"
     except RuntimeError as error:
         wrong = f"{question}: no solution\n{error}"
     if question.is_refused:
@@ -144,17 +144,17 @@ def wheel_trouble(python: str, platform: str) -> str:
 def main() -> int:
     """Ask everything, or only of the packages that the command line names; return the exit code."""
     named = sys.argv[1:] or PACKAGES
-    asked = [question for question in questions() if question.package in named]
+    requested = [question for question in questions() if question.package in named]
     places = [(python, platform) for python in PYTHONS for platform in PLATFORMS]
     wrong = 0
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        for line in (*threads.map(trouble, asked), *threads.map(lambda place: wheel_trouble(*place), places)):
+        for line in (*threads.map(trouble, requested), *threads.map(lambda place: wheel_trouble(*place), places)):
             if line:
                 wrong += 1
                 print(line, end="\n\n", flush=True)
     for (package, extra), reason in APART.items():
         print(f"{package} cannot be installed with antiphon[{extra}]: {reason}.")
-    print(f"{len(asked) + len(places)} resolutions, Python {', '.join(PYTHONS)}: {wrong} wrong.")
+    print(f"{len(requested) + len(places)} resolutions, Python {', '.join(PYTHONS)}: {wrong} wrong.")
     return 1 if wrong else 0
 
 

@@ -42,8 +42,8 @@ COROUTINE = "return self._owner.run(self._resource.{call})"
 
 OVERLOADED = """
 method: Any = self._resource.{name}
-made: Any = self._owner.run(method{arguments})
-result: {returns} = {stream}(made, self._owner) if isinstance(made, Async{stream}) else made
+result_stream: Any = self._owner.run(method{arguments})
+result: {returns} = {stream}(result_stream, self._owner) if isinstance(result_stream, Async{stream}) else result_stream
 return result
 """
 """The body of a method that returns a stream in some cases; the overloads of the coroutine do not accept unions."""
@@ -64,12 +64,14 @@ def translated(module: str, code: str) -> str:
     if module == "__init__":
         return '"""The resources of `Antiphon`, written by `scripts/sync_client.py`."""\n'
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    body = [made for node in classes for made in ast.parse(resource(node)).body]
+    body = [created for node in classes for created in ast.parse(resource(node)).body]
     names = ", ".join(node.name for node in classes)
     imports = ast.parse(IMPORTS.format(module=module, classes=names)).body
-    kept = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign)]
+    stored = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom | ast.Assign)]
     used = used_names(body)
-    head = [node for node in (*map(of_result, kept), *imports) if keep(node, used | used_names(assigned(kept, used)))]
+    head = [
+        node for node in (*map(of_result, stored), *imports) if save(node, used | used_names(assigned(stored, used)))
+    ]
     title = ast.parse(f'"""{docstring}\n\nWritten by `scripts/sync_client.py`.\n"""').body
     head.sort(key=lambda node: isinstance(node, ast.Assign))
     return ast.unparse(ast.Module([*title, *head, *body], [])) + "\n"
@@ -174,7 +176,7 @@ def assigned(nodes: Sequence[ast.stmt], used: set[str]) -> list[ast.stmt]:
     return [node for node in nodes if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in used]
 
 
-def keep(node: ast.stmt, used: set[str]) -> bool:
+def save(node: ast.stmt, used: set[str]) -> bool:
     """Whether the result needs an import or an assignment; of an import, only the used names stay."""
     if isinstance(node, ast.Assign):
         return ast.unparse(node.targets[0]) in used

@@ -16,7 +16,7 @@ from antiphon.upstream.http import HttpBackend
 from tests.support.chance import PROFILE, SEED
 from tests.support.postgres import Postgres, running
 from tests.support.replay import ReplayBackend, echo
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -56,7 +56,7 @@ async def backend() -> AsyncIterator[ReplayBackend]:
 
 
 @pytest.fixture
-async def served(backend: ReplayBackend) -> AsyncIterator[Served]:
+async def server(backend: ReplayBackend) -> AsyncIterator[RunningServer]:
     """A server in front of that backend."""
     async with serve(HttpBackend("replay", backend.url, "sk-secret-backend-key")) as one:
         yield one
@@ -91,7 +91,7 @@ async def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
 
 
 @pytest.fixture
-async def stateful(backend: ReplayBackend, store_url: str) -> AsyncIterator[Served]:
+async def stateful(backend: ReplayBackend, store_url: str) -> AsyncIterator[RunningServer]:
     """A server in front of that backend, once on each kind of store."""
     async with serve(HttpBackend("replay", backend.url, "sk-secret-backend-key"), store=store_url) as one:
         yield one

@@ -81,11 +81,11 @@ def chosen(ids: Iterable[str], packages: Collection[str] | None, wide: Collectio
     sampled = {*sample()} if packages is None else set()
     always = ALWAYS if packages is None else ()
     cases: dict[str, int] = {}
-    kept: list[str] = []
+    stored: list[str] = []
     for one in ids:
         test, file = one.partition("[")[0], one.partition("::")[0]
         if one in always or file in always:
-            kept.append(one)
+            stored.append(one)
             continue
         if "postgres" in one and not (test in listed and test in all_of_asyncpg):
             continue
@@ -94,5 +94,5 @@ def chosen(ids: Iterable[str], packages: Collection[str] | None, wide: Collectio
             continue
         cases[key] = cases.get(key, 0) + 1
         if cases[key] <= most:
-            kept.append(one)
-    return kept[:MOST_ITEMS]
+            stored.append(one)
+    return stored[:MOST_ITEMS]

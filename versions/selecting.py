@@ -15,6 +15,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Drop the other tests."""
     packages = config.getoption("--packages")
     wide = {item.nodeid for item in items if item.get_closest_marker("wide")}
-    kept = {*chosen((item.nodeid for item in items), None if packages is None else packages.split(","), wide)}
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
-    items[:] = [item for item in items if item.nodeid in kept]
+    stored = {*chosen((item.nodeid for item in items), None if packages is None else packages.split(","), wide)}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in stored])
+    items[:] = [item for item in items if item.nodeid in stored]

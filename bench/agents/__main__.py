@@ -22,13 +22,13 @@ from bench.agents.scenarios import SCENARIOS, encoded, ways
 from bench.peers import install
 from bench.process import ROOT
 from bench.report import machine, short, table
-from bench.server import Served, antiphon, module
+from bench.server import RunningServer, antiphon, module
 
 ROUNDS, SECONDS, QUICK_SECONDS = 3, 0.5, 0.05
 
 NOW, BEFORE = "now", "before"
 
-KEPT, IMAGE = ROOT / "bench/agents/growth.json", ROOT / "docs/images/growth.svg"
+RETAINED, IMAGE = ROOT / "bench/agents/growth.json", ROOT / "docs/images/growth.svg"
 
 PANELS = {
     ITEM: "µs of one item of a history",
@@ -74,8 +74,8 @@ def main() -> None:
     ]
     print(table([("median", arguments.ref, "now", "times"), *rows]))
     if arguments.update:
-        growth = _kept(medians, {NOW: install.commit(), BEFORE: install.commit(arguments.ref)})
-        KEPT.write_bytes(msgspec.json.format(msgspec.json.encode(growth), indent=2) + b"\n")
+        growth = _stored(medians, {NOW: install.commit(), BEFORE: install.commit(arguments.ref)})
+        RETAINED.write_bytes(msgspec.json.format(msgspec.json.encode(growth), indent=2) + b"\n")
         IMAGE.write_text(chart(growth))
 
 
@@ -83,25 +83,25 @@ Reading = tuple[str, str, float]
 """Name of a figure, the side that it was measured of, and the value."""
 
 
-def _costs(servers: dict[str, Served], backend: Served, seconds: float) -> Iterator[Reading]:
+def _costs(servers: dict[str, RunningServer], backend: RunningServer, seconds: float) -> Iterator[Reading]:
     for way in ways():
         scenario = SCENARIOS[way.scenario]()
         size = len(encoded(scenario.body, model=MODEL, stream=way.stream, store=False))
         direct = of_chat(backend, size, seconds / 2, stream=way.stream).first if way.stream else 0.0
-        for side, served in servers.items():
-            taken = of_scenario(served, scenario, seconds, stream=way.stream, store=way.store)
+        for side, server in servers.items():
+            taken = of_scenario(server, scenario, seconds, stream=way.stream, store=way.store)
             yield f"{way.name}, CPU ms", side, taken.cpu * 1e3
             if way.stream:
                 yield f"{way.name}, first byte later by, ms", side, (taken.first - direct) * 1e3
 
 
-def _growth(servers: dict[str, Served], seconds: float) -> Iterator[Reading]:
-    for found in zip(*(each(served, seconds) for served in servers.values()), strict=True):
+def _growth(servers: dict[str, RunningServer], seconds: float) -> Iterator[Reading]:
+    for found in zip(*(each(server, seconds) for server in servers.values()), strict=True):
         for side, (name, count, cost) in zip(servers, found, strict=True):
             yield ONE.format(name, count), side, cost * 1e6
 
 
-def _kept(medians: dict[str, dict[str, float]], commits: dict[str, str]) -> Growth:
+def _stored(medians: dict[str, dict[str, float]], commits: dict[str, str]) -> Growth:
     costs = {
         kind: {side: {count: medians[ONE.format(kind, count)][side] for count in counts} for side in commits}
         for kind, counts in GROWN.items()

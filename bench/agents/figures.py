@@ -20,7 +20,7 @@ from bench.agents.scenarios import (
     ways,
 )
 from bench.report import NGINX, OURS, Reading
-from bench.server import Served
+from bench.server import RunningServer
 
 PAIRS = 5
 """Measurements of a request with something and without it, one after the other."""
@@ -44,7 +44,9 @@ GROWN = {
 """
 
 
-def costs(ours: Served, backend: Served, nginx: Served | None, seconds: float) -> Iterator[Reading]:
+def costs(
+    ours: RunningServer, backend: RunningServer, nginx: RunningServer | None, seconds: float
+) -> Iterator[Reading]:
     """Each scenario in each way; nginx passes on a chat request of the same size.
 
     An agent sends one request after the other, so each also pays for the waking of a server that was idle.
@@ -54,12 +56,12 @@ def costs(ours: Served, backend: Served, nginx: Served | None, seconds: float) -
         taken = of_scenario(ours, scenario, seconds, stream=way.stream, store=way.store)
         yield f"{figure}, CPU ms", OURS, taken.cpu * 1e3
         if not way.store:
-            yield from _beside(figure, scenario, taken, backend, nginx, seconds / 2, stream=way.stream)
+            yield from _alongside(figure, scenario, taken, backend, nginx, seconds / 2, stream=way.stream)
     yield "plain, one tool, times no tool", OURS, _times(ours, seconds, stream=False)
     yield "stream of 256 deltas, one tool, CPU, times no tool", OURS, _times(ours, seconds, stream=True)
 
 
-def _times(ours: Served, seconds: float, *, stream: bool) -> float:
+def _times(ours: RunningServer, seconds: float, *, stream: bool) -> float:
     """Return how many times as much a request takes with one tool, in the median of pairs: one busy moment is in both
     of a pair, or in few pairs.
     """
@@ -70,8 +72,15 @@ def _times(ours: Served, seconds: float, *, stream: bool) -> float:
     return median(one / none for one, none in pairs)
 
 
-def _beside(
-    figure: str, scenario: Scenario, ours: Taken, backend: Served, nginx: Served | None, seconds: float, *, stream: bool
+def _alongside(
+    figure: str,
+    scenario: Scenario,
+    ours: Taken,
+    backend: RunningServer,
+    nginx: RunningServer | None,
+    seconds: float,
+    *,
+    stream: bool,
 ) -> Iterator[Reading]:
     """What nginx takes of the same bytes, and how much later than the backend's own the first byte comes."""
     size = len(encoded(scenario.body, model=MODEL, stream=stream, store=False))
@@ -85,7 +94,7 @@ def _beside(
             yield f"{figure}, first byte later by, ms", NGINX, (theirs.first - direct) * 1e3
 
 
-def growth(ours: Served, seconds: float) -> Iterator[Reading]:
+def growth(ours: RunningServer, seconds: float) -> Iterator[Reading]:
     """What one item, tool or megabyte takes of a plain request."""
     for name, size, cost in each(ours, seconds):
         yield ONE.format(name, size), OURS, cost * 1e6
@@ -101,7 +110,7 @@ def grown(figures: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, flo
     }
 
 
-def each(ours: Served, seconds: float) -> Iterator[tuple[str, int, float]]:
+def each(ours: RunningServer, seconds: float) -> Iterator[tuple[str, int, float]]:
     """Give the seconds that one of many takes: what it is, of how many, beside the same request with none of them.
 
     It is the median of pairs, measured one after the other: ten tools take less than the machine changes in a minute.
@@ -126,5 +135,5 @@ def largest_growth(costs: Mapping[int, float]) -> float:
     return max(costs[many] / costs[few] for few, many in combinations(sorted(costs), 2))
 
 
-def _cpu(served: Served, scenario: Scenario, seconds: float) -> float:
-    return of_scenario(served, scenario, seconds, stream=False).cpu
+def _cpu(server: RunningServer, scenario: Scenario, seconds: float) -> float:
+    return of_scenario(server, scenario, seconds, stream=False).cpu

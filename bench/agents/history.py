@@ -82,11 +82,11 @@ def _reasoning(step: int) -> Item:
 
 
 def _call(step: int, size: int) -> list[Item]:
-    asked = {"cmd": f"sed -n '1,{step}p' src/{MARK}/{prose(30, step)}.py", "workdir": "/home/user/project"}
+    body = {"cmd": f"sed -n '1,{step}p' src/{MARK}/{prose(30, step)}.py", "workdir": "/home/user/project"}
     call = {"type": "function_call", "status": "completed", "id": _id("fc", step), "name": "exec_command"}
     text = f"Wall time: 0.{step % 10} seconds\nExit code: 0\nConversation: {MARK}\nOutput:\n{printed(size, step)}"
     output = {"type": "function_call_output", "id": _id("fco", step), "call_id": f"call_{MARK}{step:016x}"}
-    return [{**call, "arguments": json.dumps(asked), "call_id": output["call_id"]}, {**output, "output": text}]
+    return [{**call, "arguments": json.dumps(body), "call_id": output["call_id"]}, {**output, "output": text}]
 
 
 def _patch(step: int) -> list[Item]:

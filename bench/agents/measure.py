@@ -12,7 +12,7 @@ import uvloop
 from bench.agents.conversation import Conversation
 from bench.agents.scenarios import Scenario, chat
 from bench.process import cpu_of_all
-from bench.server import Served
+from bench.server import RunningServer
 from bench.trace.loopback import Client
 from bench.wire import request
 
@@ -68,35 +68,37 @@ class Chat:
         await self._client.send(self._request, lambda: None)
 
 
-def of_scenario(served: Served, scenario: Scenario, seconds: float, *, stream: bool, store: bool = False) -> Taken:
+def of_scenario(
+    server: RunningServer, scenario: Scenario, seconds: float, *, stream: bool, store: bool = False
+) -> Taken:
     """Return what the scenario takes of our server."""
 
     def sender(client: Client) -> Sender:
         return Conversation(client, scenario, model=MODEL, stream=stream, store=store)
 
-    return measured(served, sender, seconds)
+    return measured(server, sender, seconds)
 
 
-def of_chat(served: Served, size: int, seconds: float, *, stream: bool) -> Taken:
+def of_chat(server: RunningServer, size: int, seconds: float, *, stream: bool) -> Taken:
     """Return what a chat request of so many bytes takes of a server that has the backend's interface."""
-    return measured(served, lambda client: Chat(client, size, stream=stream), seconds)
+    return measured(server, lambda client: Chat(client, size, stream=stream), seconds)
 
 
-def measured(served: Served, sender_of: Callable[[Client], Sender], seconds: float) -> Taken:
+def measured(server: RunningServer, sender_of: Callable[[Client], Sender], seconds: float) -> Taken:
     """Return what the requests of a sender take of a server. Raises `RuntimeError` if one is not answered."""
-    return uvloop.run(_measured(served, sender_of, seconds))
+    return uvloop.run(_measured(server, sender_of, seconds))
 
 
-async def _measured(served: Served, sender_of: Callable[[Client], Sender], seconds: float) -> Taken:
+async def _measured(server: RunningServer, sender_of: Callable[[Client], Sender], seconds: float) -> Taken:
     loop = asyncio.get_running_loop()
-    transport, client = await loop.create_connection(Client, "127.0.0.1", served.port)
+    transport, client = await loop.create_connection(Client, "127.0.0.1", server.port)
     try:
         async with asyncio.timeout(PATIENCE):
             sender = sender_of(client)
             for _ in range(WARM_UP):
                 await sender.begin()
                 await sender.send()
-            return await _counted(served.pid, sender, client, seconds)
+            return await _counted(server.pid, sender, client, seconds)
     finally:
         transport.abort()
 

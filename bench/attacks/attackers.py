@@ -71,20 +71,20 @@ class Attacker:
 
     async def conversation(self) -> None:
         """A conversation of the largest items, which two readers list again and again."""
-        made = await self._ask("/v1/conversations", {})
-        path = f"/v1/conversations/{made['id']}/items"
+        created = await self._send_request("/v1/conversations", {})
+        path = f"/v1/conversations/{created['id']}/items"
         item = {"type": "message", "role": "user", "content": "x" * 10 * MEGABYTE}
         for _ in range(LARGE_ITEMS):
-            await self._ask(path, {"items": [item]})
+            await self._send_request(path, {"items": [item]})
         self._repeat(2, lambda: self._get(f"{path}?limit=100"))
 
     async def tiny_items(self) -> None:
         """A stored response of tiny items, whose tokens one client counts again and again; another lists the items."""
         items = [{"role": "user", "content": "x"}] * TINY_ITEMS
-        made = await self._ask("/v1/responses", {"model": "m", "input": items})
-        body = {"model": "m", "input": "x", "previous_response_id": made["id"]}
-        self._repeat(1, lambda: self._ask("/v1/responses/input_tokens", body))
-        self._repeat(1, lambda: self._get(f"/v1/responses/{made['id']}/input_items?limit=1"))
+        created = await self._send_request("/v1/responses", {"model": "m", "input": items})
+        body = {"model": "m", "input": "x", "previous_response_id": created["id"]}
+        self._repeat(1, lambda: self._send_request("/v1/responses/input_tokens", body))
+        self._repeat(1, lambda: self._get(f"/v1/responses/{created['id']}/input_items?limit=1"))
 
     async def sockets(self) -> None:
         """14 WebSockets, each with a running response and six messages of 4 MB that wait."""
@@ -97,14 +97,14 @@ class Attacker:
 
     async def rejections(self) -> None:
         """Requests that the backend rejects with a 429 that is about each of them alone."""
-        self._repeat(4, lambda: self._ask("/v1/responses", {"model": "m", "input": "reject"}))
+        self._repeat(4, lambda: self._send_request("/v1/responses", {"model": "m", "input": "reject"}))
 
     async def webhooks(self) -> None:
         """300 endpoints, or as many as are accepted, that never answer; background responses notify each of them."""
         body = {"url": f"{self._site}/hook/silent", "event_types": ["response.completed"]}
         for number in range(300):
-            await self._ask("/v1/webhook_endpoints", {**body, "name": f"n{number}"})
-        self._repeat(2, lambda: self._ask("/v1/responses", {"model": "m", "input": "x", "background": True}))
+            await self._send_request("/v1/webhook_endpoints", {**body, "name": f"n{number}"})
+        self._repeat(2, lambda: self._send_request("/v1/responses", {"model": "m", "input": "x", "background": True}))
 
     async def names(self) -> None:
         """MCP servers whose names no DNS server ever resolves, 60 at a time."""
@@ -120,7 +120,7 @@ class Attacker:
             nonlocal number
             number += 12
             urls = " ".join(f"{self._site}/page/large/{page}" for page in range(number, number + 12))
-            await self._ask("/v1/responses", {"model": "m", "input": urls, "tools": [{"type": "web_search"}]})
+            await self._send_request("/v1/responses", {"model": "m", "input": urls, "tools": [{"type": "web_search"}]})
 
         self._repeat(4, read)
         await asyncio.sleep(1)
@@ -128,13 +128,13 @@ class Attacker:
     async def jobs(self) -> None:
         """Background responses that take 45 s, as many as are accepted."""
         body = {"model": "m", "input": "slow", "background": True}
-        await asyncio.gather(*(self._ask("/v1/responses", body) for _ in range(80)))
-        self._repeat(4, lambda: self._ask("/v1/responses", body))
+        await asyncio.gather(*(self._send_request("/v1/responses", body) for _ in range(80)))
+        self._repeat(4, lambda: self._send_request("/v1/responses", body))
 
     async def malformed(self) -> None:
         """Bytes that are no request, on a new connection each time."""
-        for said in MALFORMED:
-            self._repeat(2, lambda said=said: self._say(said))  # type: ignore[misc]
+        for stated in MALFORMED:
+            self._repeat(2, lambda stated=stated: self._emit(stated))  # type: ignore[misc]
 
     async def tools(self) -> None:
         """256 calls of MCP servers that never return."""
@@ -145,7 +145,7 @@ class Attacker:
     async def running(self) -> None:
         """400 streams that never end."""
         for _ in range(400):
-            self._begin(self._ask("/v1/responses", {"model": "m", "input": "hang", "stream": True}))
+            self._begin(self._send_request("/v1/responses", {"model": "m", "input": "hang", "stream": True}))
         await asyncio.sleep(1)
 
     async def document(self) -> None:
@@ -153,9 +153,9 @@ class Attacker:
         form = aiohttp.FormData({"purpose": "assistants"})
         form.add_field("file", LIGATURES.encode(), filename="ligatures.txt")
         async with self._http.post("/v1/files", data=form) as reply:
-            made = await reply.json()
+            created = await reply.json()
         for _ in range(4):
-            await self._ask("/v1/vector_stores", {"name": "x", "file_ids": [made["id"]]})
+            await self._send_request("/v1/vector_stores", {"name": "x", "file_ids": [created["id"]]})
         await asyncio.sleep(2)
 
     async def spinning(self) -> None:
@@ -169,7 +169,7 @@ class Attacker:
 
     async def _run_code(self, code: str) -> None:
         tool = {"type": "code_interpreter", "container": {"type": "auto"}}
-        await self._ask("/v1/responses", {"model": "m", "input": code, "tools": [tool]})
+        await self._send_request("/v1/responses", {"model": "m", "input": code, "tools": [tool]})
 
     def _begin(self, work: Awaitable[Any]) -> None:
         self._tasks.add(asyncio.ensure_future(work))
@@ -185,9 +185,9 @@ class Attacker:
 
     async def _use_tool(self, url: str) -> None:
         tool = {"type": "mcp", "server_label": "silent", "require_approval": "never", "server_url": url}
-        await self._ask("/v1/responses", {"model": "m", "input": "x", "tools": [tool]})
+        await self._send_request("/v1/responses", {"model": "m", "input": "x", "tools": [tool]})
 
-    async def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    async def _send_request(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """POST; return the reply, whatever it is."""
         async with self._http.post(path, json=body) as reply:
             return dict(await reply.json(content_type=None))
@@ -197,11 +197,11 @@ class Attacker:
             async for _ in reply.content.iter_any():
                 """What comes is not kept."""
 
-    async def _say(self, said: bytes) -> None:
+    async def _emit(self, data: bytes) -> None:
         """Send bytes, and read until the server closes the connection."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         with suppress(ConnectionError):
-            writer.write(said)
+            writer.write(data)
             await reader.read()
         writer.close()
 

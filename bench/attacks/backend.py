@@ -77,9 +77,9 @@ async def _answer(request: web.Request) -> web.StreamResponse:
     if text.startswith("slow"):
         await asyncio.sleep(SLOW)
     # After its calls the model repeats what the tools said.
-    said = "\n".join(str(message["content"]) for message in body["messages"] if message["role"] == "tool")
+    stated = "\n".join(str(message["content"]) for message in body["messages"] if message["role"] == "tool")
     calls = _calls(body, text) if last["role"] == "user" else []
-    delta: dict[str, Any] = {"role": "assistant", **(_called(calls) if calls else {"content": said or "Hello."})}
+    delta: dict[str, Any] = {"role": "assistant", **(_called(calls) if calls else {"content": stated or "Hello."})}
     end = "tool_calls" if calls else "stop"
     if not body.get("stream"):
         return web.json_response({"id": "c", "choices": [{"index": 0, "message": delta, "finish_reason": end}]})

@@ -29,8 +29,8 @@ def reading(folder: Path) -> Iterator[Reading]:
     with _disk(folder) as place, module("bench.attacks.backend", "0") as backend:
         store = f"sqlite://{place}/attack.db"
         keys = asyncio.run(issue(store))
-        with serving(backend.port, folder, store) as served:
-            deleted = asyncio.run(_deleted(served.port, keys[0][0], keys[1][0], place))
+        with serving(backend.port, folder, store) as server:
+            deleted = asyncio.run(_deleted(server.port, keys[0][0], keys[1][0], place))
             refused = [what for what, is_done in deleted.items() if not is_done]
             refused += [name for name, command in _commands(store, keys[0][1]).items() if not _succeeds(command)]
     if refused:
@@ -56,10 +56,10 @@ async def _deleted(port: int, a: str, b: str, place: Path) -> dict[str, bool]:
     """Let A fill the disk; return whether B could delete each of its files and responses."""
     async with _client(port, a) as attacker, _client(port, b) as tenant:
         await _until_reserved(place)
-        paths = [f"/v1/files/{(await _made(tenant, 'file'))['id']}" for _ in range(FILES)]
-        paths += [f"/v1/responses/{(await _made(tenant, 'response'))['id']}" for _ in range(FILES)]
+        paths = [f"/v1/files/{(await _created(tenant, 'file'))['id']}" for _ in range(FILES)]
+        paths += [f"/v1/responses/{(await _created(tenant, 'response'))['id']}" for _ in range(FILES)]
         for kind in ("file", "response"):
-            while "id" in await _made(attacker, kind):
+            while "id" in await _created(attacker, kind):
                 """The disk has space for another one."""
         return {path: await _deletes(tenant, path) for path in paths}
 
@@ -75,7 +75,7 @@ def _is_reserved(place: Path) -> bool:
     return any(file.stat().st_size == SIZE for file in place.glob("*-reserve"))
 
 
-async def _made(client: aiohttp.ClientSession, kind: str) -> dict[str, Any]:
+async def _created(client: aiohttp.ClientSession, kind: str) -> dict[str, Any]:
     """Upload a file or store a response; return the reply, whatever it is."""
     if kind == "response":
         async with client.post("/v1/responses", json={"model": "m", "input": "Hello!"}) as reply:

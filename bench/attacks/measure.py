@@ -11,10 +11,10 @@ from antiphon.tools.web.reading import MEMORY
 from bench.attacks.attackers import NICE
 from bench.attacks.serving import BODIES, CODE, issue, serving
 from bench.attacks.table import ATTACKS, Attack
-from bench.attacks.tenant import LOOK_EVERY, Outcome, tenant
+from bench.attacks.tenant import POLL_INTERVAL, Outcome, tenant
 from bench.process import Program, memory_of_all, peak_memory_of_all, processes_of_all, running
 from bench.report import OURS, TARGET, Reading
-from bench.server import Served, module
+from bench.server import RunningServer, module
 
 BEGINNING = 20.0
 """Seconds that an attack may take to begin; one that has not begun by then is measured as it is."""
@@ -53,9 +53,9 @@ def _or_skipped(figures: Iterator[Reading]) -> Iterator[Reading]:
 def _measured(attack: Attack, backend: int, site: int, folder: Path, seconds: float) -> Iterator[Reading]:
     store = f"sqlite://{folder}/{new_id('attack')}.db"
     (a, _), (b, _) = asyncio.run(issue(store))
-    with serving(backend, folder, store, workers=attack.workers, settings=CODE if attack.processes else "") as served:
-        command = [sys.executable, "-m", "bench.attacks.attackers", attack.method, str(served.port), a, str(site)]
-        unloaded, loaded, grown = asyncio.run(_compare(attack, served, b, backend, command, seconds))
+    with serving(backend, folder, store, workers=attack.workers, settings=CODE if attack.processes else "") as server:
+        command = [sys.executable, "-m", "bench.attacks.attackers", attack.method, str(server.port), a, str(site)]
+        unloaded, loaded, grown = asyncio.run(_compare(attack, server, b, backend, command, seconds))
     if attack.has_times:
         for figure in ("median", "worst"):
             before, during = getattr(unloaded, figure), getattr(loaded, figure)
@@ -79,26 +79,26 @@ def _most_memory(attack: Attack) -> float:
 
 
 async def _compare(
-    attack: Attack, served: Served, key: str, backend: int, command: list[str], seconds: float
+    attack: Attack, server: RunningServer, key: str, backend: int, command: list[str], seconds: float
 ) -> tuple[Outcome, Outcome, int]:
     """Return what B's work came to without and with the attack, and by how many bytes the server has grown."""
-    async with tenant(served.port, key, backend) as b:
+    async with tenant(server.port, key, backend) as b:
         await b.begin()
         unloaded = await b.work(seconds)
-        idle = memory_of_all(served.pid)
+        idle = memory_of_all(server.pid)
         with running(command) as attacker:
             await asyncio.wait({asyncio.create_task(asyncio.to_thread(_begun, attacker))}, timeout=BEGINNING)
-            await _until_code_runs(attack, served)
+            await _until_code_runs(attack, server)
             loaded = await b.work(seconds)
-            return unloaded, loaded, peak_memory_of_all(served.pid) - idle
+            return unloaded, loaded, peak_memory_of_all(server.pid) - idle
 
 
-async def _until_code_runs(attack: Attack, served: Served) -> None:
+async def _until_code_runs(attack: Attack, server: RunningServer) -> None:
     """Raise `RuntimeError` where the code of an attack does not run: B would notice nothing of it."""
     try:
         async with asyncio.timeout(BEGINNING):
-            while processes_of_all(served.pid) <= attack.processes:  # noqa: ASYNC110 - they must be looked for
-                await asyncio.sleep(LOOK_EVERY)
+            while processes_of_all(server.pid) <= attack.processes:  # noqa: ASYNC110 - they must be looked for
+                await asyncio.sleep(POLL_INTERVAL)
     except TimeoutError as error:
         raise RuntimeError(f"{attack.name}: the code does not run, perhaps without bubblewrap") from error
 

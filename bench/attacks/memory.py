@@ -25,7 +25,7 @@ FREE_OF_CPU = re.compile(r"^ +count: +(\d+)$", re.MULTILINE)
 PLACES = ("tmp", "dev/shm", "mnt/data")
 """Where the files of a machine are in memory."""
 PAGE = os.sysconf("SC_PAGE_SIZE")
-LOOK_EVERY = 0.05
+POLL_INTERVAL = 0.05
 PROCESSES = 12
 _TAKE = """
 import ctypes, fcntl, os, time
@@ -114,12 +114,12 @@ async def _above(kind: str) -> int:
 
 async def most_while(call: Awaitable[object], spaces: set[str]) -> int:
     """Await a call of code in these namespaces; return the most bytes that the host has lost to it."""
-    before, most = _held_by_the_kernel(), 0
+    before, most = _used_by_the_kernel(), 0
     task = asyncio.ensure_future(call)
     while not task.done():
-        kernel = await asyncio.to_thread(_held_by_the_kernel)
-        most = max(most, kernel - before + await asyncio.to_thread(_held_by_machine, spaces))
-        await asyncio.wait([task], timeout=LOOK_EVERY)
+        kernel = await asyncio.to_thread(_used_by_the_kernel)
+        most = max(most, kernel - before + await asyncio.to_thread(_used_by_machine, spaces))
+        await asyncio.wait([task], timeout=POLL_INTERVAL)
     await task
     return most
 
@@ -159,7 +159,7 @@ def _namespace(process: Path) -> str:
         return ""
 
 
-def _held_by_machine(spaces: set[str]) -> int:
+def _used_by_machine(spaces: set[str]) -> int:
     """Return the bytes of the processes in these namespaces, each shared page once, and of their files in memory."""
     total, disks, files = 0, dict[int, int](), dict[int, int]()
     for process in Path("/proc").glob("[0-9]*"):
@@ -192,11 +192,11 @@ def _kilobytes(file: Path, *names: str) -> int:
     return sum(int(line.split()[1]) for line in file.read_text().splitlines() if line.startswith(names))
 
 
-def _held_by_the_kernel() -> int:
+def _used_by_the_kernel() -> int:
     """Return the bytes of the whole host: what other programs change meanwhile is small beside the limit."""
     facts, free = Path("/proc/meminfo"), _free_of_cpus()
-    held = (_kilobytes(facts, "MemTotal:") - _kilobytes(facts, *OTHERS)) * 1024
-    return held - max(free, _free_of_cpus())  # others free memory between two reads
+    retained = (_kilobytes(facts, "MemTotal:") - _kilobytes(facts, *OTHERS)) * 1024
+    return retained - max(free, _free_of_cpus())  # others free memory between two reads
 
 
 def _free_of_cpus() -> int:

@@ -11,11 +11,11 @@ from antiphon.access.api_keys import Mint
 from antiphon.ids import new_id
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
-from antiphon.storage.records.tenants import Limits
+from antiphon.storage.records.tenants import KeyLimits
 from bench.attacks.resolver import write_resolver
 from bench.ports import free_port
 from bench.process import running
-from bench.server import Served, wait_for_answer
+from bench.server import RunningServer, wait_for_answer
 
 BODIES = 128 * 1024 * 1024
 """Bytes that a process may hold of clients' data, by its settings."""
@@ -38,15 +38,15 @@ async def issue(store_url: str) -> list[tuple[str, str]]:
     mint = await Mint.of(store)
     keys = []
     for name in ("a", "b"):
-        key, kept = mint.issue(new_id("key"), name, "bench", Limits(), int(time.time()), None)
-        await store.write(api_keys.put, kept)
-        keys.append((key, kept.id))
+        key, stored_key = mint.issue(new_id("key"), name, "bench", KeyLimits(), int(time.time()), None)
+        await store.write(api_keys.put, stored_key)
+        keys.append((key, stored_key.id))
     await store.close()
     return keys
 
 
 @contextmanager
-def serving(backend: int, folder: Path, store: str, *, workers: int = 1, settings: str = "") -> Iterator[Served]:
+def serving(backend: int, folder: Path, store: str, *, workers: int = 1, settings: str = "") -> Iterator[RunningServer]:
     """Run a server before the backend at this port, with more settings than every server under attack has."""
     (folder / "attacks.toml").write_text(SETTINGS + settings)
     port = free_port()
@@ -57,4 +57,4 @@ def serving(backend: int, folder: Path, store: str, *, workers: int = 1, setting
     environment["PYTHONPATH"] = write_resolver(folder)
     with running(command, environment, folder, log=folder / "attacks.log") as program:
         wait_for_answer(port, "/healthz", program)
-        yield Served(port, program.pid)
+        yield RunningServer(port, program.pid)

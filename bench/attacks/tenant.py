@@ -23,7 +23,7 @@ ERRANDS_EVERY = 1.0
 PATIENCE = 30.0
 """Seconds after which anything counts as failed."""
 
-LOOK_EVERY = 0.1
+POLL_INTERVAL = 0.1
 """Seconds between looks whether a job is completed, or a webhook received."""
 
 
@@ -68,7 +68,7 @@ class Tenant:
         Raises `RuntimeError` where something fails.
         """
         body = {"name": "b", "url": f"{self._backend}/hook", "event_types": ["response.completed"]}
-        await self._ask("/v1/webhook_endpoints", body)
+        await self._send_request("/v1/webhook_endpoints", body)
         for kind, errand in self._errands.items():
             if not await errand():
                 raise RuntimeError(f"The {kind} of B fail without an attack.")
@@ -111,12 +111,12 @@ class Tenant:
 
     async def _job(self) -> bool:
         """Have a response made in the background, and wait until its webhook was received."""
-        made = await self._ask("/v1/responses", {"model": "m", "input": "Hello!", "background": True})
-        if "id" not in made:
+        created = await self._send_request("/v1/responses", {"model": "m", "input": "Hello!", "background": True})
+        if "id" not in created:
             return False
-        while not await self._get(f"{self._backend}/received/{made['id']}"):  # noqa: ASYNC110 - it must be asked for
-            await asyncio.sleep(LOOK_EVERY)
-        return bool((await self._get(f"/v1/responses/{made['id']}"))["status"] == "completed")
+        while not await self._get(f"{self._backend}/received/{created['id']}"):  # noqa: ASYNC110 - it must be asked for
+            await asyncio.sleep(POLL_INTERVAL)
+        return bool((await self._get(f"/v1/responses/{created['id']}"))["status"] == "completed")
 
     async def _page(self) -> bool:
         """Have the model open a page of a site whose name nobody has looked up yet."""
@@ -129,10 +129,10 @@ class Tenant:
         return await self._finds({"input": "x", "tools": [{**tool, "server_url": f"{self._backend}/mcp/quick"}]})
 
     async def _finds(self, body: dict[str, Any]) -> bool:
-        made = await self._ask("/v1/responses", {"model": "m", **body})
-        return made.get("status") == "completed" and FOUND in str(made["output"][-1])
+        created = await self._send_request("/v1/responses", {"model": "m", **body})
+        return created.get("status") == "completed" and FOUND in str(created["output"][-1])
 
-    async def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    async def _send_request(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         async with self._http.post(path, json=body) as reply:
             return dict(await reply.json(content_type=None))
 

@@ -14,7 +14,7 @@ from bench.peers.page import Run, Server, update
 from bench.peers.servers import Peer, peers
 from bench.process import memory_of_all, peak_memory_of_all
 from bench.report import machine, short, table
-from bench.server import Served, module
+from bench.server import RunningServer, module
 
 ROUNDS, SECONDS, QUICK_SECONDS = 3, 3.0, 0.5
 
@@ -58,20 +58,20 @@ def main() -> None:
     sys.exit(0 if rows else 1)
 
 
-def _measure(peer: Peer, backend: Served, folder: Path, seconds: float) -> Iterator[tuple[str, Row | str]]:
+def _measure(peer: Peer, backend: RunningServer, folder: Path, seconds: float) -> Iterator[tuple[str, Row | str]]:
     """Yield a row for the start, for each kind of request, and for the end; for what fails, a sentence."""
     folder.mkdir()
     try:
-        with peer.start(backend.port, folder) as served:
-            yield START, {STARTED: served.started_in, IDLE: memory_of_all(served.pid) / 1e6}
+        with peer.start(backend.port, folder) as server:
+            yield START, {STARTED: server.started_in, IDLE: memory_of_all(server.pid) / 1e6}
             for kind in KINDS:
                 if kind.store and not peer.stores:
                     continue
                 try:
-                    yield kind.name, kind.ask(peer, served, backend, seconds)
+                    yield kind.name, kind.send_request(peer, server, backend, seconds)
                 except (RuntimeError, OSError) as error:
                     yield kind.name, _short(error)
-            yield END, {PEAK: peak_memory_of_all(served.pid) / 1e6}
+            yield END, {PEAK: peak_memory_of_all(server.pid) / 1e6}
     except (RuntimeError, OSError) as error:
         yield START, _short(error)
 

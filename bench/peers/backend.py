@@ -30,7 +30,7 @@ _IDS = sorted(set(re.findall(rb"\b(?:resp|msg)_\w+", _STREAM)))
 _numbers = itertools.count(1)
 
 
-def _anew(answer: bytes) -> bytes:
+def _again(answer: bytes) -> bytes:
     """Return an answer with ids of its own, as long as those before: who stores it keeps one row for each."""
     number = next(_numbers)
     for known in _IDS:
@@ -47,7 +47,7 @@ class Both(Replay):
             super().answer(head, body)
         else:
             streams = b'"stream":true' in body.replace(b" ", b"")
-            self.transport.write(_anew(_STREAM if streams else _RESPONSE))
+            self.transport.write(_again(_STREAM if streams else _RESPONSE))
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def environment(
 
 def version(binaries: Path, package: str) -> str:
     """Return the version of a package that is installed there."""
-    asked = f"import importlib.metadata as m; print(m.version({package!r}))"
-    return _run([str(binaries / "python"), "-c", asked]).strip()
+    requested = f"import importlib.metadata as m; print(m.version({package!r}))"
+    return _run([str(binaries / "python"), "-c", requested]).strip()
 
 
 def commit(ref: str = "HEAD") -> str:
@@ -64,10 +64,10 @@ def installed(ref: str) -> Path:
         source.mkdir()
         _run([*_GIT, "archive", "--output", str(archive), name])
         _run(["tar", "-xf", str(archive), "-C", str(source)])
-        binaries, kept = FOLDER / f"antiphon-{name}/bin", FOLDER / f"antiphon-{name}/.installed"
+        binaries, stored = FOLDER / f"antiphon-{name}/bin", FOLDER / f"antiphon-{name}/.installed"
         return (
             binaries
-            if kept.exists()
+            if stored.exists()
             else environment(f"antiphon-{name}", [f"{source}[all]"], source / "constraints.txt")
         )
 

@@ -58,11 +58,11 @@ def main() -> None:
     port, file = int(sys.argv[1]), Path(sys.argv[2])
     issuer = f"http://127.0.0.1:{port}"
     key = rsa.generate_private_key(65537, 2048)
-    served = documents(key, issuer)
+    running = documents(key, issuer)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = served.get(self.path)
+            body = running.get(self.path)
             self.send_response(404 if body is None else 200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body or b"")))

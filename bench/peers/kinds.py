@@ -13,7 +13,7 @@ from bench.load import Count, Load
 from bench.measure import under
 from bench.peers.servers import RESPONSES, Peer
 from bench.process import cpu_of_all, line
-from bench.server import Served
+from bench.server import RunningServer
 from bench.trace.loopback import Client
 from bench.wire import request
 
@@ -33,7 +33,7 @@ Row = dict[str, float]
 
 CPU, RATE, FIRST = "CPU, µs", "requests/s", "first byte, ms"
 
-Ask = Callable[[Peer, Served, Served, float], Row]
+Question = Callable[[Peer, RunningServer, RunningServer, float], Row]
 """Measures one kind of request at a peer, before a backend, for so many seconds. Raises `RuntimeError` if answers are
 not whole."""
 
@@ -43,11 +43,11 @@ class Kind:
     """A kind of request: its name, and whether the response is stored."""
 
     name: str
-    ask: Ask
+    send_request: Question
     store: bool = False
 
 
-def _load(peer: Peer, served: Served, _: Served, seconds: float, *, stream: bool, store: bool) -> Row:
+def _load(peer: Peer, server: RunningServer, _: RunningServer, seconds: float, *, stream: bool, store: bool) -> Row:
     """Small requests from 32 connections, each as soon as the last was answered."""
     model = BURST if stream else peer.plain_model
     body: dict[str, object] = {"model": peer.prefix + model, "stream": stream}
@@ -57,11 +57,11 @@ def _load(peer: Peer, served: Served, _: Served, seconds: float, *, stream: bool
         body["messages"] = [{"role": "user", "content": "Hello!"}]
     marks = (DELTAS.get(peer.path, DELTA), ENDS.get(peer.path, DONE)) if stream else (TEXT[model], TEXT[model])
     content = msgspec.json.encode(body).decode()
-    load = Load(served.port, peer.path, content, CONNECTIONS, seconds, *marks)
+    load = Load(server.port, peer.path, content, CONNECTIONS, seconds, *marks)
     with under(load) as program:
-        before = cpu_of_all(served.pid)
+        before = cpu_of_all(server.pid)
         count = msgspec.json.decode(line(program), type=Count)
-        spent = cpu_of_all(served.pid) - before
+        spent = cpu_of_all(server.pid) - before
     if count.ends < 0.95 * count.answers - 1 or not count.answers:
         raise RuntimeError(f"of {count.answers} answers only {count.ends} were whole")
     return {RATE: count.answers / count.seconds, CPU: spent / count.answers * 1e6}
@@ -72,7 +72,13 @@ PORTABLE = ("message", "function_call", "function_call_output")
 
 
 def _agent(
-    peer: Peer, served: Served, backend: Served, seconds: float, *, scenario: str, is_portable: bool = True
+    peer: Peer,
+    server: RunningServer,
+    backend: RunningServer,
+    seconds: float,
+    *,
+    scenario: str,
+    is_portable: bool = True,
 ) -> Row:
     """What an agent sends, on one connection, streamed and not stored."""
     body = SCENARIOS[scenario]().body
@@ -83,9 +89,9 @@ def _agent(
         }
     content = encoded(body, model=peer.prefix + CHUNKS, stream=True, store=False)
     if peer.path == RESPONSES:
-        taken = measured(served, partial(Streamed, content=content), seconds)
+        taken = measured(server, partial(Streamed, content=content), seconds)
     else:
-        taken = of_chat(served, len(content), seconds, stream=True)
+        taken = of_chat(server, len(content), seconds, stream=True)
     direct = of_chat(backend, len(content), seconds / 2, stream=True)
     return {CPU: taken.cpu * 1e6, FIRST: (taken.first - direct.first) * 1e3}
 

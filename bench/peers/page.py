@@ -76,7 +76,7 @@ def update(run: Run) -> None:
         path.write_text(text)
 
 
-def kept() -> Run:
+def stored() -> Run:
     """Return the run that was kept."""
     return msgspec.json.decode(RUN.read_bytes(), type=Run)
 
@@ -111,4 +111,4 @@ def _cell(server: Server, kind: str, figure: str) -> str:
 
 
 if __name__ == "__main__":
-    update(kept())
+    update(stored())

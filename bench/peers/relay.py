@@ -73,10 +73,10 @@ class Relay:
         """Pass a request on, and its response back as it comes."""
         stop = {"stop"} if self.dropped and request.path.endswith("/responses") else set()
         content = without(await request.read(), self.dropped | stop)
-        url, headers = f"{self.backend}{request.rel_url.raw_path_qs}", kept(request.headers)
+        url, headers = f"{self.backend}{request.rel_url.raw_path_qs}", stored(request.headers)
         sent = request.app[SESSION].request(request.method, url, data=content, headers=headers, allow_redirects=False)
         async with sent as answer:
-            out = web.StreamResponse(status=answer.status, headers=kept(answer.headers))
+            out = web.StreamResponse(status=answer.status, headers=stored(answer.headers))
             await out.prepare(request)
             async for piece in answer.content.iter_any():
                 await out.write(piece)
@@ -84,7 +84,7 @@ class Relay:
             return out
 
 
-def kept(headers: Mapping[str, str]) -> dict[str, str]:
+def stored(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers that are relayed."""
     return {name: value for name, value in headers.items() if name.lower() not in OWN}
 

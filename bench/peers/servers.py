@@ -15,11 +15,11 @@ from bench.measure import PLAIN_CHAT
 from bench.peers import install, ogx
 from bench.ports import free_port
 from bench.process import running
-from bench.server import Served, antiphon, wait_for_answer
+from bench.server import RunningServer, antiphon, wait_for_answer
 
 RESPONSES, CHAT = "/v1/responses", PLAIN_CHAT[0]
 
-Start = Callable[[int, Path], AbstractContextManager[Served]]
+Start = Callable[[int, Path], AbstractContextManager[RunningServer]]
 """Starts a server before the backend at this port, with this folder for its files."""
 
 
@@ -44,7 +44,7 @@ class Package:
 
     name: str
     distribution: str
-    start: Callable[[Path, int, Path], AbstractContextManager[Served]]
+    start: Callable[[Path, int, Path], AbstractContextManager[RunningServer]]
     extras: str = ""
     besides: Sequence[str] = ()
     minor: str | None = None
@@ -83,16 +83,16 @@ def _installed(package: Package) -> Peer | str:
     )
 
 
-def _antiphon(backend: int, folder: Path, *, python: str | None = None) -> AbstractContextManager[Served]:
+def _antiphon(backend: int, folder: Path, *, python: str | None = None) -> AbstractContextManager[RunningServer]:
     store = f"sqlite://{folder}/antiphon.db"
     return antiphon(backend, folder, store, python=python) if python else antiphon(backend, folder, store)
 
 
-def _nginx(program: str, backend: int, folder: Path) -> AbstractContextManager[Served]:
+def _nginx(program: str, backend: int, folder: Path) -> AbstractContextManager[RunningServer]:
     return nginx.nginx(program, backend, folder)
 
 
-def _litellm(binaries: Path, backend: int, folder: Path) -> AbstractContextManager[Served]:
+def _litellm(binaries: Path, backend: int, folder: Path) -> AbstractContextManager[RunningServer]:
     """Its own translation. A model of `hosted_vllm/` would be asked for Responses: LiteLLM only passes those on."""
     model = {
         "model": "openai/*",
@@ -111,7 +111,7 @@ def _litellm(binaries: Path, backend: int, folder: Path) -> AbstractContextManag
     return _started(command, port, "/health/liveliness", folder, variables)
 
 
-def _ogx(binaries: Path, backend: int, folder: Path) -> AbstractContextManager[Served]:
+def _ogx(binaries: Path, backend: int, folder: Path) -> AbstractContextManager[RunningServer]:
     """Its starter distribution with one backend. It would fetch the table of a tokenizer, which LiteLLM includes."""
     port = free_port()
     settings = folder / "ogx.yaml"
@@ -122,7 +122,7 @@ def _ogx(binaries: Path, backend: int, folder: Path) -> AbstractContextManager[S
     return _started(command, port, "/v1/health", folder, variables)
 
 
-def _agentic(binaries: Path, backend: int, folder: Path) -> AbstractContextManager[Served]:
+def _agentic(binaries: Path, backend: int, folder: Path) -> AbstractContextManager[RunningServer]:
     """It passes Responses requests on."""
     port = free_port()
     command = [str(binaries / "agentic-server"), "--llm-api-base", f"http://127.0.0.1:{backend}"]
@@ -131,7 +131,7 @@ def _agentic(binaries: Path, backend: int, folder: Path) -> AbstractContextManag
     return _started(command, port, "/health", folder, {"OPENAI_API_KEY": "none", "HOME": str(folder)})
 
 
-def _smg(binaries: Path, backend: int, folder: Path) -> AbstractContextManager[Served]:
+def _smg(binaries: Path, backend: int, folder: Path) -> AbstractContextManager[RunningServer]:
     """It passes Responses requests on, and stores them in memory: it has no SQLite."""
     port = free_port()
     command = [str(binaries / "smg"), "launch", "--backend", "openai"]
@@ -150,7 +150,9 @@ PACKAGES = (
 
 
 @contextmanager
-def _started(command: list[str], port: int, path: str, folder: Path, variables: dict[str, str]) -> Iterator[Served]:
+def _started(
+    command: list[str], port: int, path: str, folder: Path, variables: dict[str, str]
+) -> Iterator[RunningServer]:
     began = time.perf_counter()
     inherited = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "DATABASE_URL"}}
     log = folder / "output.log"
@@ -160,4 +162,4 @@ def _started(command: list[str], port: int, path: str, folder: Path, variables: 
         except RuntimeError as error:
             last = (log.read_text().strip().splitlines() or ["it printed nothing"])[-1]
             raise RuntimeError(f"it does not start: {last}") from error
-        yield Served(port, program.pid, time.perf_counter() - began)
+        yield RunningServer(port, program.pid, time.perf_counter() - began)

@@ -12,7 +12,7 @@ import msgspec
 from bench.backend import DELTAS
 from bench.trace.counter import CallCounter, Calls, Function, files_of_ours
 from bench.trace.loopback import STEPS, Client, SteppedBackend, settle
-from bench.trace.server import served
+from bench.trace.server import running
 from bench.wire import id_in, request
 
 WARM_UP = 5
@@ -67,7 +67,7 @@ async def connected(folder: Path, *, facts: bool) -> AsyncIterator[Client]:
     loop = asyncio.get_running_loop()
     backend = await loop.create_server(SteppedBackend, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{backend.sockets[0].getsockname()[1]}/v1"
-    async with served(url, f"sqlite://{folder}/trace.db", facts=facts) as port:
+    async with running(url, f"sqlite://{folder}/trace.db", facts=facts) as port:
         _, client = await loop.create_connection(Client, "127.0.0.1", port)
         async with asyncio.timeout(PATIENCE):
             yield client

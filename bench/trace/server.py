@@ -10,27 +10,32 @@ from antiphon.build import build
 from antiphon.build.hosting import limits_of
 from antiphon.cli.logs import begin_log
 from antiphon.cli.settings import read_settings
-from antiphon.http_server.host import Host
+from antiphon.http_server.host import UvicornHost
 from antiphon.server.application import create_app
 from bench.agents.history import SEAL_KEYS
 
 
 @asynccontextmanager
-async def served(backend: str, store: str, *, facts: bool = True) -> AsyncIterator[int]:
+async def running(backend: str, store: str, *, facts: bool = True) -> AsyncIterator[int]:
     """Serve the backend at this URL with a store at that one; gives the port. `facts` is the setting."""
     settings = read_settings(None, [backend], host="127.0.0.1", port=0, store=store, workers=None)
     settings.facts = facts
     settings.seal_keys = [SEAL_KEYS]  # it opens the reasoning in the bodies of agents
     begin_log(settings)
-    house = await build(settings, {})
+    application = await build(settings, {})
     limits = limits_of(settings)
     app = create_app(
-        house.gateway, house.endpoints, has_websocket=True, has_metrics=True, limits=limits, has_console=True
+        application.gateway,
+        application.endpoints,
+        has_websocket=True,
+        has_metrics=True,
+        limits=limits,
+        has_console=True,
     )
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        host = Host(app, house, 1, limits=limits, memory=house.parts.run.history.memory.size)
-        house.start()
-        house.watch_loop()
+        host = UvicornHost(app, application, 1, limits=limits, memory=application.parts.run.history.memory.size)
+        application.start()
+        application.watch_loop()
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
         gc.collect()
@@ -42,4 +47,4 @@ async def served(backend: str, store: str, *, facts: bool = True) -> AsyncIterat
             serving.cancel()
             with suppress(asyncio.CancelledError):
                 await serving
-            await house.close()
+            await application.close()

@@ -17,7 +17,7 @@ const DOCKED = 4; // pages in the bar of a phone; the others are behind "More"
 
 const pages = new Map(ROUTES.map((route) => [route.path, lazy(route.load)]));
 
-function shown(): Route[] {
+function visibleRoutes(): Route[] {
   const isAdmin = session().role === "admin";
   return ROUTES.filter((route) => !route.isHidden && (isAdmin || !route.isForAdmins));
 }
@@ -36,7 +36,7 @@ export function Shell() {
     isFirst.current = false;
   }, [path]);
   useShortcuts([
-    ...shown().map(({ path: to, shortcut, name }) => ({
+    ...visibleRoutes().map(({ path: to, shortcut, name }) => ({
       keys: shortcut,
       does: `Open ${name}`,
       run: () => navigate(to),
@@ -101,7 +101,7 @@ function Side({ here, onHelp }: { here: string | undefined; onHelp: () => void }
       </Link>
       <nav aria-label="Pages">
         {GROUPS.map((group) => {
-          const routes = shown().filter((route) => route.group === group);
+          const routes = visibleRoutes().filter((route) => route.group === group);
           if (routes.length === 0) return null;
           return (
             <div key={group}>
@@ -153,7 +153,7 @@ function Account({ onHelp }: { onHelp: () => void }) {
 }
 
 function Dock({ here }: { here: string | undefined }) {
-  const routes = shown();
+  const routes = visibleRoutes();
   const more = routes.slice(DOCKED).map(({ name, path }) => ({ label: name, run: () => navigate(path) }));
   const actions = [
     ...more,

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function shown(child: ComponentChild): HTMLElement {
+function rendered(child: ComponentChild): HTMLElement {
   const root = document.createElement("div");
   render(child, root);
   return root;
@@ -110,8 +110,8 @@ describe("uploads", () => {
 });
 
 describe("looking at what is in progress", () => {
-  function Watch({ look }: { look: () => void }) {
-    const { isPaused, resume } = usePolling(true, look);
+  function Watch({ poll }: { poll: () => void }) {
+    const { isPaused, resume } = usePolling(true, poll);
     return isPaused ? (
       <button type="button" onClick={resume}>
         again
@@ -121,19 +121,19 @@ describe("looking at what is in progress", () => {
 
   test("becomes slower, ends after a while, and goes on when the reader wants it", async () => {
     vi.useFakeTimers();
-    const look = vi.fn();
-    const root = shown(<Watch look={look} />);
+    const poll = vi.fn();
+    const root = rendered(<Watch poll={poll} />);
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(look.mock.calls.length).toBeLessThan(6);
+    expect(poll.mock.calls.length).toBeLessThan(6);
     await vi.advanceTimersByTimeAsync(3_600_000);
-    expect(look).toHaveBeenCalledTimes(150);
+    expect(poll).toHaveBeenCalledTimes(150);
     root.querySelector("button")?.click();
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(look.mock.calls.length).toBeGreaterThan(152);
+    expect(poll.mock.calls.length).toBeGreaterThan(152);
     render(null, root);
-    const last = look.mock.calls.length;
+    const last = poll.mock.calls.length;
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(look).toHaveBeenCalledTimes(last);
+    expect(poll).toHaveBeenCalledTimes(last);
   });
 });
 
@@ -151,7 +151,7 @@ describe("a list that is loaded once more", () => {
       refresh = list.refresh;
       return <p>{list.items.map(({ id }) => id).join()}</p>;
     };
-    const root = shown(<Names />);
+    const root = rendered(<Names />);
     await vi.waitFor(() => expect(answers.length).toBe(1));
     answers[0]?.(["first"]);
     await vi.waitFor(() => expect(root.textContent).toBe("first"));
@@ -187,7 +187,7 @@ describe("a file search in a conversation", () => {
       { file_id: "file-1", filename: HOSTILE, score: 0.91234, attributes: { [HOSTILE]: HOSTILE }, text: HOSTILE },
       { file_id: "file-2", filename: "b.txt", score: 0.5, attributes: null, text: "y".repeat(5_000) },
     ];
-    const root = shown(<ItemView item={{ ...call, results }} />);
+    const root = rendered(<ItemView item={{ ...call, results }} />);
     expect(root.querySelector("img")).toBeNull();
     expect(root.textContent).toContain("2 passages");
     expect(root.textContent).toContain("0.912");
@@ -196,7 +196,7 @@ describe("a file search in a conversation", () => {
   });
 
   test("without included results shows its queries alone", () => {
-    const root = shown(<ItemView item={{ ...call, results: null }} />);
+    const root = rendered(<ItemView item={{ ...call, results: null }} />);
     expect(root.textContent).toContain("when");
     expect(root.textContent).not.toContain("passage");
   });
@@ -205,7 +205,7 @@ describe("a file search in a conversation", () => {
     const cite = { type: "file_citation", file_id: "file-1", filename: "a.txt", index: 4 };
     const annotations = [cite, { ...cite, index: 9 }, { ...cite, file_id: "file-2", filename: HOSTILE }];
     const content = [{ type: "output_text", text: "At nine.", annotations }];
-    const root = shown(<ItemView item={{ type: "message", role: "assistant", content }} />);
+    const root = rendered(<ItemView item={{ type: "message", role: "assistant", content }} />);
     const sources = [...root.querySelectorAll(".sources li")].map((each) => each.textContent);
     expect(sources).toEqual(["1 a.txt", `2 ${HOSTILE.slice(0, -1)}U+202E`]);
   });

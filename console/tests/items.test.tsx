@@ -11,7 +11,7 @@ const HOSTILE = "<script>window.harm = 1</script><img src=x onerror='window.harm
 
 afterEach(() => vi.unstubAllGlobals());
 
-function shown(child: ComponentChild): HTMLElement {
+function rendered(child: ComponentChild): HTMLElement {
   const root = document.createElement("div");
   document.body.append(root);
   act(() => render(child, root));
@@ -32,7 +32,7 @@ const CALL: Item = {
 
 describe("a call of the code interpreter", () => {
   test("shows its code, what it printed and drew, and its container", () => {
-    const root = shown(<ItemView item={CALL} />);
+    const root = rendered(<ItemView item={CALL} />);
     expect([...root.querySelectorAll("pre")].map((each) => each.textContent)).toEqual(["print(1)", "1\n"]);
     expect(root.querySelector("img")?.getAttribute("src")).toBe(`data:image/png;base64,${PNG}`);
     expect(root.querySelector("img")?.alt).toBe("Figure, output 2 of the code");
@@ -46,21 +46,21 @@ describe("a call of the code interpreter", () => {
     [`data:image/png;base64,${"A".repeat(28_000_001)}`, "too large"],
     ["javascript:alert(1)", "not shown"],
   ])("shows no image of %.40s", (url, why) => {
-    const root = shown(<ItemView item={{ ...CALL, outputs: [{ type: "image", url }] }} />);
+    const root = rendered(<ItemView item={{ ...CALL, outputs: [{ type: "image", url }] }} />);
     expect(root.querySelector("img")).toBeNull();
     expect(root.textContent).toContain(why);
   });
 
   test("says whether there was no output, or none was requested", () => {
-    expect(shown(<ItemView item={{ ...CALL, outputs: [] }} />).textContent).toContain("No output");
-    expect(shown(<ItemView item={{ ...CALL, outputs: null }} />).textContent).toContain(
+    expect(rendered(<ItemView item={{ ...CALL, outputs: [] }} />).textContent).toContain("No output");
+    expect(rendered(<ItemView item={{ ...CALL, outputs: null }} />).textContent).toContain(
       "without code_interpreter_call",
     );
   });
 
   test("shows a few of many outputs, and the beginning of a long one, until the reader wants more", () => {
     const outputs = Array.from({ length: 25 }, () => ({ type: "logs", logs: "x".repeat(150_000) }));
-    const root = shown(<ItemView item={{ ...CALL, outputs }} />);
+    const root = rendered(<ItemView item={{ ...CALL, outputs }} />);
     expect(root.querySelectorAll("pre").length).toBe(21);
     expect(root.querySelectorAll("pre")[1]?.textContent?.length).toBe(100_000);
     act(() => [...root.querySelectorAll("button")].at(-1)?.click());
@@ -69,10 +69,10 @@ describe("a call of the code interpreter", () => {
 
   test("is text only, whatever it says", () => {
     const outputs = [{ type: "logs", logs: HOSTILE }, { type: HOSTILE, logs: HOSTILE }, null, HOSTILE];
-    const root = shown(<ItemView item={{ ...CALL, code: HOSTILE, container_id: HOSTILE, outputs }} />);
+    const root = rendered(<ItemView item={{ ...CALL, code: HOSTILE, container_id: HOSTILE, outputs }} />);
     expect(root.querySelector("script, img, a")).toBeNull();
     const odd = { ...CALL, code: { a: 1 }, container_id: 5, outputs: "x", status: HOSTILE } as Item;
-    expect(shown(<ItemView item={odd} />).querySelector("script, img, a")).toBeNull();
+    expect(rendered(<ItemView item={odd} />).querySelector("script, img, a")).toBeNull();
   });
 
   test("is coloured in linear time", () => {
@@ -83,7 +83,7 @@ describe("a call of the code interpreter", () => {
 describe("a hosted shell", () => {
   test("shows its commands, its container, and how each command ended", () => {
     const environment = { type: "container_reference", container_id: "cntr_2" };
-    const call = shown(<ItemView item={{ type: "shell_call", action: { commands: ["ls", "pwd"] }, environment }} />);
+    const call = rendered(<ItemView item={{ type: "shell_call", action: { commands: ["ls", "pwd"] }, environment }} />);
     expect(call.querySelector("pre")?.textContent).toBe("ls\npwd");
     expect(call.querySelector("a")?.getAttribute("href")).toBe("/console/containers/cntr_2");
     const output = [
@@ -91,7 +91,7 @@ describe("a hosted shell", () => {
       { stdout: "", stderr: "no", outcome: { type: "exit", exit_code: 2 } },
       { stdout: "", stderr: "", outcome: { type: "timeout" } },
     ];
-    const ended = shown(<ItemView item={{ type: "shell_call_output", output }} />);
+    const ended = rendered(<ItemView item={{ type: "shell_call_output", output }} />);
     expect([...ended.querySelectorAll(".tag")].map((each) => each.textContent)).toEqual([
       "exit code 0",
       "exit code 2",
@@ -103,7 +103,9 @@ describe("a hosted shell", () => {
   test("is no harm without its fields", () => {
     for (const type of ["shell_call", "shell_call_output", "code_interpreter_call", "image_generation_call"]) {
       for (const value of [undefined, null, 5, "x", [null], { commands: 5 }]) {
-        shown(<ItemView item={{ type, action: value, output: value, outputs: value, result: value, code: value }} />);
+        rendered(
+          <ItemView item={{ type, action: value, output: value, outputs: value, result: value, code: value }} />,
+        );
       }
     }
   });
@@ -113,24 +115,24 @@ describe("a generated image", () => {
   const image = { type: "image_generation_call", id: "ig_1", status: "completed", result: PNG, size: "1024x1024" };
 
   test("is shown from its base64, described by its revised prompt", () => {
-    const root = shown(<ItemView item={{ ...image, revised_prompt: "A grey cat" }} />);
+    const root = rendered(<ItemView item={{ ...image, revised_prompt: "A grey cat" }} />);
     expect(root.querySelector("img")?.getAttribute("src")).toBe(`data:image/png;base64,${PNG}`);
     expect(root.querySelector("img")?.alt).toBe("A grey cat");
     expect(root.textContent).not.toContain("Partial");
   });
 
   test("is shown in part while it is generated", () => {
-    expect(shown(<ItemView item={{ ...image, status: "generating" }} />).textContent).toContain("Partial image");
+    expect(rendered(<ItemView item={{ ...image, status: "generating" }} />).textContent).toContain("Partial image");
   });
 
   test.each(["http://tracker.example/p.png", "PHN2Zz4=", HOSTILE])("is no image if it is %s", (result) => {
-    const root = shown(<ItemView item={{ ...image, result, revised_prompt: HOSTILE, size: HOSTILE }} />);
+    const root = rendered(<ItemView item={{ ...image, result, revised_prompt: HOSTILE, size: HOSTILE }} />);
     expect(root.querySelector("img, script")).toBeNull();
   });
 
   test("says why it failed", () => {
     const failed = { ...image, status: "failed", result: null, error: { message: "The backend refused." } };
-    expect(shown(<ItemView item={failed} />).textContent).toContain("The backend refused.");
+    expect(rendered(<ItemView item={failed} />).textContent).toContain("The backend refused.");
   });
 });
 
@@ -142,7 +144,7 @@ test("a file that code made is downloaded from its container, or it says why not
     fetched.push(path);
     return new Response('{"error": {"message": "Container is expired."}}', { status: 404 });
   });
-  const root = shown(<ItemView item={{ type: "message", role: "assistant", content }} />);
+  const root = rendered(<ItemView item={{ type: "message", role: "assistant", content }} />);
   const buttons = root.querySelectorAll<HTMLButtonElement>(".sources button");
   expect(buttons.length).toBe(1);
   await act(async () => {

@@ -10,7 +10,7 @@ beforeEach(() => {
   document.body.replaceChildren(root);
 });
 
-function shown(text: string): HTMLElement {
+function rendered(text: string): HTMLElement {
   render(<Markdown text={text} />, root);
   return root;
 }
@@ -41,7 +41,7 @@ const HOSTILE = [
 
 describe("Markdown", () => {
   test.each(HOSTILE)("hostile text stays text: %s", (text) => {
-    const { innerHTML } = shown(text);
+    const { innerHTML } = rendered(text);
     expect(root.querySelectorAll("script, img, svg, style, iframe, object, embed, form, base, link")).toHaveLength(0);
     expect(
       [...root.querySelectorAll("*")]
@@ -56,29 +56,31 @@ describe("Markdown", () => {
   });
 
   test("a link shows its host", () => {
-    expect(shown("See [the notes](https://docs.example/a?b=c).").textContent).toBe("See the notes (docs.example).");
+    expect(rendered("See [the notes](https://docs.example/a?b=c).").textContent).toBe("See the notes (docs.example).");
     expect(root.querySelector("a")?.href).toBe("https://docs.example/a?b=c");
   });
 
   test("an image is a link that loads nothing", () => {
-    expect(shown("![A cat](https://pictures.example/cat.png)").textContent).toBe("Image: A cat (pictures.example)");
+    expect(rendered("![A cat](https://pictures.example/cat.png)").textContent).toBe("Image: A cat (pictures.example)");
   });
 
   test("blocks and emphasis become nodes", () => {
-    shown("# Title\n\nText with **bold**, *thin*, `code` and ~~old~~.\n\n- one\n- two\n  1. inner\n\n> quoted\n\n---");
+    rendered(
+      "# Title\n\nText with **bold**, *thin*, `code` and ~~old~~.\n\n- one\n- two\n  1. inner\n\n> quoted\n\n---",
+    );
     for (const tag of ["strong", "em", "code", "del", "ul > li", "ol > li", "blockquote", "hr"]) {
       expect(root.querySelector(tag), tag).not.toBeNull();
     }
   });
 
   test("a table has its head and rows", () => {
-    shown("| a | b |\n|---|:-:|\n| 1 | **2** |");
+    rendered("| a | b |\n|---|:-:|\n| 1 | **2** |");
     expect([...root.querySelectorAll("th")].map((each) => each.textContent)).toEqual(["a", "b"]);
     expect(root.querySelector("td strong")?.textContent).toBe("2");
   });
 
   test("names with underscores and sums with stars are no emphasis", () => {
-    expect(shown("snake_case_name and 2 * 3 * 4").querySelectorAll("em, strong")).toHaveLength(0);
+    expect(rendered("snake_case_name and 2 * 3 * 4").querySelectorAll("em, strong")).toHaveLength(0);
     expect(root.textContent).toBe("snake_case_name and 2 * 3 * 4");
   });
 

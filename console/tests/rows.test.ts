@@ -12,38 +12,38 @@ const PAGE = withPage(NO_ROWS, { data: [row("c", 30), row("b", 20)], has_more: t
 describe("the rows of the list", () => {
   test("those that run are on top, then the newest", () => {
     const rows = withRow(withRow(PAGE, row("d", 40), false), row("a", 25, "in_progress"), false);
-    expect(rows.shown.map(({ id }) => id)).toEqual(["a", "d", "c", "b"]);
+    expect(rows.visible.map(({ id }) => id)).toEqual(["a", "d", "c", "b"]);
   });
 
   test("a changed row changes in place, also while new ones are held", () => {
     const rows = withRow(PAGE, row("b", 20, "failed"), true);
-    expect(rows.shown.map(({ status }) => status)).toEqual(["completed", "failed"]);
+    expect(rows.visible.map(({ status }) => status)).toEqual(["completed", "failed"]);
   });
 
   test("held rows are counted, and shown when released", () => {
     const rows = withRow(withRow(PAGE, row("d", 40), true), row("d", 40, "failed"), true);
-    expect(rows.held).toHaveLength(1);
-    expect(released(rows).shown[0]).toMatchObject({ id: "d", status: "failed" });
+    expect(rows.waiting).toHaveLength(1);
+    expect(released(rows).visible[0]).toMatchObject({ id: "d", status: "failed" });
   });
 
   test("a row that a later page has is left to it", () => {
-    expect(withRow(PAGE, row("a", 10), false).shown).toHaveLength(2);
+    expect(withRow(PAGE, row("a", 10), false).visible).toHaveLength(2);
   });
 
   test("a page that repeats a row adds it once", () => {
-    expect(withPage(PAGE, { data: [row("b", 20), row("a", 10)], has_more: false }).shown).toHaveLength(3);
+    expect(withPage(PAGE, { data: [row("b", 20), row("a", 10)], has_more: false }).visible).toHaveLength(3);
   });
 
   test("responses that run beside the page are on top, once", () => {
     const running = [row("d", 10, "in_progress"), row("c", 30)];
     const rows = withPage(NO_ROWS, { data: [row("c", 30)], running, has_more: false });
-    expect(rows.shown.map(({ id }) => id)).toEqual(["d", "c"]);
+    expect(rows.visible.map(({ id }) => id)).toEqual(["d", "c"]);
   });
 
   test("of very many rows the oldest are left to later pages", () => {
     let rows = NO_ROWS;
     for (let at = 1; at <= 1_005; at += 1) rows = withRow(rows, row(`r${at}`, at), false);
-    expect(rows.shown).toHaveLength(1_000);
+    expect(rows.visible).toHaveLength(1_000);
     expect(rows.next).toBe("r6");
   });
 

@@ -14,7 +14,7 @@ const LISTS: Record<string, Json[]> = {
 
 afterEach(() => vi.unstubAllGlobals());
 
-async function shown(child: ComponentChild): Promise<HTMLElement> {
+async function rendered(child: ComponentChild): Promise<HTMLElement> {
   vi.stubGlobal("fetch", async (path: string) => Response.json({ data: LISTS[path.split("?")[0] ?? ""] ?? [] }));
   const root = document.createElement("div");
   document.body.append(root);
@@ -27,7 +27,7 @@ async function formFor(tool: Json) {
   const Form = formOf(tool);
   if (!Form) throw new Error("No form");
   const onChange = vi.fn<(tool: Json) => void>();
-  const root = await shown(<Form tool={tool} onChange={onChange} />);
+  const root = await rendered(<Form tool={tool} onChange={onChange} />);
   const field = <T extends Element>(selector: string, at = 0): T => {
     const found = root.querySelectorAll<T>(selector)[at];
     if (!found) throw new Error(`No ${selector}`);

@@ -127,7 +127,7 @@ def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
     elif dataclasses.is_dataclass(kind):
         for each in dataclasses.fields(kind):
             is_required = each.default is each.default_factory is dataclasses.MISSING
-            default = "required" if is_required else code(shown(each.default))
+            default = "required" if is_required else code(displayed(each.default))
             yield code(each.name), linked(plain_type(each.type)), default, meanings.get(each.name, "")
     elif typing.is_typeddict(kind):
         for name, annotation in typing.get_type_hints(kind).items():
@@ -135,7 +135,7 @@ def fields(kind: type) -> Iterator[tuple[str, str, str, str]]:
             yield code(name), linked(plain_type(annotation)), default, meanings.get(name, "")
 
 
-def shown(value: Any) -> str:
+def displayed(value: Any) -> str:
     """Return a value as Python writes it, sets in order."""
     return f"{{{', '.join(map(repr, sorted(value)))}}}" if isinstance(value, frozenset) and value else repr(value)
 
@@ -144,8 +144,8 @@ def repr_of(field: Any) -> str:
     """Return the default of a field as Python writes it."""
     if field.default is not msgspec.NODEFAULT:
         return "absent" if field.default is msgspec.UNSET else repr(field.default)
-    made = field.default_factory
-    return repr(made()) if made in {list, dict, set, tuple} else "computed"
+    created = field.default_factory
+    return repr(created()) if created in {list, dict, set, tuple} else "computed"
 
 
 def documentation(kind: type) -> dict[str, str]:

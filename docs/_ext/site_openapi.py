@@ -134,9 +134,9 @@ def type_of(schema: Json) -> str:
 def union(choices: list[Json]) -> str:
     """Return the types of a union, null last; many objects are counted."""
     objects = [each for each in choices if "$ref" in each]
-    shown = [each for each in choices if "$ref" not in each or len(objects) <= FEW]
-    kinds = list(dict.fromkeys(type_of(each) for each in shown if each.get("type") != "null"))
-    if len(shown) < len(choices):
+    displayed = [each for each in choices if "$ref" not in each or len(objects) <= FEW]
+    kinds = list(dict.fromkeys(type_of(each) for each in displayed if each.get("type") != "null"))
+    if len(displayed) < len(choices):
         kinds.append(f"one of {len(objects)} objects")
     return " or ".join([*kinds, *(["null"] if any(each.get("type") == "null" for each in choices) else [])])
 

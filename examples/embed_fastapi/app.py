@@ -44,7 +44,7 @@ def create_app(backend: str | ScriptedBackend | None = BACKEND, store: str = "sq
         return JSONResponse({"error": error.body()}, error.status_code, error.headers)
 
     @app.post("/ask")
-    async def ask(question: Question) -> Answer:
+    async def request(question: Question) -> Answer:
         """Answer a question, and continue the conversation of `previous`."""
         response = await client.responses.create(
             model=MODEL, instructions="Be brief.", input=question.text, previous_response_id=question.previous

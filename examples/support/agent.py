@@ -19,7 +19,7 @@ TOOLS: list[ToolParam] = [
 ]
 
 
-def ask(prompt: str) -> str:
+def prompt_user(prompt: str) -> str:
     """Read a line; show it if it comes from a file instead of a keyboard."""
     line = input(prompt)
     if not sys.stdin.isatty():
@@ -32,7 +32,7 @@ def decisions(response: Response) -> ResponseInputParam:
     decided: ResponseInputParam = []
     for item in response.output:
         if item.type == "mcp_approval_request":
-            approve = ask(f"Allow {item.name} {item.arguments}? [y/n] ") == "y"
+            approve = prompt_user(f"Allow {item.name} {item.arguments}? [y/n] ") == "y"
             decided.append({"type": "mcp_approval_response", "approval_request_id": item.id, "approve": approve})
     return decided
 
@@ -47,13 +47,13 @@ def sources(response: Response) -> list[str]:
 previous: str | None = None
 while True:
     try:
-        said: ResponseInputParam = [{"role": "user", "content": ask("You: ")}]
+        content: ResponseInputParam = [{"role": "user", "content": prompt_user("You: ")}]
     except EOFError:
         print()
         break
-    while said:
+    while content:
         response = client.responses.create(
-            model=MODEL, instructions=INSTRUCTIONS, input=said, tools=TOOLS, previous_response_id=previous
+            model=MODEL, instructions=INSTRUCTIONS, input=content, tools=TOOLS, previous_response_id=previous
         )
-        previous, said = response.id, decisions(response)
+        previous, content = response.id, decisions(response)
     print("Agent:", response.output_text, *(f"[{name}]" for name in sources(response)))

@@ -308,7 +308,7 @@ _PASSWORD_CUT_OFF = re.compile(r"^([^/\[:]*):(?!\d*[.,;:]?(?:/|$))[^/]*")
 """Replaces host and port if the text ends within the password, as at a space."""
 _EXAMPLES = {"postgresql://user@host/database"}
 """URLs of our own advice."""
-_SHOWN_OPTIONS = {"mode", "host", "port", "dbname", "sslmode", "pooler", "application_name"}
+_DISPLAYED_OPTIONS = {"mode", "host", "port", "dbname", "sslmode", "pooler", "application_name"}
 """Parameters of a URL's query with values that are shown: all others can be secret."""
 
 
@@ -344,12 +344,12 @@ def redacted(url: str) -> str:
 
 def _option(pair: str) -> str:
     name, equals, _ = pair.partition("=")
-    if name in _SHOWN_OPTIONS:
+    if name in _DISPLAYED_OPTIONS:
         return pair
     return f"{name}=…" if equals else "…"
 
 
-def meant(name: str, names: Iterable[str]) -> str:
+def closest_name(name: str, names: Iterable[str]) -> str:
     """Return the name that a misspelled one probably means; empty if no name is similar."""
     from difflib import get_close_matches  # noqa: PLC0415 - only for mistakes
 

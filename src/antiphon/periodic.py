@@ -8,7 +8,7 @@ from antiphon.errors import StoreError, log
 
 
 class Periodic(ABC):
-    """Calls `look` every `interval` seconds, from `start` to `close`, even if a call raises.
+    """Calls `poll_once` every `interval` seconds, from `start` to `close`, even if a call raises.
 
     `waiting` begins the debug line that is logged while the store is unavailable; any other error is logged as a
     fault in Antiphon. The first call is immediate.
@@ -20,7 +20,7 @@ class Periodic(ABC):
         self._task: asyncio.Task[None] | None = None
 
     @abstractmethod
-    async def look(self) -> None:
+    async def poll_once(self) -> None:
         """Do the work once. Can raise `StoreError`."""
 
     def start(self) -> None:
@@ -37,7 +37,7 @@ class Periodic(ABC):
     async def _run(self) -> None:
         while True:
             try:
-                await self.look()
+                await self.poll_once()
             except StoreError as error:
                 log.debug("%s: %s", self._waiting, error)
             except Exception as error:

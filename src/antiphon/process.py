@@ -36,7 +36,7 @@ class ProcessState:
 
     worker: str = field(default_factory=lambda: new_id("worker"))
     """The name under which this process holds leases in the store."""
-    holding: Holdings = field(default_factory=Holdings)
+    leases: Holdings = field(default_factory=Holdings)
     """Running responses that hold a lease on a conversation or a key."""
     runs: set[ActiveRun] = field(default_factory=set)
     """Responses that run in this process."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from antiphon import ids
 from antiphon.access.keyring import Keyring
 from antiphon.access.unseal import Unsealer
-from antiphon.history.context import nothing_given, previous_not_found
+from antiphon.history.context import no_input, previous_not_found
 from antiphon.protocol.events import Event
 from antiphon.protocol.response import Response
 from antiphon.protocol.validation.call_rules import call_ids, check_calls
@@ -65,7 +65,7 @@ class Translator:
             raise previous_not_found(decoded.previous_response_id)
         items = normalise_input(decoded.input, new_id)
         if not items:
-            raise nothing_given()
+            raise no_input()
         check_calls(items)
         keyring = keyring or _of_this_process()
         toolbox = toolbox_of(configured(decoded, items), items, family)

@@ -29,7 +29,7 @@ SMALL = {
 
 @pytest.mark.wide
 def test_what_is_measured_in_this_process_can_be() -> None:
-    measured = {name: value for name, whose, value in figures.translation() if whose == OURS}
+    measured = {name: value for name, owner, value in figures.translation() if owner == OURS}
     assert set(measured) > SMALL and all(math.isfinite(value) for value in measured.values())
     assert all(value > 0 for name, value in measured.items() if name not in SMALL)
 
@@ -57,9 +57,9 @@ def test_machines_can_be_measured() -> None:
 
 @pytest.mark.wide
 def test_what_an_agent_sends_can_be_measured(tmp_path: Path) -> None:
-    with module("bench.backend") as backend, antiphon(backend.port, tmp_path, "sqlite://") as served:
+    with module("bench.backend") as backend, antiphon(backend.port, tmp_path, "sqlite://") as server:
         for name in ("codex, later turn", "chained"):
-            taken = agents.of_scenario(served, SCENARIOS[name](), 0, stream=True, store=True)
+            taken = agents.of_scenario(server, SCENARIOS[name](), 0, stream=True, store=True)
             assert taken.first > 0
             assert taken.cpu > 0
         direct = agents.of_chat(backend, 100_000, 0, stream=True)

@@ -78,7 +78,7 @@ async def test_a_request_without_such_a_tool_needs_no_extra() -> None:
     assert response.status == "completed"
 
 
-async def test_an_endpoint_of_webhooks_is_not_made_where_nothing_can_be_delivered() -> None:
+async def test_a_webhook_endpoint_is_not_created_if_deliveries_are_impossible() -> None:
     server = await build(Settings(store="sqlite://", backends=[BackendConfig(url="http://127.0.0.1:9/v1")]), {})
     wanted = CreateWebhookEndpoint(name="a", url="https://example.com/", event_types=["response.completed"])
     try:
@@ -89,7 +89,7 @@ async def test_an_endpoint_of_webhooks_is_not_made_where_nothing_can_be_delivere
 
 
 @pytest.mark.parametrize("command", NEEDED)
-async def test_a_command_that_needs_an_extra_says_so(command: str, tmp_path: Path) -> None:
+async def test_a_command_without_its_extra_names_the_extra(command: str, tmp_path: Path) -> None:
     with without(NEEDED[command]):
         done = await antiphon(tmp_path, command, "--model", "a", "list")
         listed = await antiphon(tmp_path, "--help")
@@ -98,7 +98,7 @@ async def test_a_command_that_needs_an_extra_says_so(command: str, tmp_path: Pat
     assert f"pip install 'antiphon[{NEEDED[command]}]'" in listed.out
 
 
-async def test_a_command_that_needs_the_conformance_checker_says_so(
+async def test_a_command_without_the_conformance_checker_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "antiphon_verify", None)

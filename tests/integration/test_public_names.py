@@ -34,8 +34,8 @@ def test_the_translation_is_not_in_the_root() -> None:
 def test_each_name_has_a_docstring_with_an_example_that_runs(module: Any, name: str) -> None:
     example = example_of(name, module)
     assert example.examples
-    said: list[str] = []
-    assert doctest.DocTestRunner().run(example, out=said.append).failed == 0, "".join(said)
+    texts: list[str] = []
+    assert doctest.DocTestRunner().run(example, out=texts.append).failed == 0, "".join(texts)
 
 
 @pytest.mark.wide

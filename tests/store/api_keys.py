@@ -10,16 +10,16 @@ from antiphon.storage.operations import api_keys, jobs
 from antiphon.storage.records.jobs import Reservation
 from antiphon.storage.records.money import Budget
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.storage.records.tenants import Limits, Role, UsageRecord
+from antiphon.storage.records.tenants import KeyLimits, Role, UsageRecord
 from antiphon.storage.store import Store
 from tests.store.making import Promise, hold, new_key
 
 DAY = 86_400
 
 
-async def _are_kept(store: Store) -> None:
+async def _are_stored(store: Store) -> None:
     """A key is found by its digest, with its limits, and by nothing else; the same id again replaces it."""
-    key = new_key(limits=Limits(("a", "b c"), 1, 2, 3, 4, Budget(5, 2**60)), caches=True, role=Role.ADMIN)
+    key = new_key(limits=KeyLimits(("a", "b c"), 1, 2, 3, 4, Budget(5, 2**60)), caches=True, role=Role.ADMIN)
     await store.write(api_keys.put, key)
     hold(
         await store.read(api_keys.find, key.digest) == key,
@@ -28,7 +28,7 @@ async def _are_kept(store: Store) -> None:
     hold(await store.read(api_keys.find, os.urandom(32)) is None, "an unknown digest finds a key")
     hold(await store.read(api_keys.find, key.digest[:31]) is None, "the beginning of a digest finds a key")
     hold(await store.read(api_keys.any_at_all) and key in await store.read(api_keys.every), "a key is not listed")
-    other = replace(key, digest=os.urandom(32), limits=Limits())
+    other = replace(key, digest=os.urandom(32), limits=KeyLimits())
     await store.write(api_keys.put, other)
     hold(await store.read(api_keys.find, key.digest) is None, "a replaced digest is still valid")
     hold(await store.read(api_keys.find, other.digest) == other, "the digest that replaced it is not valid")
@@ -54,7 +54,7 @@ async def _end(store: Store) -> None:
 
 async def _are_exact(store: Store) -> None:
     """Of many concurrent claims exactly as many are granted as the limits allow."""
-    for limits, tokens in ((Limits(requests_per_minute=10), 0), (Limits(tokens_per_minute=1000), 100)):
+    for limits, tokens in ((KeyLimits(requests_per_minute=10), 0), (KeyLimits(tokens_per_minute=1000), 100)):
         key = new_key(limits=limits)
         await store.write(api_keys.put, key)
         levels = await asyncio.gather(*(store.write(api_keys.take, key.id, limits, tokens) for _ in range(64)))
@@ -66,13 +66,13 @@ async def _are_exact(store: Store) -> None:
 
 async def _days_are_whole(store: Store) -> None:
     """A day's tokens can be claimed until none are left; a claim above a limit counts as all of it."""
-    limits = Limits(tokens_per_day=250)
+    limits = KeyLimits(tokens_per_day=250)
     key = new_key(limits=limits)
     await store.write(api_keys.put, key)
     levels = [await store.write(api_keys.take, key.id, limits, 100) for _ in range(3)]
     hold([level.is_granted for level in levels] == [True, True, False], f"100 of 250, three times: {levels}")
     hold(levels[-1].tokens_today == 200, f"after 200 tokens the day has {levels[-1].tokens_today}")
-    large = Limits(requests_per_minute=5, tokens_per_minute=50)
+    large = KeyLimits(requests_per_minute=5, tokens_per_minute=50)
     other = new_key(limits=large)
     await store.write(api_keys.put, other)
     levels = [await store.write(api_keys.take, other.id, large, 10_000) for _ in range(2)]
@@ -81,7 +81,7 @@ async def _days_are_whole(store: Store) -> None:
 
 async def _are_settled(store: Store) -> None:
     """Unused reserved tokens are returned, in the minute and in the day."""
-    limits = Limits(tokens_per_minute=1000, tokens_per_day=1000)
+    limits = KeyLimits(tokens_per_minute=1000, tokens_per_day=1000)
     key, now = new_key(limits=limits), int(time.time())
     await store.write(api_keys.put, key)
     await store.write(api_keys.take, key.id, limits, 1000)
@@ -120,7 +120,7 @@ async def _is_counted(store: Store) -> None:
     )
 
 
-async def _jobs_say_whose(store: Store) -> None:
+async def _jobs_report_their_key(store: Store) -> None:
     """A job contains the key of its request, what was reserved, and the models that the key allowed."""
     response = StoredResponse(new_id("resp"), 1000, "queued", None, b"{}", tenant=new_id("tenant"))
     taken = Reservation("key_1", 2**40, models=("m", "ollama/a:7b"))
@@ -132,6 +132,6 @@ async def _jobs_say_whose(store: Store) -> None:
 
 
 PROMISES: tuple[Promise, ...] = (
-    *(_are_kept, _end, _are_exact, _days_are_whole, _are_settled, _is_counted),
-    _jobs_say_whose,
+    *(_are_stored, _end, _are_exact, _days_are_whole, _are_settled, _is_counted),
+    _jobs_report_their_key,
 )

@@ -9,7 +9,7 @@ from antiphon.storage.operations import api_keys, budgets, jobs, responses
 from antiphon.storage.records.jobs import Reservation
 from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim, TenantBudget, day_of
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.storage.records.tenants import ApiKey, Limits, UsageField, UsageRecord
+from antiphon.storage.records.tenants import ApiKey, KeyLimits, UsageField, UsageRecord
 from antiphon.storage.store import Store
 from tests.store.making import Promise, hold, new_key
 
@@ -20,7 +20,7 @@ def _claim(key: ApiKey, cost: int, own: Budget | None = None, shared: Budget | N
     return MoneyClaim(key.tenant, key.id, cost, own, shared)
 
 
-async def _kept(store: Store, tenant: str = "") -> ApiKey:
+async def _stored(store: Store, tenant: str = "") -> ApiKey:
     key = new_key(tenant)
     await store.write(api_keys.put, key)
     return key
@@ -35,7 +35,7 @@ async def _spend(store: Store, key: ApiKey, claim: MoneyClaim, cost: int) -> Non
 async def _come_with_keys(store: Store) -> None:
     """A tenant's budget is returned with each of its keys, until it is ended; budgets are listed by tenant."""
     tenant, budget = new_id("tenant"), Budget(None, 2**40)
-    first, other, stranger = await _kept(store, tenant), await _kept(store, tenant), await _kept(store)
+    first, other, stranger = await _stored(store, tenant), await _stored(store, tenant), await _stored(store)
     await store.write(budgets.put_tenant, TenantBudget(tenant, Budget(7, 8)))
     await store.write(budgets.put_tenant, TenantBudget(tenant, budget))
     found = [await store.read(api_keys.find, key.digest) for key in (first, other, stranger)]
@@ -56,11 +56,11 @@ async def _are_exact(store: Store) -> None:
     """Of many concurrent claims exactly as many are granted as the budgets of their keys and their tenant allow."""
     for own, shared in ((Budget(per_day=1000), None), (None, Budget(per_month=1000)), (Budget(700, 9000), Budget(400))):
         tenant = new_id("tenant")
-        keys = [await _kept(store, tenant) for _ in range(2)]
-        whose = keys if own is None else keys[:1]
-        claims = [_claim(whose[i % len(whose)], 100, own, shared) for i in range(40)]
+        keys = [await _stored(store, tenant) for _ in range(2)]
+        owner = keys if own is None else keys[:1]
+        claims = [_claim(owner[i % len(owner)], 100, own, shared) for i in range(40)]
         states = await asyncio.gather(
-            *(store.write(api_keys.take, claim.key_id, Limits(), 0, claim) for claim in claims)
+            *(store.write(api_keys.take, claim.key_id, KeyLimits(), 0, claim) for claim in claims)
         )
         granted = sum(state.is_granted for state in states)
         expected = 10 if own is None or shared is None else 4
@@ -69,22 +69,22 @@ async def _are_exact(store: Store) -> None:
 
 async def _are_named(store: Store) -> None:
     """A rejected claim says which budget has no room; a claim above a whole budget counts as all of it."""
-    key, own, shared = await _kept(store), Budget(per_day=50), Budget(per_month=70)
+    key, own, shared = await _stored(store), Budget(per_day=50), Budget(per_month=70)
     large = _claim(key, 1000, own, shared)
     hold(
-        (await store.write(api_keys.take, key.id, Limits(), 0, large)).is_granted,
+        (await store.write(api_keys.take, key.id, KeyLimits(), 0, large)).is_granted,
         "a claim above a budget is never granted",
     )
-    refused = await store.write(api_keys.take, key.id, Limits(), 0, _claim(key, 10, own, shared))
+    refused = await store.write(api_keys.take, key.id, KeyLimits(), 0, _claim(key, 10, own, shared))
     hold(refused.exhausted == ExhaustedBudget(False, "day", 50), f"the budget of the key is spent: {refused}")
-    refused = await store.write(api_keys.take, key.id, Limits(), 0, _claim(key, 30, None, shared))
+    refused = await store.write(api_keys.take, key.id, KeyLimits(), 0, _claim(key, 30, None, shared))
     hold(refused.exhausted == ExhaustedBudget(True, "month", 70), f"the budget of the tenant is spent: {refused}")
 
 
 async def _take_nothing_in_part(store: Store) -> None:
     """A request that a budget or a limit rejects subtracts nothing from the other."""
-    key, budget = await _kept(store), Budget(per_day=100)
-    limits = Limits(tokens_per_day=100)
+    key, budget = await _stored(store), Budget(per_day=100)
+    limits = KeyLimits(tokens_per_day=100)
     await store.write(api_keys.take, key.id, limits, 60, _claim(key, 60, budget))
     for tokens, cost in ((10, 60), (60, 10)):
         state = await store.write(api_keys.take, key.id, limits, tokens, _claim(key, cost, budget))
@@ -95,32 +95,32 @@ async def _take_nothing_in_part(store: Store) -> None:
 
 async def _are_settled(store: Store) -> None:
     """The unused part of a reservation is returned, in the day and in the month."""
-    key, own, shared = await _kept(store), Budget(per_day=1000), Budget(per_month=1000)
+    key, own, shared = await _stored(store), Budget(per_day=1000), Budget(per_month=1000)
     claim = _claim(key, 1000, own, shared)
-    await store.write(api_keys.take, key.id, Limits(), 0, claim)
+    await store.write(api_keys.take, key.id, KeyLimits(), 0, claim)
     hold(
-        not (await store.write(api_keys.take, key.id, Limits(), 0, _claim(key, 500, own, shared))).is_granted,
+        not (await store.write(api_keys.take, key.id, KeyLimits(), 0, _claim(key, 500, own, shared))).is_granted,
         "more was granted",
     )
     await _spend(store, key, claim, 300)
     for cost, is_granted in ((701, False), (700, True)):
-        state = await store.write(api_keys.take, key.id, Limits(), 0, _claim(key, cost, own, shared))
+        state = await store.write(api_keys.take, key.id, KeyLimits(), 0, _claim(key, cost, own, shared))
         hold(state.is_granted is is_granted, f"a cost of {cost} in addition to 300 of 1000: {state}")
 
 
 async def _count_from_before(store: Store) -> None:
     """A budget that is set today counts the costs of today and of this month."""
-    key, today = await _kept(store), day_of(time.time())
+    key, today = await _stored(store), day_of(time.time())
     await store.write(api_keys.charge, [UsageRecord(key.tenant, key.id, today, 1, 1, 1, 0, "m", 0, 90)])
     for own, shared in ((Budget(per_day=100), None), (None, Budget(per_month=100))):
-        state = await store.write(api_keys.take, key.id, Limits(), 0, _claim(key, 20, own, shared))
+        state = await store.write(api_keys.take, key.id, KeyLimits(), 0, _claim(key, 20, own, shared))
         hold(not state.is_granted, f"90 of 100 were spent before the budget was set, and 20 are granted: {state}")
 
 
 async def _is_summed_up(store: Store) -> None:
     """Usage is summed by tenant, key, model and day, or by none of them; for one tenant, or for all."""
     tenant, today = new_id("tenant"), day_of(time.time())
-    one, other = await _kept(store, tenant), await _kept(store, tenant)
+    one, other = await _stored(store, tenant), await _stored(store, tenant)
     uses = [(one, today, "a", 3), (one, today - DAY, "a", 4), (one, today, "b", 5), (other, today, "a", 6)]
     await store.write(
         api_keys.charge, [UsageRecord(tenant, key.id, at, 1, 2, 1, 0, model, 1, cost) for key, at, model, cost in uses]
@@ -143,7 +143,7 @@ async def _is_summed_up(store: Store) -> None:
     hold(costs == [4], f"for all tenants, the day that ends a range is included: {yesterday}")
 
 
-async def _jobs_say_what_is_reserved(store: Store) -> None:
+async def _jobs_report_what_is_reserved(store: Store) -> None:
     """A job contains what was reserved of budgets for it, and whether any applies."""
     for taken in (Reservation("key_1", 5, 2**50), Reservation("key_1", 5)):
         response = StoredResponse(new_id("resp"), 1000, "queued", None, b"{}", tenant=new_id("tenant"))
@@ -155,5 +155,5 @@ async def _jobs_say_what_is_reserved(store: Store) -> None:
 
 PROMISES: tuple[Promise, ...] = (
     *(_come_with_keys, _are_exact, _are_named, _take_nothing_in_part, _are_settled, _count_from_before),
-    *(_is_summed_up, _jobs_say_what_is_reserved),
+    *(_is_summed_up, _jobs_report_what_is_reserved),
 )

@@ -30,7 +30,7 @@ async def _listed(store: Store, tenant: str, query: CompletionQuery) -> list[str
     return [one.id for one in (await store.read(chat_completions.page, tenant, query)).completions]
 
 
-async def _is_kept(store: Store) -> None:
+async def _is_stored(store: Store) -> None:
     """A chat completion is returned with its metadata, which can be replaced, until it is deleted."""
     one = _new(metadata=b'{"a":"b"}')
     await store.write(chat_completions.save, one)
@@ -177,7 +177,7 @@ async def _bytes_are_exact(store: Store) -> None:
 
 
 PROMISES: tuple[Promise, ...] = (
-    _is_kept,
+    _is_stored,
     _is_its_tenants,
     _messages_are_paged,
     _is_paged,

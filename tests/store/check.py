@@ -95,9 +95,9 @@ async def _opened(open_store: OpenStore) -> Store:
     return await store if inspect.isawaitable(store) else store
 
 
-async def _broken(promise: Callable[..., Awaitable[None]], kept: Awaitable[None]) -> list[str]:
+async def _broken(promise: Callable[..., Awaitable[None]], stored: Awaitable[None]) -> list[str]:
     try:
-        await kept
+        await stored
     except Exception as error:  # any exception of the store is a result
         return [f"{promise.__doc__} {type(error).__name__}: {error}"]
     return []
@@ -125,15 +125,15 @@ async def _close_finishes(store: Store, begun: Sequence[StoredResponse]) -> None
 
 async def _closed_refuses(store: Store) -> None:
     """Every method of a closed store raises `StoreError`."""
-    nobody = new_id("resp")
+    no_one = new_id("resp")
     calls = {
         "save": store.save(new_response()),
-        "load": store.read(stored_responses.load, T, nobody),
-        "delete": store.write(stored_responses.delete, T, nobody),
-        "history": store.read(stored_responses.history, T, nobody),
-        "find_item": store.read(stored_responses.find_item, T, nobody),
-        "load_completion": store.read(stored_chat_completions.load, T, nobody),
-        "measure_chain": store.measure_chain(T, nobody, 1),
+        "load": store.read(stored_responses.load, T, no_one),
+        "delete": store.write(stored_responses.delete, T, no_one),
+        "history": store.read(stored_responses.history, T, no_one),
+        "find_item": store.read(stored_responses.find_item, T, no_one),
+        "load_completion": store.read(stored_chat_completions.load, T, no_one),
+        "measure_chain": store.measure_chain(T, no_one, 1),
         "purge": purge(store),
         "check_writable": store.check_writable(),
     }

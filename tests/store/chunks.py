@@ -85,7 +85,7 @@ async def _are_found_once_published(store: Store) -> None:
     hold(known is not None and known.chunks == len(rows), f"a search of 3 chunks has {known}")
 
 
-async def _say_where_they_are(store: Store) -> None:
+async def _report_their_positions(store: Store) -> None:
     """A found chunk has its file, position and attributes, and chunks are in the requested order."""
     file = await _with(store, _file(), "first words", "second words")
     attributes: dict[str, str | float | bool] = {"name": "x", "count": 3, "share": 0.5, "is_good": True}
@@ -127,7 +127,7 @@ async def _may_be_put_twice(store: Store) -> None:
     hold(known is not None and (known.chunks, known.terms) == (3, 3), f"a search of 3 chunks has {known}")
 
 
-async def _are_gone_when_dropped(store: Store) -> None:
+async def _are_deleted_when_dropped(store: Store) -> None:
     """Dropped chunks are no longer found; other files and stores remain; a sweep deletes all of them."""
     first = await _with(store, _file(), "shared words")
     second = await _with(store, _file(store_id=first.store_id), "shared words too")
@@ -227,10 +227,10 @@ async def _have_vectors(store: Store) -> None:
 
 PROMISES: tuple[Promise, ...] = (
     _are_found_once_published,
-    _say_where_they_are,
+    _report_their_positions,
     _of_an_older_version_are_never_found,
     _may_be_put_twice,
-    _are_gone_when_dropped,
+    _are_deleted_when_dropped,
     _are_of_one_tenant,
     _in_every_language,
     _pass_filters,

@@ -9,12 +9,12 @@ from tests.store.making import Promise, T, hold
 async def _are_counted(store: Store) -> None:
     """Containers of all tenants count while they run; an expired one and a deleted one do not."""
     before = await store.read(container_counts.running)
-    made = [new_container(T), new_container(T + "2")]
-    for one in (*made, expired_container(T)):
+    created = [new_container(T), new_container(T + "2")]
+    for one in (*created, expired_container(T)):
         await store.write(containers.put, one, (), AMPLE)
     found = await store.read(container_counts.running) - before
-    hold(found == len(made), f"{found} more containers run instead of {len(made)}")
-    for one in made:
+    hold(found == len(created), f"{found} more containers run instead of {len(created)}")
+    for one in created:
         await store.write(containers.delete, one.tenant, one.id)
     hold(await store.read(container_counts.running) == before, "a deleted container is counted")
 

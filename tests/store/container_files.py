@@ -24,7 +24,7 @@ from tests.store.files import new_file, put, stale
 from tests.store.making import Promise, T, hold
 
 
-async def _files_are_kept(store: Store) -> None:
+async def _files_are_stored(store: Store) -> None:
     """A file is returned as it was stored, until it is deleted; another container or tenant does not have it."""
     container, (first,) = await stored(store, T, "first.csv")
     other, _ = await stored(store, T)
@@ -55,8 +55,8 @@ async def _files_are_kept(store: Store) -> None:
         "another tenant stores a file in it",
     )
     await _are_paged(store, container, files)
-    gone = await store.write(containers.delete_files, T, container.id, [first.id, new_id("cfile"), first.id])
-    hold(gone == 1, f"{gone} of one file are deleted")
+    removed = await store.write(containers.delete_files, T, container.id, [first.id, new_id("cfile"), first.id])
+    hold(removed == 1, f"{removed} of one file are deleted")
     hold(await store.read(containers.load_file, T, container.id, first.id) is None, "a deleted file still exists")
     for one in (container, other):
         await store.write(containers.delete, T, one.id)
@@ -82,7 +82,7 @@ async def _are_paged(store: Store, container: StoredContainer, files: Sequence[S
 async def _replaces(store: Store) -> None:
     """A file replaces the one at its path and has its id; the replaced content is stale, and not counted."""
     tenant = new_id("tenant")
-    container, (old, kept) = await stored(store, tenant, "a.csv", "b.csv")
+    container, (old, saved) = await stored(store, tenant, "a.csv", "b.csv")
     (new,) = await written(store, container, "a.csv", size=25)
     new = replace(new, source="assistant", created_at=new.created_at + 5)
     expected = replace(new, id=old.id)
@@ -95,11 +95,11 @@ async def _replaces(store: Store) -> None:
         "it is also stored under its own id",
     )
     hold(
-        (await store.read(containers.file_page, tenant, container.id, ALL)).files == (expected, kept),
+        (await store.read(containers.file_page, tenant, container.id, ALL)).files == (expected, saved),
         "the old one exists",
     )
     hold(
-        await stale(store, old.blob, new.blob, kept.blob) == {old.blob},
+        await stale(store, old.blob, new.blob, saved.blob) == {old.blob},
         "something other than the replaced blob is stale",
     )
     hold(
@@ -112,7 +112,9 @@ async def _replaces(store: Store) -> None:
     hold(again == [expected], "a file that replaces itself is returned changed")
     hold(await stale(store, new.blob) == set(), "a blob that replaced itself is stale")
     await store.write(containers.delete, tenant, container.id)
-    hold(await stale(store, new.blob, kept.blob) == {new.blob, kept.blob}, "blobs of a deleted container are not stale")
+    hold(
+        await stale(store, new.blob, saved.blob) == {new.blob, saved.blob}, "blobs of a deleted container are not stale"
+    )
     hold(await store.read(sizes.stored_bytes, tenant) == 0, "bytes of a deleted container still count")
 
 
@@ -195,7 +197,7 @@ async def _cannot_have(store: Store, container: StoredContainer, blob: str) -> N
 
 
 PROMISES: tuple[Promise, ...] = (
-    _files_are_kept,
+    _files_are_stored,
     _replaces,
     _files_have_a_quota,
     _blobs_are_shared,

@@ -24,8 +24,8 @@ ALL = ContainerQuery(100, descending=False)
 def new_container(tenant: str = T, idle: int = 20, **fields: object) -> StoredContainer:
     """Return a container that is not stored yet, which was used just now and expires after `idle` minutes."""
     now = int(time.time())
-    made = StoredContainer(new_id("cntr"), tenant, "a\0é", now, now, idle, network_policy='{"type":"disabled"}')
-    return replace(made, **fields)  # type: ignore[arg-type]
+    created = StoredContainer(new_id("cntr"), tenant, "a\0é", now, now, idle, network_policy='{"type":"disabled"}')
+    return replace(created, **fields)  # type: ignore[arg-type]
 
 
 def expired_container(tenant: str = T) -> StoredContainer:
@@ -57,7 +57,7 @@ async def stored(store: Store, tenant: str = T, *names: str) -> tuple[StoredCont
     return container, files
 
 
-async def _is_kept(store: Store) -> None:
+async def _is_stored(store: Store) -> None:
     """A container is returned as it was stored until it is deleted, once, and it is unknown to other tenants."""
     container = new_container(is_auto=True, memory_limit="4g")
     hold(await store.write(containers.put, container, [], AMPLE), "it is not stored")
@@ -76,32 +76,32 @@ async def _is_kept(store: Store) -> None:
 async def _is_paged(store: Store) -> None:
     """Containers are listed in the order of their creation, in both directions, by name, of one tenant or of all."""
     tenant = new_id("tenant")
-    made = [new_container(tenant, name="odd" if n % 2 else "even") for n in range(4)]
-    for one in made:
+    created = [new_container(tenant, name="odd" if n % 2 else "even") for n in range(4)]
+    for one in created:
         await store.write(containers.put, one, [], AMPLE)
     for query, numbers, has_more in (
         (ContainerQuery(10), [3, 2, 1, 0], False),
         (ContainerQuery(2), [3, 2], True),
-        (ContainerQuery(2, made[2].id), [1, 0], False),
-        (ContainerQuery(3, made[0].id, descending=False), [1, 2, 3], False),
+        (ContainerQuery(2, created[2].id), [1, 0], False),
+        (ContainerQuery(3, created[0].id, descending=False), [1, 2, 3], False),
         (ContainerQuery(1, name="odd"), [3], True),
-        (ContainerQuery(5, made[3].id, name="odd"), [1], False),
+        (ContainerQuery(5, created[3].id, name="odd"), [1], False),
         (ContainerQuery(5, descending=False, name="even"), [0, 2], False),
         (ContainerQuery(5, name="none"), [], False),
     ):
         page = await store.read(containers.page, tenant, query)
-        found = [made.index(one) for one in page.containers]
+        found = [created.index(one) for one in page.containers]
         hold((found, page.has_more) == (numbers, has_more), f"{query} returns {found}, more: {page.has_more}")
     hold(
-        (await store.read(containers.page, OTHER, ContainerQuery(1, made[0].id))).is_unknown,
+        (await store.read(containers.page, OTHER, ContainerQuery(1, created[0].id))).is_unknown,
         "another tenant's container begins a page",
     )
-    mixed = [*made, new_container(OTHER)]
+    mixed = [*created, new_container(OTHER)]
     await store.write(containers.put, mixed[-1], [], AMPLE)
     everything = (await store.read(containers.page, None, ContainerQuery(10_000))).containers
     hold([one for one in everything if one in mixed] == mixed[::-1], "the list of all tenants lacks some")
     named = await store.read(containers.page, None, ContainerQuery(1, mixed[-1].id, name="odd"))
-    hold(named.containers == (made[3],), "a page of the list of all tenants is wrong")
+    hold(named.containers == (created[3],), "a page of the list of all tenants is wrong")
     hold(
         (await store.read(containers.page, None, ContainerQuery(1, new_id("cntr")))).is_unknown,
         "an unknown id begins one",
@@ -113,9 +113,9 @@ async def _is_paged(store: Store) -> None:
 async def _quota_is_exact(store: Store) -> None:
     """A tenant never runs more containers than its quota, also concurrently; expired ones do not count."""
     tenant, quota = new_id("tenant"), ContainerQuota(3, 100, 2**40)
-    made = [expired_container(tenant), *(new_container(tenant) for _ in range(6))]
-    admitted = await asyncio.gather(*(store.write(containers.put, one, [], quota) for one in made))
-    running = [one for one, is_admitted in zip(made[1:], admitted[1:], strict=True) if is_admitted]
+    created = [expired_container(tenant), *(new_container(tenant) for _ in range(6))]
+    admitted = await asyncio.gather(*(store.write(containers.put, one, [], quota) for one in created))
+    running = [one for one, is_admitted in zip(created[1:], admitted[1:], strict=True) if is_admitted]
     hold(len(running) == 3, f"{len(running)} containers run, and 3 are allowed")
     await store.write(containers.delete, tenant, running[0].id)
     same = new_container(tenant)
@@ -123,7 +123,7 @@ async def _quota_is_exact(store: Store) -> None:
     hold(all(twice), "a container that is stored several times at once is rejected")
     hold(not await store.write(containers.put, new_container(tenant), [], quota), "a fourth container is admitted")
     hold(await store.write(containers.put, running[1], [], quota), "one that already exists is rejected")
-    for one in [*made, same]:
+    for one in [*created, same]:
         await store.write(containers.delete, tenant, one.id)
 
 
@@ -201,7 +201,7 @@ async def _deleting_ends_calls(store: Store) -> None:
 async def _expires(store: Store) -> None:
     """A container that was idle for too long expires permanently; its files are deleted, its row remains readable."""
     tenant = new_id("tenant")
-    old, (young, kept) = expired_container(tenant), await stored(store, tenant, "kept")
+    old, (young, saved) = expired_container(tenant), await stored(store, tenant, "kept")
     ancient = replace(expired_container(tenant), last_active_at=1)
     await store.write(containers.put, ancient, [], AMPLE)
     files = await written(store, old, "a", "b")
@@ -213,7 +213,7 @@ async def _expires(store: Store) -> None:
     hold(states == [(young.id, "running"), (ancient.id, "expired"), (old.id, "expired")], f"the list has {states}")
     await _takes_nothing(store, old, files[0])
     hold(await expire_containers(store, 10_000) >= 1, "it is not swept")
-    blobs = [file.blob for file in (*files, *kept)]
+    blobs = [file.blob for file in (*files, *saved)]
     hold(await stale(store, *blobs) == {file.blob for file in files}, "not only its blobs are stale")
     hold(await store.read(sizes.stored_bytes, tenant) == 10, "bytes of an expired container still count")
     hold(await find_container(store, tenant, old.id) == expected, "its row is no longer readable")
@@ -243,15 +243,15 @@ async def _takes_nothing(store: Store, old: StoredContainer, file: StoredContain
 async def _use_moves_the_expiry(store: Store) -> None:
     """Using or holding a container extends its expiry; reading it does not, and a held container does not expire."""
     before = int(time.time()) - 19 * 60
-    idle, used, held = (new_container(last_active_at=before) for _ in range(3))
-    for one in (idle, used, held):
+    idle, used, retained = (new_container(last_active_at=before) for _ in range(3))
+    for one in (idle, used, retained):
         await store.write(containers.put, one, [], AMPLE)
     await find_container(store, T, idle.id)
     active = await find_container(store, T, used.id, is_used=True)
     hold(active is not None and active.last_active_at > before, "a use is not recorded")
     hold(await find_container(store, T, used.id) == active, "a use is not stored")
-    await store.write(containers.hold, T, held.id, "h", "w", 60)
-    found = [await find_container(store, T, one.id) for one in (idle, held)]
+    await store.write(containers.hold, T, retained.id, "h", "w", 60)
+    found = [await find_container(store, T, one.id) for one in (idle, retained)]
     times = [one.last_active_at if one else 0 for one in found]
     hold(times[0] == before < times[1], f"reading one and holding another changes {before} to {times}")
     long = new_container(idle=1)
@@ -261,12 +261,12 @@ async def _use_moves_the_expiry(store: Store) -> None:
         await store.write(containers.renew_hold, T, long.id, "h", 7200),
         "a hold that is longer than the idle time is not renewed",
     )
-    for one in (idle, used, held, long):
+    for one in (idle, used, retained, long):
         await store.write(containers.delete, T, one.id)
 
 
 PROMISES: tuple[Promise, ...] = (
-    _is_kept,
+    _is_stored,
     _is_paged,
     _quota_is_exact,
     _one_holds_it,

@@ -8,7 +8,7 @@ from antiphon.storage.operations import conversations, leases, pages
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.jobs import LockResult
-from antiphon.storage.records.responses import ItemPage, PageQuery, StoredConversation, StoredItem
+from antiphon.storage.records.responses import PageQuery, StoredConversation, StoredItem, StoredItemPage
 from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold, names, new_items, new_response
 
@@ -35,13 +35,13 @@ async def _keeps_its_items(store: Store) -> None:
     updated = await store.write(conversations.update, T, conversation.id, b"{}")
     hold(updated is not None and updated.metadata == b"{}", f"its new metadata is {updated}")
     hold(await store.write(conversations.delete, T, conversation.id) is LockResult.DONE, "it was not deleted")
-    gone = [
+    removed = [
         await store.read(conversations.load, T, conversation.id),
         await store.read(conversations.items, T, conversation.id),
         await store.read(conversations.item, T, conversation.id, more[0].id),
         await store.read(stored_responses.find_item, T, more[0].id),
     ]
-    hold(gone == [None] * 4, f"of a deleted conversation there is {gone}")
+    hold(removed == [None] * 4, f"of a deleted conversation there is {removed}")
     hold(await store.write(conversations.delete, T, conversation.id) is LockResult.UNKNOWN, "it was deleted twice")
     hold(
         await store.write(conversations.add, T, conversation.id, more) is LockResult.UNKNOWN,
@@ -65,7 +65,7 @@ async def _is_paged(store: Store) -> None:
             hold(found == order[start : start + 2], f"after {after} are {names(found)}, descending is {descending}")
             hold(page.has_more is is_more, f"after {after} there are more: {page.has_more}, descending is {descending}")
     unknown = await store.read(pages.conversation_page, T, conversation.id, PageQuery(2, new_id("msg")))
-    hold(unknown == ItemPage(unknown="after"), f"after an unknown item is {unknown}")
+    hold(unknown == StoredItemPage(unknown="after"), f"after an unknown item is {unknown}")
     hold(
         await store.write(conversations.delete_item, T, conversation.id, all_[2].id) is LockResult.DONE,
         "an item was not deleted",
@@ -98,9 +98,14 @@ async def _has_one_writer(store: Store) -> None:
         replace(new_response(new_items("q"), new_items("a")), conversation_id=conversation.id) for _ in range(8)
     ]
     worker = new_id("worker")
-    held = await asyncio.gather(*(store.write(leases.hold, T, conversation.id, one.id, worker) for one in responses))
-    hold(held.count(LockResult.DONE) == 1 and held.count(LockResult.BUSY) == 7, f"of 8 concurrent ones {held} hold it")
-    winner = responses.pop(held.index(LockResult.DONE))
+    retained = await asyncio.gather(
+        *(store.write(leases.hold, T, conversation.id, one.id, worker) for one in responses)
+    )
+    hold(
+        retained.count(LockResult.DONE) == 1 and retained.count(LockResult.BUSY) == 7,
+        f"of 8 concurrent ones {retained} hold it",
+    )
+    winner = responses.pop(retained.index(LockResult.DONE))
     busy = [
         await store.write(conversations.add, T, conversation.id, new_items("x")),
         await store.write(conversations.delete, T, conversation.id),
@@ -158,8 +163,11 @@ async def _late_writer_keeps_it(store: Store) -> None:
             first = (await store.read(conversations.items, T, conversation.id) or [])[0]
             outcome = await store.write(conversations.delete_item, T, conversation.id, first.id)
             hold(outcome is LockResult.DONE, f"the conversation of an expired worker is {outcome}")
-        is_kept = await store.save(one, append=True)
-        hold(is_kept is (takes is None), f"with {takes or 'nothing'} as the new holder, a late save returned {is_kept}")
+        is_stored = await store.save(one, append=True)
+        hold(
+            is_stored is (takes is None),
+            f"with {takes or 'nothing'} as the new holder, a late save returned {is_stored}",
+        )
         if takes == "lock":
             hold(await store.save(other, append=True) is True, "the new holder cannot append")
         await store.write(stored_responses.delete, T, one.id)
@@ -199,18 +207,18 @@ async def _is_part_of_history(store: Store) -> None:
     """The history of a chain that began in a conversation begins with the items that the conversation had then."""
     first = new_items("a")
     conversation, other = await _new(store, *first), await _new(store, *new_items("elsewhere"))
-    made = replace(
+    created = replace(
         new_response(new_items("q"), new_items("r")), conversation_id=conversation.id, conversation_end=len(first)
     )
-    await store.write(leases.hold, T, conversation.id, made.id, "")
-    await store.save(made, append=True)
+    await store.write(leases.hold, T, conversation.id, created.id, "")
+    await store.save(created, append=True)
     await store.write(conversations.add, T, conversation.id, new_items("later"))
-    child = new_response(new_items("next"), previous=made.id)
+    child = new_response(new_items("next"), previous=created.id)
     await store.save(child)
-    expected = [*first, *made.input, *made.output, *child.input]
+    expected = [*first, *created.input, *created.output, *child.input]
     found = await store.read(stored_responses.history, T, child.id)
     hold(found == expected, f"the history is {names(found)}")
-    for one in (made, child):
+    for one in (created, child):
         await store.write(stored_responses.delete, T, one.id)
     for each in (conversation, other):
         await store.write(conversations.delete, T, each.id)
@@ -219,12 +227,12 @@ async def _is_part_of_history(store: Store) -> None:
 async def _are_listed(store: Store) -> None:
     """Conversations are listed newest first, a page at a time, those of one tenant or of all."""
     tenant, other = new_id("tenant"), new_id("tenant")
-    made = [StoredConversation(new_id("conv"), 1000, b'{"a":"b"}', one) for one in (tenant, other, tenant, tenant)]
-    made = sorted(made, key=lambda one: one.id)
-    for one in made:
+    created = [StoredConversation(new_id("conv"), 1000, b'{"a":"b"}', one) for one in (tenant, other, tenant, tenant)]
+    created = sorted(created, key=lambda one: one.id)
+    for one in created:
         await store.write(conversations.create, one, [])
-    newest = [one.id for one in reversed(made)]
-    mine = [one.id for one in reversed(made) if one.tenant == tenant]
+    newest = [one.id for one in reversed(created)]
+    mine = [one.id for one in reversed(created) if one.tenant == tenant]
     await store.write(conversations.add, tenant, mine[0], new_items("a"))
     listed = await store.read(conversations.page, tenant, 10)
     hold([one.id for one in listed] == mine, "a tenant's conversations are not listed newest first")
@@ -234,7 +242,7 @@ async def _are_listed(store: Store) -> None:
     hold(first + rest == mine, f"in pages of two there are {first} and {rest} of {mine}")
     everything = [one.id for one in await store.read(conversations.page, None, 10_000)]
     hold([one for one in everything if one in newest] == newest, "the list of all tenants lacks some")
-    for one in made:
+    for one in created:
         await store.write(conversations.delete, one.tenant, one.id)
     behind = [one.id for one in await store.read(conversations.page, tenant, 10, first[-1])]
     hold(behind == [], "a conversation that was deleted is listed")

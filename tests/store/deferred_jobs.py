@@ -6,11 +6,11 @@ from dataclasses import replace
 from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys, jobs, leases, responses
 from antiphon.storage.records.jobs import Deferral, LockResult, Reservation, Slots
-from antiphon.storage.records.tenants import ApiKey, Limits
+from antiphon.storage.records.tenants import ApiKey, KeyLimits
 from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold, new_response
 
-EVERYBODY = 1_000_000
+ALL_TENANTS = 1_000_000
 LATER = int(time.time()) + 10 * 86_400
 """A `begin_by` that does not pass during a check."""
 DUE = 1
@@ -27,10 +27,10 @@ async def _queue(
 
 
 async def _claim(
-    store: Store, worker: str, *, per_tenant: int = EVERYBODY, free: int = 1, idle: int = 1, recent: str = ""
+    store: Store, worker: str, *, per_tenant: int = ALL_TENANTS, free: int = 1, idle: int = 1, recent: str = ""
 ) -> str | None:
     lately = {(T, recent)} if recent else ()
-    job = await store.write(jobs.claim, worker, per_tenant, None, Slots(free, idle, EVERYBODY, lately))
+    job = await store.write(jobs.claim, worker, per_tenant, None, Slots(free, idle, ALL_TENANTS, lately))
     return None if job is None else job.response.id
 
 
@@ -87,7 +87,7 @@ async def _return_their_slots(store: Store) -> None:
         running is not None and not await store.write(jobs.finish, running, running.response),
         "a returned job can still be ended",
     )
-    again = await store.write(jobs.claim, worker, EVERYBODY)
+    again = await store.write(jobs.claim, worker, ALL_TENANTS)
     hold(again is not None and (again.response.id, again.lost) == (ids[1], 0), "a returned job counts as lost")
     hold(again is not None and again.uses_idle, "a deferred job that is not due does not use an idle slot")
     await _end(store, *ids, soonest, more)
@@ -96,7 +96,7 @@ async def _return_their_slots(store: Store) -> None:
 async def _due_ones_keep_theirs(store: Store) -> None:
     """A job that was due when it was claimed is not returned for another."""
     due, worker = await _queue(store, DUE), new_id("worker")
-    job = await store.write(jobs.claim, worker, EVERYBODY)
+    job = await store.write(jobs.claim, worker, ALL_TENANTS)
     hold(job is not None and not job.uses_idle, "a job that is due uses an idle slot")
     soonest = await _queue(store)
     hold(await _claim(store, worker, free=0, idle=0) == soonest, "a job is not claimed")
@@ -106,7 +106,7 @@ async def _due_ones_keep_theirs(store: Store) -> None:
 
 async def _return_their_share(store: Store) -> None:
     """Jobs in idle slots, of any worker, fill no limit of their tenant or key for a job that is not deferred."""
-    key = ApiKey(new_id("key"), T, "", new_id("digest").encode(), "", 1, limits=Limits(concurrency=1))
+    key = ApiKey(new_id("key"), T, "", new_id("digest").encode(), "", 1, limits=KeyLimits(concurrency=1))
     await store.write(api_keys.put, key)
     here, elsewhere = new_id("worker"), new_id("worker")
     one, other = await _queue(store, LATER, key=key.id), await _queue(store, LATER + 1)

@@ -103,7 +103,7 @@ async def _name_the_largest_groups(store: Store) -> None:
     hold(len(whole.groups) == 4 and whole.rest is None, f"of four groups {len(whole.groups)} are named")
 
 
-async def _say_what_was_not_read(store: Store) -> None:
+async def _reports_what_was_not_read(store: Store) -> None:
     """Figures by a filter that no sum supports say from when on they are complete."""
     tenant, began = new_id("tenant"), int(time.time()) - 600
     await store.write(stored_facts.put_new, [_ended(tenant, began + at) for at in range(6)])
@@ -150,7 +150,7 @@ PROMISES: tuple[Promise, ...] = (
     _come_with_late_responses,
     _answer_filters,
     _name_the_largest_groups,
-    _say_what_was_not_read,
+    _reports_what_was_not_read,
     _know_their_chain,
     _show_what_changed,
 )

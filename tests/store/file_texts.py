@@ -13,16 +13,16 @@ from tests.store.making import Promise, T, hold
 HOUR = 3600
 
 
-def _text(*, tenant: str = T, kept: int = HOUR) -> FileText:
+def _text(*, tenant: str = T, stored_size: int = HOUR) -> FileText:
     digest = new_id("digest").encode()[-32:]
-    return FileText(tenant, digest, 1, "pdf", 2, is_cut=True, body=b"text\0", expires_at=int(now()) + kept)
+    return FileText(tenant, digest, 1, "pdf", 2, is_cut=True, body=b"text\0", expires_at=int(now()) + stored_size)
 
 
-async def _kept(store: Store) -> None:
+async def _stored(store: Store) -> None:
     """A text is found by its tenant, the digest and the version of the reader; the newest replaces the one before."""
     mine = _text()
     hold(await store.read(file_texts.find, T, mine.digest, 1) is None, "a text was found before it was stored")
-    await store.write(file_texts.keep, mine)
+    await store.write(file_texts.put, mine)
     found = await store.read(file_texts.find, T, mine.digest, 1)
     hold(
         found is not None and replace(found, expires_at=0) == replace(mine, expires_at=0),
@@ -30,15 +30,15 @@ async def _kept(store: Store) -> None:
     )
     hold(await store.read(file_texts.find, T + "2", mine.digest, 1) is None, "another tenant found a text")
     hold(await store.read(file_texts.find, T, mine.digest, 2) is None, "another version of the reader found a text")
-    await store.write(file_texts.keep, replace(mine, version=2, body=b"newer"))
+    await store.write(file_texts.put, replace(mine, version=2, body=b"newer"))
     newer = await store.read(file_texts.find, T, mine.digest, 2)
     hold(newer is not None and newer.body == b"newer", "a text was not replaced")
 
 
 async def _expires(store: Store) -> None:
     """A text that has expired is unknown, and `purge` deletes it."""
-    old = _text(kept=-1)
-    await store.write(file_texts.keep, old)
+    old = _text(stored_size=-1)
+    await store.write(file_texts.put, old)
     hold(await store.read(file_texts.find, T, old.digest, 1) is None, "a text that has expired is found")
     hold((await purge(store))["file_texts"] >= 1, "a text that has expired is not deleted")
     hold((await purge(store))["file_texts"] == 0, "a text that has expired still exists")
@@ -48,8 +48,8 @@ async def _goes_with_its_files(store: Store) -> None:
     """A text is deleted with the last file that has the content, and only its own tenant's."""
     text = _text()
     files = [await _file(store, text.digest) for _ in range(2)]
-    await store.write(file_texts.keep, text)
-    await store.write(file_texts.keep, replace(text, tenant=T + "2"))
+    await store.write(file_texts.put, text)
+    await store.write(file_texts.put, replace(text, tenant=T + "2"))
     await store.write(stored_files.delete, T, files[0].id)
     hold(await store.read(file_texts.find, T, text.digest, 1) is not None, "the text of another file was deleted")
     await store.write(stored_files.delete, T, files[1].id)
@@ -69,4 +69,4 @@ async def _file(store: Store, digest: bytes) -> StoredFile:
     return file
 
 
-PROMISES: tuple[Promise, ...] = (_kept, _expires, _goes_with_its_files)
+PROMISES: tuple[Promise, ...] = (_stored, _expires, _goes_with_its_files)

@@ -41,7 +41,7 @@ async def stale(store: Store, *expected: str) -> set[str]:
     return set(found) & set(expected)
 
 
-async def _is_kept(store: Store) -> None:
+async def _is_stored(store: Store) -> None:
     """A file is returned as it was stored, until it is deleted, and it is unknown to other tenants."""
     file = new_file(T)
     hold(await put(store, file) == file, "it is not stored")
@@ -102,8 +102,8 @@ async def _shares_content(store: Store) -> None:
     await put(store, first)
     shared = await put(store, second)
     hold(shared == replace(second, blob=first.blob), f"the second file has the blob {shared and shared.blob}")
-    kept = await put(store, foreign)
-    hold(kept == foreign, "a file has the blob of another tenant")
+    stored = await put(store, foreign)
+    hold(stored == foreign, "a file has the blob of another tenant")
     blobs = first.blob, second.blob, foreign.blob
     hold(await stale(store, *blobs) == {second.blob}, "the blob that was not needed is not stale")
     await store.write(stored_files.delete, tenant, first.id)
@@ -116,15 +116,15 @@ async def _shares_content(store: Store) -> None:
 
 async def _unused_blobs_are_stale(store: Store) -> None:
     """An unused blob is stale when its time is over or `spare_blob` names it; then no file can use it."""
-    held, over, spared = (new_file(T, content) for content in (b"held", b"over", b"spared"))
-    await store.write(stored_files.begin, T, held.blob, HOLD)
+    retained, over, spared = (new_file(T, content) for content in (b"held", b"over", b"spared"))
+    await store.write(stored_files.begin, T, retained.blob, HOLD)
     await store.write(stored_files.begin, T, over.blob, -1)
     await store.write(stored_files.begin, T, spared.blob, HOLD)
-    await store.write(stored_files.spare, OTHER, held.blob)
+    await store.write(stored_files.spare, OTHER, retained.blob)
     await store.write(stored_files.spare, T, spared.blob)
-    claimed = set(await store.write(stored_files.claim_stale, 10_000)) & {held.blob, over.blob, spared.blob}
+    claimed = set(await store.write(stored_files.claim_stale, 10_000)) & {retained.blob, over.blob, spared.blob}
     hold(claimed == {over.blob, spared.blob}, f"of three blobs {len(claimed)} are stale")
-    for file in (over, replace(held, blob=new_id("row"))):
+    for file in (over, replace(retained, blob=new_id("row"))):
         try:
             await store.write(stored_files.put, file, AMPLE)
         except StoreError:
@@ -137,8 +137,11 @@ async def _unused_blobs_are_stale(store: Store) -> None:
     hold(spared.blob in again, "a blob that was claimed and not deleted is lost")
     hold(over.blob not in again, "a blob that was postponed is claimed at once")
     await store.write(stored_files.forget, [over.blob, spared.blob])
-    hold(await store.write(stored_files.put, held, AMPLE) == held, "a blob cannot be used before its time is over")
-    await store.write(stored_files.delete, T, held.id)
+    hold(
+        await store.write(stored_files.put, retained, AMPLE) == retained,
+        "a blob cannot be used before its time is over",
+    )
+    await store.write(stored_files.delete, T, retained.id)
     await stale(store)
 
 
@@ -183,7 +186,7 @@ async def _expires(store: Store) -> None:
     await stale(store)
 
 
-async def _parts_are_kept(store: Store) -> None:
+async def _parts_are_stored(store: Store) -> None:
     """Parts of a blob are returned byte for byte, until they are deleted."""
     blob, other = new_id("row"), new_id("row")
     parts = [b"\0\xff" * (BLOB_PART // 2), b"", b"end"]
@@ -199,11 +202,11 @@ async def _parts_are_kept(store: Store) -> None:
 
 
 PROMISES: tuple[Promise, ...] = (
-    _is_kept,
+    _is_stored,
     _is_paged,
     _shares_content,
     _unused_blobs_are_stale,
     _quota_is_exact,
     _expires,
-    _parts_are_kept,
+    _parts_are_stored,
 )

@@ -7,7 +7,7 @@ from antiphon.ids import new_id
 from antiphon.storage.operations import conversations, idempotency, leases, responses
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredConversation
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold, new_response
 
@@ -29,11 +29,13 @@ async def _reply_comes_with_the_response(store: Store) -> None:
     """The reply is stored in one step with the response, by the request that reserved the key, and remains."""
     key, worker, mine, late = new_id("key"), new_id("worker"), new_response(), new_response()
     await store.write(idempotency.reserve, T, key, b"print", mine.id, worker)
-    hold(await store.save(late, reply=Reply(T, key, False, b"late")) is False, "a response without the key replied")
+    hold(
+        await store.save(late, reply=StoredReply(T, key, False, b"late")) is False, "a response without the key replied"
+    )
     hold(await store.read(responses.load, T, late.id) is None, "a rejected response is stored")
-    hold(await store.save(mine, reply=Reply(T, key, True, b"reply\0")) is True, "a reply was not stored")
+    hold(await store.save(mine, reply=StoredReply(T, key, True, b"reply\0")) is True, "a reply was not stored")
     found = await store.read(idempotency.find, T, key)
-    hold(found is not None and found.reply == Reply(T, key, True, b"reply\0"), f"the reply is {found}")
+    hold(found is not None and found.reply == StoredReply(T, key, True, b"reply\0"), f"the reply is {found}")
     await store.write(idempotency.free, T, key, mine.id)
     await store.write(leases.expire_worker, worker, None)
     hold(await store.read(idempotency.find, T, key) == found, "a key with a reply was released")
@@ -57,9 +59,13 @@ async def _dead_workers_free_their_keys(store: Store) -> None:
     found = await store.write(idempotency.reserve, T, key, b"print", other.id, heir)
     hold(found.response_id == other.id, "the key of an expired worker is still reserved")
     hold(
-        await store.save(one, reply=Reply(T, key, False, b"late")) is False, "a worker answered a key that it had lost"
+        await store.save(one, reply=StoredReply(T, key, False, b"late")) is False,
+        "a worker answered a key that it had lost",
     )
-    hold(await store.save(other, reply=Reply(T, key, False, b"reply")) is True, "the new owner cannot answer the key")
+    hold(
+        await store.save(other, reply=StoredReply(T, key, False, b"reply")) is True,
+        "the new owner cannot answer the key",
+    )
 
 
 async def _expired_worker_that_reserves_is_active(store: Store) -> None:
@@ -81,24 +87,25 @@ async def _late_worker_keeps_its_key(store: Store) -> None:
     await store.write(idempotency.reserve, T, key, b"print", one.id, late)
     await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late])
     hold(
-        await store.save(one, reply=Reply(T, key, False, b"reply")) is True, "a key without another owner was rejected"
+        await store.save(one, reply=StoredReply(T, key, False, b"reply")) is True,
+        "a key without another owner was rejected",
     )
     found = await store.write(idempotency.reserve, T, key, b"print", new_id("resp"), new_id("worker"))
     hold(found.reply is not None and found.reply.body == b"reply", "the answer of a late worker is not final")
 
 
-async def _what_is_held_can_be_freed(store: Store) -> None:
+async def _leases_can_be_freed(store: Store) -> None:
     """A worker can list what it holds, and release what it holds for one response."""
     key, worker = new_id("key"), new_id("worker")
     conversation = StoredConversation(new_id("conv"), 1, b"{}", T)
     await store.write(conversations.create, conversation, [])
     await store.write(idempotency.reserve, T, key, b"print", "resp_1", worker)
     await store.write(leases.hold, T, conversation.id, "resp_2", worker)
-    found = sorted(await store.read(leases.held, worker))
+    found = sorted(await store.read(leases.retained, worker))
     hold(found == ["resp_1", "resp_2"], f"it holds {found}")
     await store.write(leases.release, worker, "resp_1")
     hold(await store.read(idempotency.find, T, key) is None, "a released key is reserved")
-    hold(list(await store.read(leases.held, worker)) == ["resp_2"], "too much was released")
+    hold(list(await store.read(leases.retained, worker)) == ["resp_2"], "too much was released")
     await store.write(leases.release, worker, "resp_2")
     outcome = await store.write(leases.hold, T, conversation.id, "resp_3", worker)
     hold(outcome is LockResult.DONE, "a released conversation is held")
@@ -110,7 +117,7 @@ async def _unstored_replies(store: Store) -> None:
     """A response with `store: false` stores its reply and nothing else."""
     key, one = new_id("key"), replace(new_response(), is_stored=False)
     await store.write(idempotency.reserve, T, key, b"print", one.id, "w")
-    hold(await store.save(one, reply=Reply(T, key, False, b"reply")) is True, "the reply was not stored")
+    hold(await store.save(one, reply=StoredReply(T, key, False, b"reply")) is True, "the reply was not stored")
     hold(await store.read(responses.load, T, one.id) is None, "an unstored response exists")
 
 
@@ -121,5 +128,5 @@ PROMISES: tuple[Promise, ...] = (
     _expired_worker_that_reserves_is_active,
     _late_worker_keeps_its_key,
     _unstored_replies,
-    _what_is_held_can_be_freed,
+    _leases_can_be_freed,
 )

@@ -8,26 +8,28 @@ from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys, event_log, leases, webhooks
 from antiphon.storage.operations import jobs as stored_jobs
 from antiphon.storage.operations import responses as stored_responses
-from antiphon.storage.records.jobs import Frames, Job, LockResult, Progress, Reservation
+from antiphon.storage.records.jobs import EventFrames, Job, LockResult, Progress, Reservation
 from antiphon.storage.records.responses import StoredItem, StoredResponse
-from antiphon.storage.records.tenants import Announcement, ApiKey, Limits, WebhookEndpoint
+from antiphon.storage.records.tenants import Announcement, ApiKey, KeyLimits, WebhookEndpoint
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
 from tests.store.making import Promise, T, hold, new_items, new_response, same
 
-EVERYBODY = 1_000_000
+ALL_TENANTS = 1_000_000
 
 
 async def _queue(store: Store, *, tenant: str = T, key: str = "", until: int | None = None) -> StoredResponse:
     queued = new_response(new_items("question"), status="queued", until=until)
     queued = replace(queued, is_streamed=True, tenant=tenant)
-    outcome = await store.write(stored_jobs.enqueue, queued, b"request", [Frames(0, 1, b"01")], None, Reservation(key))
+    outcome = await store.write(
+        stored_jobs.enqueue, queued, b"request", [EventFrames(0, 1, b"01")], None, Reservation(key)
+    )
     hold(outcome is LockResult.DONE, f"a job was not queued: {outcome}")
     return queued
 
 
 async def _claim(store: Store, worker: str) -> Job:
-    job = await store.write(stored_jobs.claim, worker, EVERYBODY)
+    job = await store.write(stored_jobs.claim, worker, ALL_TENANTS)
     if job is None:
         raise AssertionError("a waiting job cannot be claimed")
     return job
@@ -52,20 +54,20 @@ async def _log(store: Store, one: StoredResponse, after: int = -1) -> list[tuple
     return [] if tail is None else [(frames.first, frames.last, frames.body) for frames in tail.frames]
 
 
-async def _is_made_once(store: Store) -> None:
+async def _is_created_once(store: Store) -> None:
     """A queued response is claimed once, built step by step, and ends as its worker decides."""
     queued, worker = await _queue(store), new_id("worker")
     job = await _claim(store, worker)
     hold(job.response.id == queued.id and job.request == b"request", "another job was claimed than was queued")
     hold((job.attempt, job.lost, job.next_number) == (1, 0, 2), f"a new job is {job}")
-    hold(await store.write(stored_jobs.claim, new_id("worker"), EVERYBODY) is None, "a job was claimed twice")
+    hold(await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) is None, "a job was claimed twice")
     item = StoredItem(new_id("msg"), b"done", "sealed")
-    job = await _advance(store, job, Progress([Frames(2, 4, b"234")], [(0, item)], keep=True))
+    job = await _advance(store, job, Progress([EventFrames(2, 4, b"234")], [(0, item)], save=True))
     found = await store.read(stored_responses.load, T, queued.id)
     same(found, replace(queued, status="in_progress", output=[item]))
     end = replace(job.response, status="completed", body=b"end", output=[item, *new_items("more")])
     hold(
-        await store.write(stored_jobs.finish, job, end, [Frames(5, 5, b"5")]),
+        await store.write(stored_jobs.finish, job, end, [EventFrames(5, 5, b"5")]),
         "the newest version of a job cannot be finished",
     )
     same(await store.read(stored_responses.load, T, queued.id), end)
@@ -77,7 +79,7 @@ async def _is_made_once(store: Store) -> None:
     await store.write(stored_responses.delete, T, queued.id)
 
 
-async def _large_one_says_its_size(store: Store) -> None:
+async def _large_job_reports_its_size(store: Store) -> None:
     """A large job can be claimed without its data, and reports its size; `find_job` returns all of it."""
     for request, item in ((b"x" * 700_000, b"y" * 700_000), (b"x" * 700_000, b"y"), (b"x", b"y" * 700_000)):
         queued = new_response([StoredItem(new_id("msg"), item)], status="queued")
@@ -104,13 +106,16 @@ async def _is_fenced(store: Store) -> None:
     """A worker without the newest version of a job can neither advance nor finish it."""
     queued = await _queue(store)
     old = await _claim(store, new_id("worker"))
-    new = await _advance(store, old, Progress([Frames(2, 2, b"2")]))
+    new = await _advance(store, old, Progress([EventFrames(2, 2, b"2")]))
     end = replace(old.response, status="completed", body=b"late", output=new_items("late"))
     hold(
-        await store.write(stored_jobs.advance, old, Progress([Frames(2, 9, b"late")], keep=True)) is None,
+        await store.write(stored_jobs.advance, old, Progress([EventFrames(2, 9, b"late")], save=True)) is None,
         "an old version advanced",
     )
-    hold(await store.write(stored_jobs.finish, old, end, [Frames(3, 3, b"late")]) is False, "an old version finished")
+    hold(
+        await store.write(stored_jobs.finish, old, end, [EventFrames(3, 3, b"late")]) is False,
+        "an old version finished",
+    )
     hold(await _log(store, queued) == [(0, 1, b"01"), (2, 2, b"2")], "an old version wrote to the log")
     found = await store.read(stored_jobs.find_job, T, queued.id)
     hold(found is not None and found.version == new.version, "find_job does not return the newest version")
@@ -128,11 +133,11 @@ async def _is_taken_over(store: Store) -> None:
     queued, dead, heir = await _queue(store), new_id("worker"), new_id("worker")
     job = await _claim(store, dead)
     await store.write(leases.beat, dead)
-    kept = StoredItem(new_id("msg"), b"kept")
-    job = await _advance(store, job, Progress([Frames(2, 3, b"23")], [(0, kept)], keep=True))
-    job = await _advance(store, job, Progress([Frames(4, 5, b"hal")], called=b"older"))
+    stored = StoredItem(new_id("msg"), b"kept")
+    job = await _advance(store, job, Progress([EventFrames(2, 3, b"23")], [(0, stored)], save=True))
+    job = await _advance(store, job, Progress([EventFrames(4, 5, b"hal")], called=b"older"))
     job = await _advance(store, job, Progress(called=b"\0notes"))
-    job = await _advance(store, job, Progress([Frames(6, 6, b"f")]))
+    job = await _advance(store, job, Progress([EventFrames(6, 6, b"f")]))
     before = await store.read(event_log.tail, T, queued.id, -1)
     beat = (await store.read(leases.beats))[dead]
     await store.write(leases.beat, dead)
@@ -146,13 +151,13 @@ async def _is_taken_over(store: Store) -> None:
     again = await _claim(store, heir)
     hold(again.response.id == queued.id, "another job is waiting")
     hold(
-        await store.write(stored_jobs.advance, job, Progress(keep=True)) is None,
+        await store.write(stored_jobs.advance, job, Progress(save=True)) is None,
         "a worker still writes to a job that another one claimed",
     )
     hold(dead not in await store.read(leases.beats), "a worker still owns a job that another one claimed")
     hold((again.attempt, again.lost) == (2, 1), f"attempt {again.attempt}, {again.lost} lost")
     hold(again.next_number == 7, f"used numbers are used again, from {again.next_number} on")
-    hold(list(again.response.output) == [kept], "a finished item is lost")
+    hold(list(again.response.output) == [stored], "a finished item is lost")
     hold(again.called == b"\0notes", f"of the calls in progress {again.called!r} was kept")
     log = await _log(store, queued)
     hold(log == [(0, 1, b"01"), (2, 3, b"23")], f"the log is {log}")
@@ -179,8 +184,8 @@ async def _late_worker_keeps_its_job(store: Store) -> None:
         (await store.read(leases.owned, late)).keys() == {one.id, other.id},
         "an expired worker lost an unclaimed job",
     )
-    hold(await store.write(stored_jobs.claim, late, EVERYBODY) is None, "a worker claimed its own job")
-    job = await _advance(store, jobs[0], Progress([Frames(2, 2, b"2")]))
+    hold(await store.write(stored_jobs.claim, late, ALL_TENANTS) is None, "a worker claimed its own job")
+    job = await _advance(store, jobs[0], Progress([EventFrames(2, 2, b"2")]))
     hold(
         await store.write(stored_jobs.finish, job, replace(job.response, status="completed")),
         "a late worker cannot end its job",
@@ -188,7 +193,7 @@ async def _late_worker_keeps_its_job(store: Store) -> None:
     await store.write(leases.beat, late)
     hold(late in await store.read(leases.beats), "a worker with a new heartbeat is not watched")
     hold(
-        await store.write(stored_jobs.claim, new_id("worker"), EVERYBODY) is None,
+        await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) is None,
         "the job of a worker with a new heartbeat was claimed by another",
     )
     hold(
@@ -207,7 +212,7 @@ async def _claiming_is_a_sign_of_life(store: Store) -> None:
     other = await _queue(store)
     await _claim(store, late)
     hold(
-        await store.write(stored_jobs.claim, new_id("worker"), EVERYBODY) is None,
+        await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) is None,
         "the job of a living worker was claimed by another",
     )
     hold(job.lost == 1, "a job claimed from an expired worker does not count as lost")
@@ -217,12 +222,14 @@ async def _claiming_is_a_sign_of_life(store: Store) -> None:
 async def _queue_is_bounded(store: Store) -> None:
     """Of concurrent jobs no more of a tenant wait than allowed; others can queue, and it can after a claim."""
     crowd, few = new_id("tenant"), new_id("tenant")
-    asked = [replace(new_response(status="queued"), tenant=crowd) for _ in range(16)]
-    outcomes = await asyncio.gather(*(store.write(stored_jobs.enqueue, one, b"request", [], most=5) for one in asked))
-    made = [one for one, outcome in zip(asked, outcomes, strict=True) if outcome is LockResult.DONE]
-    hold(len(made) == 5 and outcomes.count(LockResult.FULL) == 11, f"of 16 jobs, 5 can wait: {outcomes}")
-    found = [one for one in asked if await store.read(stored_responses.load, crowd, one.id) is not None]
-    hold(found == made, "a rejected response is stored")
+    requested = [replace(new_response(status="queued"), tenant=crowd) for _ in range(16)]
+    outcomes = await asyncio.gather(
+        *(store.write(stored_jobs.enqueue, one, b"request", [], most=5) for one in requested)
+    )
+    created = [one for one, outcome in zip(requested, outcomes, strict=True) if outcome is LockResult.DONE]
+    hold(len(created) == 5 and outcomes.count(LockResult.FULL) == 11, f"of 16 jobs, 5 can wait: {outcomes}")
+    found = [one for one in requested if await store.read(stored_responses.load, crowd, one.id) is not None]
+    hold(found == created, "a rejected response is stored")
     other = replace(new_response(status="queued"), tenant=few)
     hold(
         await store.write(stored_jobs.enqueue, other, b"request", [], most=5) is LockResult.DONE,
@@ -234,7 +241,7 @@ async def _queue_is_bounded(store: Store) -> None:
         await store.write(stored_jobs.enqueue, more, b"request", [], most=5) is LockResult.DONE,
         "a job in progress counts as waiting",
     )
-    await _end(store, *made, other, more)
+    await _end(store, *created, other, more)
 
 
 async def _one_tenant_leaves_room(store: Store) -> None:
@@ -242,13 +249,13 @@ async def _one_tenant_leaves_room(store: Store) -> None:
     crowd, few, worker = new_id("tenant"), new_id("tenant"), new_id("worker")
     many = [await _queue(store, tenant=crowd) for _ in range(3)]
     for number in range(3):
-        job = await store.write(stored_jobs.claim, worker, EVERYBODY, 2)
+        job = await store.write(stored_jobs.claim, worker, ALL_TENANTS, 2)
         hold((job is not None) == (number < 2), f"with at most 2 here, claim {number + 1} returned {job}")
     late = await _queue(store, tenant=few)
-    job = await store.write(stored_jobs.claim, worker, EVERYBODY, 2)
+    job = await store.write(stored_jobs.claim, worker, ALL_TENANTS, 2)
     hold(job is not None and job.response.id == late.id, "another tenant's job is delayed")
     hold(
-        await store.write(stored_jobs.claim, new_id("worker"), EVERYBODY, 2) is not None,
+        await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS, 2) is not None,
         "another worker's share counts here",
     )
     await _end(store, *many, late)
@@ -256,11 +263,11 @@ async def _one_tenant_leaves_room(store: Store) -> None:
 
 async def _keys_keep_their_concurrency(store: Store) -> None:
     """A key has no more jobs in progress than its limit; the jobs of its tenant's other keys are not delayed."""
-    key = ApiKey(new_id("key"), T, "", new_id("digest").encode(), "", 1, limits=Limits(concurrency=2))
+    key = ApiKey(new_id("key"), T, "", new_id("digest").encode(), "", 1, limits=KeyLimits(concurrency=2))
     await store.write(api_keys.put, key)
     limited = [await _queue(store, key=key.id) for _ in range(3)]
     free = await _queue(store)
-    claims = [await store.write(stored_jobs.claim, new_id("worker"), EVERYBODY) for _ in range(4)]
+    claims = [await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) for _ in range(4)]
     order = [job and job.response.id for job in claims]
     hold(order == [limited[0].id, limited[1].id, free.id, None], f"the jobs in progress are {order}")
     job = await store.read(stored_jobs.find_job, T, limited[0].id)
@@ -268,12 +275,12 @@ async def _keys_keep_their_concurrency(store: Store) -> None:
         job is not None and await store.write(stored_jobs.finish, job, replace(job.response, status="completed")),
         "it cannot end",
     )
-    next_one = await store.write(stored_jobs.claim, new_id("worker"), EVERYBODY)
+    next_one = await store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS)
     hold(next_one is not None and next_one.response.id == limited[2].id, "a free slot is not used")
     await _end(store, *limited, free)
 
 
-async def _purge_spares_what_is_made(store: Store) -> None:
+async def _purge_spares_running_responses(store: Store) -> None:
     """A response that expired while its job runs remains until the job has ended; then it is purged."""
     await purge(store)
     queued = await _queue(store, until=int(time.time()) - 10)
@@ -321,25 +328,25 @@ async def _queue_is_fair(store: Store) -> None:
 async def _claims_do_not_collide(store: Store) -> None:
     """Of many concurrent claims each receives another job."""
     queued = [await _queue(store) for _ in range(12)]
-    claims = await asyncio.gather(*(store.write(stored_jobs.claim, new_id("worker"), EVERYBODY) for _ in range(16)))
+    claims = await asyncio.gather(*(store.write(stored_jobs.claim, new_id("worker"), ALL_TENANTS) for _ in range(16)))
     found = [job.response.id for job in claims if job is not None]
     hold(sorted(found) == sorted(one.id for one in queued), f"12 jobs were claimed {len(found)} times")
     await _end(store, *queued)
 
 
-async def _changes_are_told(store: Store) -> None:
+async def _changes_are_notified(store: Store) -> None:
     """A listener is notified when a job waits, when it advanced, and when it ended."""
-    heard: list[str] = []
-    store.on_change(heard.append)
+    received: list[str] = []
+    store.on_change(received.append)
     queued = await _queue(store)
-    hold(bool({"", "jobs"} & set(heard)), "there was no notification that a job waits")
+    hold(bool({"", "jobs"} & set(received)), "there was no notification that a job waits")
     job = await _claim(store, new_id("worker"))
-    heard.clear()
-    job = await _advance(store, job, Progress([Frames(2, 2, b"2")]))
-    hold(bool({"", queued.id} & set(heard)), "there was no notification that a response advanced")
-    heard.clear()
+    received.clear()
+    job = await _advance(store, job, Progress([EventFrames(2, 2, b"2")]))
+    hold(bool({"", queued.id} & set(received)), "there was no notification that a response advanced")
+    received.clear()
     await store.write(stored_jobs.finish, job, replace(job.response, status="completed"))
-    hold(bool({"", queued.id} & set(heard)), "there was no notification that a response ended")
+    hold(bool({"", queued.id} & set(received)), "there was no notification that a response ended")
     await store.write(stored_responses.delete, T, queued.id)
 
 
@@ -349,7 +356,7 @@ async def _announcement_comes_with_the_end(store: Store) -> None:
     await store.write(webhooks.put, endpoint)
     queued = await _queue(store)
     old = await _claim(store, new_id("worker"))
-    await _advance(store, old, Progress(keep=True))
+    await _advance(store, old, Progress(save=True))
     event = Announcement(new_id("evt"), "response.completed", 1, b"{}")
     await store.write(stored_jobs.finish, old, replace(old.response, status="completed"), announcement=event)
     found = [one for one in await store.read(webhooks.deliveries) if one.endpoint.id == endpoint.id]
@@ -376,8 +383,8 @@ async def _counts_what_waits(store: Store) -> None:
 
 
 PROMISES: tuple[Promise, ...] = (
-    _is_made_once,
-    _large_one_says_its_size,
+    _is_created_once,
+    _large_job_reports_its_size,
     _is_fenced,
     _is_taken_over,
     _late_worker_keeps_its_job,
@@ -385,11 +392,11 @@ PROMISES: tuple[Promise, ...] = (
     _queue_is_bounded,
     _one_tenant_leaves_room,
     _keys_keep_their_concurrency,
-    _purge_spares_what_is_made,
+    _purge_spares_running_responses,
     _is_handed_back,
     _queue_is_fair,
     _claims_do_not_collide,
-    _changes_are_told,
+    _changes_are_notified,
     _announcement_comes_with_the_end,
     _counts_what_waits,
 )

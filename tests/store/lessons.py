@@ -10,7 +10,7 @@ from antiphon.storage.store import Store
 from tests.store.making import Promise, hold
 
 
-async def _are_kept_for_their_model(store: Store) -> None:
+async def _are_stored_for_their_model(store: Store) -> None:
     """Lessons are listed as they were stored, each once, until those of their model are deleted."""
     place, now = f"http://{new_id('place')}/v1", int(time.time())
     first = StoredLesson(place, "a", "", "top_p", "no \u2603", now)
@@ -47,4 +47,4 @@ async def _are_bounded(store: Store) -> None:
         await store.write(lessons.delete, at, model)
 
 
-PROMISES: tuple[Promise, ...] = (_are_kept_for_their_model, _are_bounded)
+PROMISES: tuple[Promise, ...] = (_are_stored_for_their_model, _are_bounded)

@@ -87,5 +87,5 @@ def size_of(items: Iterable[StoredItem]) -> int:
 def new_key(tenant: str = "", **fields: object) -> ApiKey:
     """Return a new key that expires soon."""
     soon = int(time.time()) + 600
-    made = ApiKey(new_id("key"), tenant or new_id("tenant"), "n", os.urandom(32), "sk-…1234", 1000, soon)
-    return replace(made, **fields)  # type: ignore[arg-type]
+    created = ApiKey(new_id("key"), tenant or new_id("tenant"), "n", os.urandom(32), "sk-…1234", 1000, soon)
+    return replace(created, **fields)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from antiphon.ids import new_id
 from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import conversations, leases, pages, responses
 from antiphon.storage.records.jobs import LockResult
-from antiphon.storage.records.responses import ChainExtent, ItemPage, PageQuery, StoredConversation, StoredItem
+from antiphon.storage.records.responses import ChainExtent, PageQuery, StoredConversation, StoredItem, StoredItemPage
 from antiphon.storage.store import Store
 from tests.store.making import Promise, T, chain_of, hold, names, new_items, new_response, size_of
 
@@ -26,7 +26,7 @@ async def _input_is_paged(store: Store) -> None:
     expected = [item for turn in chain[:3] for item in (*turn.input, *turn.output)] + [*chain[3].input]
     await _check_parts(store, chain[3].id, expected)
     unknown = await input_page(store, T, chain[3].id, PageQuery(2, chain[3].output[0].id))
-    hold(unknown == ItemPage(unknown="after"), f"an item of the output bounds the list: {unknown}")
+    hold(unknown == StoredItemPage(unknown="after"), f"an item of the output bounds the list: {unknown}")
     hold(await input_page(store, T, new_id("resp"), PageQuery(2)) is None, "an unknown response has a list")
     await store.write(responses.delete, T, chain[1].id)
     await _check_parts(store, chain[3].id, [*chain[3].input])
@@ -37,14 +37,14 @@ async def _conversation_comes_first(store: Store) -> None:
     conversation = StoredConversation(new_id("conv"), 1000, b"{}", T)
     before = new_items("a", "b", "c")
     await store.write(conversations.create, conversation, before)
-    made = replace(new_response(new_items("d"), new_items("e")), conversation_id=conversation.id, conversation_end=3)
-    await store.write(leases.hold, T, conversation.id, made.id, "worker")
-    await store.save(made, append=True)
+    created = replace(new_response(new_items("d"), new_items("e")), conversation_id=conversation.id, conversation_end=3)
+    await store.write(leases.hold, T, conversation.id, created.id, "worker")
+    await store.save(created, append=True)
     await store.write(conversations.add, T, conversation.id, new_items("later"))
-    child = new_response(new_items("f"), previous=made.id)
+    child = new_response(new_items("f"), previous=created.id)
     await store.save(child)
-    await _check_parts(store, made.id, [*before, *made.input])
-    await _check_parts(store, child.id, [*before, *made.input, *made.output, *child.input])
+    await _check_parts(store, created.id, [*before, *created.input])
+    await _check_parts(store, child.id, [*before, *created.input, *created.output, *child.input])
     extent = await store.measure_chain(T, child.id, 99)
     history = await store.read(responses.history, T, child.id) or []
     hold(extent == ChainExtent(2, True, len(history), size_of(history), True), f"its extent is {extent}")
@@ -79,7 +79,7 @@ async def _parts_have_a_size(store: Store) -> None:
             await input_page(store, T, response.id, query),
             await store.read(pages.conversation_page, T, conversation.id, query),
         ):
-            hold(page == ItemPage(items[:count], has_more=count < 5), f"{most} bytes are not {count} items")
+            hold(page == StoredItemPage(items[:count], has_more=count < 5), f"{most} bytes are not {count} items")
     await store.write(conversations.delete, T, conversation.id)
 
 
@@ -112,13 +112,13 @@ async def _parents_of_others_are_unknown(store: Store) -> None:
     await store.save(child)
     mine = StoredConversation(new_id("conv"), 1000, b"{}", T)
     await store.write(conversations.create, mine, [])
-    made = replace(new_response(new_items("b")), conversation_id=mine.id, conversation_end=9)
-    await store.write(leases.hold, T, mine.id, made.id, "worker")
-    await store.save(made)
-    strayed = replace(new_response(new_items("c"), id=made.id), conversation_id=conversation.id, conversation_end=9)
+    created = replace(new_response(new_items("b")), conversation_id=mine.id, conversation_end=9)
+    await store.write(leases.hold, T, mine.id, created.id, "worker")
+    await store.save(created)
+    strayed = replace(new_response(new_items("c"), id=created.id), conversation_id=conversation.id, conversation_end=9)
     hold(await store.save(strayed, append=True) is False, "a response was added to another tenant's conversation")
-    held = await store.write(leases.hold, T, conversation.id, strayed.id, "worker")
-    hold(held is LockResult.UNKNOWN, "another tenant's conversation was held")
+    retained = await store.write(leases.hold, T, conversation.id, strayed.id, "worker")
+    hold(retained is LockResult.UNKNOWN, "another tenant's conversation was held")
     hold(await store.read(responses.history, T, child.id) is None, "another tenant's response is part of a history")
     extent = await store.measure_chain(T, child.id, 99)
     hold((extent.length, extent.items, extent.is_whole) == (1, 1, False), f"another tenant's was counted: {extent}")
@@ -129,9 +129,9 @@ async def _parents_of_others_are_unknown(store: Store) -> None:
     lengths = [(await store.measure_chain(T, one.id, 99)).length for one in (own, theirs)]
     hold(lengths == [1, 0], f"another tenant's response that follows this one's was counted: {lengths}")
     page = await input_page(store, T, child.id, PageQuery(9))
-    hold(page == ItemPage(child.input), f"another tenant's items are listed: {page}")
+    hold(page == StoredItemPage(child.input), f"another tenant's items are listed: {page}")
     known = await input_page(store, T, child.id, PageQuery(9, parent.input[0].id))
-    hold(known == ItemPage(unknown="after"), f"another tenant's item is known: {known}")
+    hold(known == StoredItemPage(unknown="after"), f"another tenant's item is known: {known}")
     for item in (*parent.input, *secret):
         hold(await store.read(responses.find_item, T, item.id) is None, "another tenant's item is found")
     unknown = (

@@ -9,7 +9,7 @@ from antiphon.storage.store import Store
 from tests.store.making import Promise, hold
 
 
-async def _is_kept_for_its_model(store: Store) -> None:
+async def _is_stored_for_its_model(store: Store) -> None:
     """A profile is listed as it was stored, only the newest of a model at a backend, until it is deleted."""
     place, now = f"http://{new_id('place')}/v1", int(time.time())
     first = StoredProfile(place, "a", "d1", b'{"old": true}\0', now)
@@ -28,4 +28,4 @@ async def _is_kept_for_its_model(store: Store) -> None:
         await store.write(profiles.delete, one.place, one.model)
 
 
-PROMISES: tuple[Promise, ...] = (_is_kept_for_its_model,)
+PROMISES: tuple[Promise, ...] = (_is_stored_for_its_model,)

@@ -2,94 +2,96 @@
 
 from antiphon.ids import new_id
 from antiphon.storage.operations import prompts, sizes
-from antiphon.storage.records.prompts import PromptQuery, StoredPrompt
+from antiphon.storage.records.prompts import PromptListQuery, StoredPrompt
 from antiphon.storage.store import Store
 from tests.store.making import Promise, T, hold
 
 OTHER = T + "2"
 MOST = 1000
 TEMPLATE = b'{"instructions":"Hello {{name}} \xf0\x9f\x8e\xb6"}'
-OLDEST_FIRST = PromptQuery(2, descending=False)
+OLDEST_FIRST = PromptListQuery(2, descending=False)
 
 
 async def new_prompt(store: Store, tenant: str = T, template: bytes = TEMPLATE) -> StoredPrompt:
     """Store a new prompt; return its first version."""
-    made = await store.write(prompts.create, tenant, new_id("pmpt"), template, 1000, MOST)
-    if made is None:
+    created = await store.write(prompts.create, tenant, new_id("pmpt"), template, 1000, MOST)
+    if created is None:
         raise AssertionError("a prompt is not stored")
-    return made
+    return created
 
 
 async def _delete_all(store: Store) -> None:
     for tenant in (T, OTHER):
-        while found := (await store.read(prompts.page, tenant, PromptQuery(100))).prompts:
+        while found := (await store.read(prompts.page, tenant, PromptListQuery(100))).prompts:
             for one in found:
                 await store.write(prompts.delete, tenant, one.id)
 
 
-async def _are_kept(store: Store) -> None:
+async def _are_stored(store: Store) -> None:
     """A prompt is returned as it was stored until it is deleted, only to its own tenant."""
-    made = await new_prompt(store)
-    hold((made.version, made.is_default, made.template) == (1, True, TEMPLATE), f"it was stored as {made}")
+    created = await new_prompt(store)
+    hold((created.version, created.is_default, created.template) == (1, True, TEMPLATE), f"it was stored as {created}")
     hold(
-        await store.read(prompts.find, T, made.id) == made,
-        f"it is returned as {await store.read(prompts.find, T, made.id)}",
+        await store.read(prompts.find, T, created.id) == created,
+        f"it is returned as {await store.read(prompts.find, T, created.id)}",
     )
-    hold(await store.read(prompts.find, T, made.id, 2) is None, "a version that was never stored is found")
-    hold(await store.read(prompts.find, OTHER, made.id) is None, "another tenant finds it")
+    hold(await store.read(prompts.find, T, created.id, 2) is None, "a version that was never stored is found")
+    hold(await store.read(prompts.find, OTHER, created.id) is None, "another tenant finds it")
     hold(
-        await store.read(prompts.versions, OTHER, made.id, PromptQuery(9)) is None, "another tenant lists its versions"
+        await store.read(prompts.versions, OTHER, created.id, PromptListQuery(9)) is None,
+        "another tenant lists its versions",
     )
-    hold(await store.write(prompts.set_default, OTHER, made.id, 1) is None, "another tenant changes it")
-    added = await store.write(prompts.add_version, OTHER, made.id, b"{}", 1, MOST, is_default=True)
+    hold(await store.write(prompts.set_default, OTHER, created.id, 1) is None, "another tenant changes it")
+    added = await store.write(prompts.add_version, OTHER, created.id, b"{}", 1, MOST, is_default=True)
     hold(added is None, "another tenant adds a version")
-    hold(not await store.write(prompts.delete, OTHER, made.id), "another tenant deletes it")
-    hold(await store.write(prompts.delete, T, made.id), "it cannot be deleted")
-    hold(not await store.write(prompts.delete, T, made.id), "it is deleted twice")
-    hold(await store.read(prompts.find, T, made.id) is None, "it is found after it was deleted")
+    hold(not await store.write(prompts.delete, OTHER, created.id), "another tenant deletes it")
+    hold(await store.write(prompts.delete, T, created.id), "it cannot be deleted")
+    hold(not await store.write(prompts.delete, T, created.id), "it is deleted twice")
+    hold(await store.read(prompts.find, T, created.id) is None, "it is found after it was deleted")
 
 
 async def _have_versions(store: Store) -> None:
     """Each version remains as it was stored; without a number the default version is found."""
-    made = await new_prompt(store)
-    second = await store.write(prompts.add_version, T, made.id, b'{"b":1}', 2000, MOST, is_default=False)
-    third = await store.write(prompts.add_version, T, made.id, b'{"c":1}', 3000, MOST, is_default=True)
+    created = await new_prompt(store)
+    second = await store.write(prompts.add_version, T, created.id, b'{"b":1}', 2000, MOST, is_default=False)
+    third = await store.write(prompts.add_version, T, created.id, b'{"c":1}', 3000, MOST, is_default=True)
     if second is None or third is None:
         raise AssertionError("a version is not stored")
     hold((second.version, third.version) == (2, 3), f"the versions are {second.version} and {third.version}")
-    hold(await store.read(prompts.find, T, made.id) == third, "the default version is not found")
-    hold(await store.read(prompts.find, T, made.id, 2) == second, "a version is not returned unchanged")
-    again = await store.write(prompts.set_default, T, made.id, 2)
+    hold(await store.read(prompts.find, T, created.id) == third, "the default version is not found")
+    hold(await store.read(prompts.find, T, created.id, 2) == second, "a version is not returned unchanged")
+    again = await store.write(prompts.set_default, T, created.id, 2)
     hold(again is not None and again.is_default and again.template == second.template, f"the default is {again}")
-    hold(await store.read(prompts.find, T, made.id) == again, "the new default version is not found")
+    hold(await store.read(prompts.find, T, created.id) == again, "the new default version is not found")
     for unknown in (0, 4):
         hold(
-            await store.write(prompts.set_default, T, made.id, unknown) is None, f"version {unknown} became the default"
+            await store.write(prompts.set_default, T, created.id, unknown) is None,
+            f"version {unknown} became the default",
         )
-    page = await store.read(prompts.versions, T, made.id, OLDEST_FIRST)
+    page = await store.read(prompts.versions, T, created.id, OLDEST_FIRST)
     hold(page is not None and [one.version for one in page.prompts] == [1, 2] and page.has_more, f"a page is {page}")
-    page = await store.read(prompts.versions, T, made.id, PromptQuery(2, "2"))
+    page = await store.read(prompts.versions, T, created.id, PromptListQuery(2, "2"))
     hold(page is not None and [one.version for one in page.prompts] == [1], f"the page after version 2 is {page}")
-    page = await store.read(prompts.versions, T, made.id, PromptQuery(2, "4"))
+    page = await store.read(prompts.versions, T, created.id, PromptListQuery(2, "4"))
     hold(page is not None and page.is_unknown, "an unknown version has a page after it")
-    await store.write(prompts.delete, T, made.id)
-    hold(await store.read(prompts.find, T, made.id, 2) is None, "a version is found after its prompt was deleted")
+    await store.write(prompts.delete, T, created.id)
+    hold(await store.read(prompts.find, T, created.id, 2) is None, "a version is found after its prompt was deleted")
 
 
 async def _are_listed(store: Store) -> None:
     """Lists have each prompt of the tenant once, in its default version, newest first or oldest first."""
     await _delete_all(store)
-    made = [await new_prompt(store) for _ in range(3)]
+    created = [await new_prompt(store) for _ in range(3)]
     foreign = await new_prompt(store, OTHER)
-    second = await store.write(prompts.add_version, T, made[0].id, b"{}", 2000, MOST, is_default=True)
+    second = await store.write(prompts.add_version, T, created[0].id, b"{}", 2000, MOST, is_default=True)
     page = await store.read(prompts.page, T, OLDEST_FIRST)
-    hold(list(page.prompts) == [second, made[1]] and page.has_more, f"the first page is {page}")
-    page = await store.read(prompts.page, T, PromptQuery(2, made[1].id, descending=False))
-    hold(list(page.prompts) == [made[2]] and not page.has_more, f"the second page is {page}")
-    page = await store.read(prompts.page, T, PromptQuery(9))
-    hold([one.id for one in page.prompts] == [one.id for one in made[::-1]], f"newest first is {page}")
+    hold(list(page.prompts) == [second, created[1]] and page.has_more, f"the first page is {page}")
+    page = await store.read(prompts.page, T, PromptListQuery(2, created[1].id, descending=False))
+    hold(list(page.prompts) == [created[2]] and not page.has_more, f"the second page is {page}")
+    page = await store.read(prompts.page, T, PromptListQuery(9))
+    hold([one.id for one in page.prompts] == [one.id for one in created[::-1]], f"newest first is {page}")
     hold(
-        (await store.read(prompts.page, T, PromptQuery(9, foreign.id))).is_unknown,
+        (await store.read(prompts.page, T, PromptListQuery(9, foreign.id))).is_unknown,
         "a list begins after a foreign prompt",
     )
     await _delete_all(store)
@@ -99,13 +101,13 @@ async def _are_bounded(store: Store) -> None:
     """A tenant has at most a certain number of versions, and their bytes count as stored."""
     await _delete_all(store)
     before = await store.read(sizes.stored_bytes, T)
-    made = await new_prompt(store)
+    created = await new_prompt(store)
     hold(await store.read(sizes.stored_bytes, T) == before + len(TEMPLATE), "the bytes of a prompt are not counted")
     hold(await store.write(prompts.create, T, new_id("pmpt"), b"{}", 1, 1) is None, "a prompt exceeds the limit")
-    added = await store.write(prompts.add_version, T, made.id, b"{}", 1, 1, is_default=True)
+    added = await store.write(prompts.add_version, T, created.id, b"{}", 1, 1, is_default=True)
     hold(added is None, "a version exceeds the limit")
-    await store.write(prompts.delete, T, made.id)
+    await store.write(prompts.delete, T, created.id)
     hold(await store.read(sizes.stored_bytes, T) == before, "the bytes of a deleted prompt are still counted")
 
 
-PROMISES: tuple[Promise, ...] = (_are_kept, _have_versions, _are_listed, _are_bounded)
+PROMISES: tuple[Promise, ...] = (_are_stored, _have_versions, _are_listed, _are_bounded)

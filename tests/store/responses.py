@@ -46,16 +46,16 @@ async def _comes_back_whole(store: Store) -> None:
         same(await store.read(responses.load, T, response.id), response)
 
 
-async def _unknown_is_none(store: Store) -> None:
+async def _unknown_id_is_not_found(store: Store) -> None:
     """An id that was never saved is unknown to every method, and not an error."""
-    nobody = new_id("resp")
+    no_one = new_id("resp")
     found = (
-        await store.read(responses.load, T, nobody),
-        await store.read(responses.history, T, nobody),
-        await store.read(responses.find_item, T, nobody),
+        await store.read(responses.load, T, no_one),
+        await store.read(responses.history, T, no_one),
+        await store.read(responses.find_item, T, no_one),
     )
     hold(found == (None, None, None), f"load, history and find_item returned {found}")
-    hold(await store.write(responses.delete, T, nobody) is False, "delete did not return False")
+    hold(await store.write(responses.delete, T, no_one) is False, "delete did not return False")
 
 
 async def _saving_again_replaces(store: Store) -> None:
@@ -100,7 +100,7 @@ async def _history_is_in_order(store: Store) -> None:
         hold(found == expected, f"after {length} turns: {names(found)} instead of {names(expected)}")
 
 
-async def _chain_without_head_is_none(store: Store) -> None:
+async def _chain_without_head_is_not_found(store: Store) -> None:
     """A chain with a gap, or with a cycle, has no history."""
     orphan, (one, two, three) = new_response(new_items("a"), previous=new_id("resp")), chain_of(3)
     circle = new_response(new_items("b"), id=one.id, previous=three.id)
@@ -185,7 +185,7 @@ async def _items_may_come_again(store: Store) -> None:
     hold(await store.read(responses.find_item, T, first.id) == again, "the newer item is lost with the older")
 
 
-async def _large_item_says_its_size(store: Store) -> None:
+async def _large_item_reports_its_size(store: Store) -> None:
     """With `few`, a large item can be returned as its size alone; otherwise it is returned whole."""
     items = [StoredItem(new_id("msg"), b"x" * 700_000, "sealed"), StoredItem(new_id("msg"), b"few")]
     conversation = StoredConversation(new_id("conv"), 1000, b"{}", T)
@@ -210,22 +210,22 @@ async def _what_expired_is_unknown(store: Store) -> None:
     """From its `expires_at` on a response is unknown; `purge` deletes it, nothing else, and returns the number."""
     await purge(store)
     past, future = int(time.time()) - 10, int(time.time()) + 1000
-    gone = [new_response(new_items("a"), until=past) for _ in range(3)]
-    kept = [new_response(new_items("b"), until=until) for until in (future, None)]
-    child = new_response(new_items("c"), previous=gone[0].id)
-    for response in (*gone, *kept, child):
+    removed = [new_response(new_items("a"), until=past) for _ in range(3)]
+    stored = [new_response(new_items("b"), until=until) for until in (future, None)]
+    child = new_response(new_items("c"), previous=removed[0].id)
+    for response in (*removed, *stored, child):
         await store.save(response)
-    hold(await store.read(responses.load, T, gone[0].id) is None, "an expired one still loads")
+    hold(await store.read(responses.load, T, removed[0].id) is None, "an expired one still loads")
     hold(
-        await store.read(responses.find_item, T, gone[0].input[0].id) is None,
+        await store.read(responses.find_item, T, removed[0].input[0].id) is None,
         "an item of an expired one is still found",
     )
     hold(await store.read(responses.history, T, child.id) is None, "a chain through an expired one still has a history")
-    hold(await store.write(responses.delete, T, gone[0].id) is False, "an expired one can be deleted")
+    hold(await store.write(responses.delete, T, removed[0].id) is False, "an expired one can be deleted")
     for dry_run, count in ((True, 3), (False, 3), (False, 0)):
         found = (await purge(store, dry_run=dry_run))["responses"]
         hold(found == count, f"purge(dry_run={dry_run}) returned {found} instead of {count}")
-    for response in kept:
+    for response in stored:
         same(await store.read(responses.load, T, response.id), response)
         await store.write(responses.delete, T, response.id)
     await store.write(responses.delete, T, child.id)
@@ -282,19 +282,22 @@ async def _nothing_leads_to_another_tenant(store: Store) -> None:
     await store.save(replace(guest, conversation_id=None))
     outcome = await store.write(stored_jobs.enqueue, replace(guest, id=new_id("resp")), b"", [])
     hold(outcome is LockResult.UNKNOWN, f"a job in another tenant's conversation is {outcome}")
-    held = replace(guest, id=new_id("resp"), tenant="other")
-    hold(await store.write(leases.hold, "other", conversation.id, held.id, "w") is LockResult.DONE, "it cannot be held")
-    hold(await store.save(held, append=True) is True, "its own tenant cannot append")
-    hold(await store.read(responses.history, T, held.id) is None, "a history begins at another tenant's response")
-    found_items = await store.read(responses.history, "other", held.id)
-    hold(found_items == [item, *held.input], f"a history in a conversation is {names(found_items)}")
+    retained = replace(guest, id=new_id("resp"), tenant="other")
+    hold(
+        await store.write(leases.hold, "other", conversation.id, retained.id, "w") is LockResult.DONE,
+        "it cannot be held",
+    )
+    hold(await store.save(retained, append=True) is True, "its own tenant cannot append")
+    hold(await store.read(responses.history, T, retained.id) is None, "a history begins at another tenant's response")
+    found_items = await store.read(responses.history, "other", retained.id)
+    hold(found_items == [item, *retained.input], f"a history in a conversation is {names(found_items)}")
     await store.write(conversations.delete, "other", conversation.id)
     await store.write(conversations.create, replace(conversation, tenant=T), [StoredItem(new_id("msg"), b"mine")])
     hold(
-        await store.read(responses.history, "other", held.id) == [*held.input],
+        await store.read(responses.history, "other", retained.id) == [*retained.input],
         "a history begins with another tenant's conversation",
     )
-    for one, tenant in ((theirs, "other"), (held, "other"), (child, T), (guest, T)):
+    for one, tenant in ((theirs, "other"), (retained, "other"), (child, T), (guest, T)):
         await store.write(responses.delete, tenant, one.id)
     await store.write(conversations.delete, T, conversation.id)
 
@@ -337,14 +340,16 @@ async def _reads_are_never_torn(store: Store) -> None:
 
 async def _cancelling_tears_nothing(store: Store) -> None:
     """A save with a cancelled caller is done completely or not at all, and affects nothing else."""
-    left, kept = ([new_response(new_items("a"), new_items("b")) for _ in range(20)] for _ in range(2))
-    saves = [asyncio.ensure_future(store.save(response)) for pair in zip(left, kept, strict=True) for response in pair]
+    left, stored = ([new_response(new_items("a"), new_items("b")) for _ in range(20)] for _ in range(2))
+    saves = [
+        asyncio.ensure_future(store.save(response)) for pair in zip(left, stored, strict=True) for response in pair
+    ]
     await let_others_run()
     for save in saves[::2]:
         save.cancel()
     await asyncio.gather(*saves[::2], return_exceptions=True)
     await asyncio.gather(*saves[1::2])
-    for response in kept:
+    for response in stored:
         same(await store.read(responses.load, T, response.id), response)
     for response in left:
         found = await store.read(responses.load, T, response.id)
@@ -354,16 +359,16 @@ async def _cancelling_tears_nothing(store: Store) -> None:
 
 PROMISES: tuple[Promise, ...] = (
     _comes_back_whole,
-    _unknown_is_none,
+    _unknown_id_is_not_found,
     _saving_again_replaces,
     _delete_forgets,
     _history_is_in_order,
-    _chain_without_head_is_none,
+    _chain_without_head_is_not_found,
     _chain_is_counted,
     _long_chain_is_counted,
     _history_is_linear,
     _items_may_come_again,
-    _large_item_says_its_size,
+    _large_item_reports_its_size,
     _tasks_may_come_together,
     _reads_are_never_torn,
     _cancelling_tears_nothing,

@@ -48,8 +48,8 @@ async def _expire(store: Store) -> None:
     hold(await store.read(sessions.find, ended.digest) is None, "a session that has expired is found")
     hold(not await store.write(sessions.redeem_code, code), "a code that has expired is accepted")
     for dry_run in (True, False):
-        gone = await purge(store, dry_run=dry_run)
-        counted = gone["sessions"], gone["codes"]
+        removed = await purge(store, dry_run=dry_run)
+        counted = removed["sessions"], removed["codes"]
         hold(counted == (1, 1), f"purge(dry_run={dry_run}) returned {counted} of sessions and codes instead of (1, 1)")
     hold(await store.read(sessions.find, good.digest) == good, "a purge deleted a session that has not expired")
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from antiphon.ids import new_id
 from antiphon.storage.operations import conversations, event_log, idempotency, jobs, leases, responses
 from antiphon.storage.operations import sizes as stored_sizes
-from antiphon.storage.records.jobs import Frames, Job, LockResult, Progress
+from antiphon.storage.records.jobs import EventFrames, Job, LockResult, Progress
 from antiphon.storage.records.responses import StoredConversation, StoredItem, StoredResponse
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
 from tests.store.making import Promise, hold, new_items, new_response, size_of
@@ -49,10 +49,10 @@ async def _replies_are_counted(store: Store) -> None:
     unstored, stored = (replace(one, tenant=tenant) for one in (replace(unstored, is_stored=False), stored))
     await store.write(idempotency.reserve, tenant, key, b"print", unstored.id, "w")
     await _hold_size(store, tenant)
-    await store.save(unstored, reply=Reply(tenant, key, False, b"reply"))
+    await store.save(unstored, reply=StoredReply(tenant, key, False, b"reply"))
     await _hold_size(store, tenant, 5)
     await store.write(idempotency.reserve, tenant, other := new_id("key"), b"print", stored.id, "w")
-    await store.save(stored, reply=Reply(tenant, other, True, b"other reply"))
+    await store.save(stored, reply=StoredReply(tenant, other, True, b"other reply"))
     await _hold_size(store, tenant, 5, 11, _size(stored))
     await store.write(idempotency.reserve, tenant, freed := new_id("key"), b"print", "resp_1", "w")
     await store.write(idempotency.free, tenant, freed, "resp_1")
@@ -60,7 +60,7 @@ async def _replies_are_counted(store: Store) -> None:
     await _hold_size(store, tenant, 5, 11)
     conversation = StoredConversation(new_id("conv"), 1, b"{}", tenant)
     await store.write(idempotency.reserve, tenant, third := new_id("key"), b"print", conversation.id, "w")
-    await store.write(conversations.create, conversation, [], Reply(tenant, third, False, b"12"))
+    await store.write(conversations.create, conversation, [], StoredReply(tenant, third, False, b"12"))
     await _hold_size(store, tenant, 5, 11, 2, 2)
     await store.write(conversations.delete, tenant, conversation.id)
 
@@ -72,15 +72,17 @@ async def _jobs_are_counted(store: Store) -> None:
     await _enqueue(store, queued)
     await _hold_size(store, tenant, _size(queued), 7 + 2)
     job = await _claim(store, "w")
-    job = await _advance(store, job, Progress([Frames(2, 3, b"23"), Frames(4, 4, b"4")]))
+    job = await _advance(store, job, Progress([EventFrames(2, 3, b"23"), EventFrames(4, 4, b"4")]))
     await _hold_size(store, tenant, _size(queued), 7 + 5)
     items = new_items("one", "two")
-    job = await _advance(store, job, Progress([Frames(5, 5, b"5")], list(enumerate(items)), keep=True, called=b"notes"))
+    job = await _advance(
+        store, job, Progress([EventFrames(5, 5, b"5")], list(enumerate(items)), save=True, called=b"notes")
+    )
     await _hold_size(store, tenant, _size(queued), 7 + 6 + 5, size_of(items))
     job = await _advance(store, job, Progress(called=b""))
     await _hold_size(store, tenant, _size(queued), 7 + 6, size_of(items))
     ended = replace(job.response, status="completed", output=[*items, *new_items("three")], body=b"ended")
-    hold(await store.write(jobs.finish, job, ended, [Frames(6, 6, b"6")]), "a job was not finished")
+    hold(await store.write(jobs.finish, job, ended, [EventFrames(6, 6, b"6")]), "a job was not finished")
     await _hold_size(store, tenant, _size(ended), 7)
     hold(await store.write(responses.delete, tenant, queued.id), "a response was not deleted")
     await _hold_size(store, tenant)
@@ -91,17 +93,17 @@ async def _dropped_events_are_not_counted(store: Store) -> None:
     tenant, late = new_id("tenant"), new_id("worker")
     queued = replace(new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=True)
     await _enqueue(store, queued)
-    job = await _advance(store, await _claim(store, "w"), Progress([Frames(2, 2, b"2")], keep=True))
-    await _advance(store, job, Progress([Frames(3, 5, b"345")]))
+    job = await _advance(store, await _claim(store, "w"), Progress([EventFrames(2, 2, b"2")], save=True))
+    await _advance(store, job, Progress([EventFrames(3, 5, b"345")]))
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1 + 3)
     await store.write(leases.give_back, "w", queued.id)
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1)
-    await _advance(store, await _claim(store, late), Progress([Frames(6, 6, b"lost")]))
+    await _advance(store, await _claim(store, late), Progress([EventFrames(6, 6, b"lost")]))
     await store.write(leases.expire_worker, late, (await store.read(leases.beats))[late])
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1 + 4)
     job = await _claim(store, "w")
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1)
-    await _advance(store, job, Progress([Frames(7, 7, b"7")]))
+    await _advance(store, job, Progress([EventFrames(7, 7, b"7")]))
     await store.write(leases.expire_worker, "w", None)
     await _hold_size(store, tenant, _size(queued), 7 + 2 + 1)
     hold(await store.write(responses.delete, tenant, queued.id), "a response was not deleted")
@@ -114,10 +116,10 @@ async def _ended_logs_are_counted(store: Store) -> None:
     for is_streamed in (True, False):
         queued = replace(new_response(new_items("question"), status="queued"), tenant=tenant, is_streamed=is_streamed)
         await _enqueue(store, queued)
-        job = await _advance(store, await _claim(store, "w"), Progress([Frames(2, 3, b"23")]))
+        job = await _advance(store, await _claim(store, "w"), Progress([EventFrames(2, 3, b"23")]))
         ended = replace(job.response, status="cancelled")
         hold(
-            await store.write(jobs.finish, job, ended, [Frames(4, 4, b"4")] if is_streamed else []),
+            await store.write(jobs.finish, job, ended, [EventFrames(4, 4, b"4")] if is_streamed else []),
             "a job was not finished",
         )
         tail = await store.read(event_log.tail, tenant, queued.id, -1)
@@ -155,7 +157,7 @@ async def _tenants_are_added_up(store: Store) -> None:
 
 
 async def _enqueue(store: Store, queued: StoredResponse) -> None:
-    outcome = await store.write(jobs.enqueue, queued, b"request", [Frames(0, 1, b"01")])
+    outcome = await store.write(jobs.enqueue, queued, b"request", [EventFrames(0, 1, b"01")])
     hold(outcome is LockResult.DONE, f"a job was not queued: {outcome}")
 
 

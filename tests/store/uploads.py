@@ -41,11 +41,11 @@ async def _becomes_a_file(store: Store) -> None:
     found = await asyncio.gather(*(_part(store, upload, 3) for _ in range(5)))
     parts = [part for part in found if part]
     hold(len(parts) == 3, f"{len(parts)} parts of 3 bytes are accepted for 10 announced bytes")
-    kept = list(await store.read(uploads.parts, upload.tenant, upload.id))
-    hold(sorted(p.id for p in kept) == sorted(p.id for p in parts), "the parts are not returned")
+    stored = list(await store.read(uploads.parts, upload.tenant, upload.id))
+    hold(sorted(p.id for p in stored) == sorted(p.id for p in parts), "the parts are not returned")
     files = [await _file(store, upload), await _file(store, upload)]
-    made = [one for one in [await store.write(uploads.complete, file, upload.id) for file in files] if one]
-    hold(made == files[:1], f"it became {len(made)} files")
+    created = [one for one in [await store.write(uploads.complete, file, upload.id) for file in files] if one]
+    hold(created == files[:1], f"it became {len(created)} files")
     hold(await store.read(stored_files.load, upload.tenant, files[0].id) == files[0], "its file does not exist")
     hold(await store.read(stored_files.use, upload.tenant) == FileUse(1, 10), "it does not count as one file")
     done = await store.read(uploads.load, upload.tenant, upload.id)

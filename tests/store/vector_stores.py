@@ -14,10 +14,10 @@ from antiphon.storage.records.vector_stores import (
     Attached,
     AttachResult,
     Ingestion,
-    NewStoreFile,
+    NewAttachment,
+    StoredVectorStore,
     StoreFile,
     StorePageQuery,
-    VectorStore,
 )
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import purge
@@ -32,8 +32,8 @@ ALL = StorePageQuery(100, descending=False)
 
 async def new_store(store: Store, tenant: str = T, files: Sequence[str] = (), days: int | None = None) -> str:
     """Store a new vector store with these files; return its id."""
-    one = VectorStore(new_id("vs"), tenant, int(time.time()), "n\0", None, b"{}", days)
-    outcome = await store.write(vector_stores.create, one, [NewStoreFile(file) for file in files])
+    one = StoredVectorStore(new_id("vs"), tenant, int(time.time()), "n\0", None, b"{}", days)
+    outcome = await store.write(vector_stores.create, one, [NewAttachment(file) for file in files])
     hold(outcome == DONE, f"it is not stored: {outcome}")
     return one.id
 
@@ -74,7 +74,7 @@ async def chunks(store: Store, store_id: str, tenant: str = T) -> int:
     return found.chunks if found else 0
 
 
-async def _is_kept(store: Store) -> None:
+async def _is_stored(store: Store) -> None:
     """A vector store is returned as it was stored and changed, until it is deleted, to its own tenant."""
     store_id = await new_store(store, days=2)
     found = await store.read(vector_stores.find, T, store_id)
@@ -129,11 +129,11 @@ async def _attaching_is_whole(store: Store) -> None:
     (foreign,) = await stored_files(store, OTHER)
     for bad in ("file-none", foreign):
         outcome = await store.write(
-            vector_stores.attach, T, store_id, [NewStoreFile(file), NewStoreFile(bad)], new_id("vsfb")
+            vector_stores.attach, T, store_id, [NewAttachment(file), NewAttachment(bad)], new_id("vsfb")
         )
         hold(outcome == Attached(AttachResult.UNKNOWN_FILE, bad), f"attaching {bad} returns {outcome}")
     hold(not (await store.read(vector_stores.files, T, store_id, ALL)).files, "one of them is attached")
-    outcome = await store.write(vector_stores.attach, OTHER, store_id, [NewStoreFile(foreign)])
+    outcome = await store.write(vector_stores.attach, OTHER, store_id, [NewAttachment(foreign)])
     hold(outcome.result is AttachResult.UNKNOWN_STORE, f"another tenant's store accepts a file: {outcome}")
 
 
@@ -170,7 +170,7 @@ async def _attached_again(store: Store) -> None:
     (file,) = await stored_files(store)
     store_id = await new_store(store, files=[file])
     await ingested(store, await _claim_of(store, store_id))
-    await store.write(vector_stores.attach, T, store_id, [NewStoreFile(file, b'{"a":1}')])
+    await store.write(vector_stores.attach, T, store_id, [NewAttachment(file, b'{"a":1}')])
     found = await entry(store, store_id, file)
     hold((found.status, found.attributes) == ("completed", b'{"a":1}'), f"it is {found}")
     hold(
@@ -181,13 +181,13 @@ async def _attached_again(store: Store) -> None:
         await store.write(vector_stores.set_attributes, OTHER, store_id, file, b"[]") is None,
         "another tenant changes its attributes",
     )
-    await store.write(vector_stores.attach, T, store_id, [NewStoreFile(file, b"{}", 100, 0)])
+    await store.write(vector_stores.attach, T, store_id, [NewAttachment(file, b"{}", 100, 0)])
     found = await entry(store, store_id, file)
     hold((found.status, found.chunk_tokens) == ("in_progress", 100), f"with other chunk sizes it is {found}")
     hold(await chunks(store, store_id) == 1, "its old chunks are not found meanwhile")
     await store.write(ingestions.fail, await _claim_of(store, store_id), "invalid_file", "broken")
     hold(await chunks(store, store_id) == 1, "its old chunks are missing after a failure")
-    await store.write(vector_stores.attach, T, store_id, [NewStoreFile(file, b"{}", 100, 0)])
+    await store.write(vector_stores.attach, T, store_id, [NewAttachment(file, b"{}", 100, 0)])
     hold((await entry(store, store_id, file)).status == "in_progress", "a failed one is not retried")
     await store.write(vector_stores.delete, T, store_id)
 
@@ -197,7 +197,7 @@ async def _work_is_fenced(store: Store) -> None:
     files = await stored_files(store, count=4)
     store_id = await new_store(store)
     await store.write(
-        vector_stores.attach, T, store_id, [NewStoreFile(file) for file in files], batch := new_id("vsfb")
+        vector_stores.attach, T, store_id, [NewAttachment(file) for file in files], batch := new_id("vsfb")
     )
     old = [await _claim_of(store, store_id) for _ in files]
     hold([one.file.file_id for one in old] == files, "they are not claimed in order")
@@ -261,11 +261,11 @@ async def _skips_paused_models(store: Store) -> None:
     worker, model = new_id("worker"), new_id("model")
     waits, plain, other = await stored_files(store, count=3)
     stores = {
-        file: VectorStore(new_id("vs"), T, int(time.time()), embedding_model=name)
+        file: StoredVectorStore(new_id("vs"), T, int(time.time()), embedding_model=name)
         for file, name in ((waits, model), (plain, ""), (other, f"{model}-large"))
     }
     for file, one in stores.items():
-        await store.write(vector_stores.create, one, [NewStoreFile(file)])
+        await store.write(vector_stores.create, one, [NewAttachment(file)])
     await _drain(store, {one.id for one in stores.values()})
     found = [await store.write(ingestions.claim, worker, 100, [new_id("model"), model]) for _ in range(3)]
     hold([one and one.file.file_id for one in found] == [plain, other, None], f"with a paused model, {found}")
@@ -278,13 +278,13 @@ async def _skips_paused_models(store: Store) -> None:
 
 async def _drain(store: Store, but: set[str]) -> None:
     """End all waiting work, except files of these stores."""
-    kept = []
+    stored = []
     while (one := await store.write(ingestions.claim, "worker", 1000)) is not None:
         if one.file.store_id in but:
-            kept.append(one)
+            stored.append(one)
         else:
             await store.write(ingestions.fail, one, "server_error", "")
-    for one in kept:
+    for one in stored:
         await store.write(ingestions.release, "worker", one.seq)
 
 
@@ -305,10 +305,10 @@ async def _too_many_chunks_fail(store: Store) -> None:
 async def _expires(store: Store) -> None:
     """An expired store remains readable as expired, accepts no files, and `purge` drops its files and chunks."""
     (file,) = await stored_files(store)
-    old = VectorStore(new_id("vs"), T, int(time.time()) - 3 * 86_400, days=2)
-    await store.write(vector_stores.create, old, [NewStoreFile(file)])
+    old = StoredVectorStore(new_id("vs"), T, int(time.time()) - 3 * 86_400, days=2)
+    await store.write(vector_stores.create, old, [NewAttachment(file)])
     await ingested(store, await _claim_of(store, old.id))
-    outcome = await store.write(vector_stores.attach, T, old.id, [NewStoreFile(file)])
+    outcome = await store.write(vector_stores.attach, T, old.id, [NewAttachment(file)])
     hold(outcome.result is AttachResult.EXPIRED, f"an expired store accepts files: {outcome}")
     hold((await purge(store, dry_run=True))["vector_stores"] >= 1, "it is not counted")
     hold((await purge(store))["vector_stores"] >= 1, "it is not emptied")
@@ -320,7 +320,7 @@ async def _expires(store: Store) -> None:
 
 async def _use_moves_the_expiry(store: Store) -> None:
     """Using a store extends its expiry, at most once a minute."""
-    store_id = VectorStore(new_id("vs"), T, int(time.time()) - 86_400, days=2)
+    store_id = StoredVectorStore(new_id("vs"), T, int(time.time()) - 86_400, days=2)
     await store.write(vector_stores.create, store_id)
     await store.write(vector_stores.use, T, [store_id.id, "vs_none"])
     found = await store.read(vector_stores.find, T, store_id.id)
@@ -347,7 +347,7 @@ async def _reindexed(store: Store) -> None:
 
 
 PROMISES: tuple[Promise, ...] = (
-    _is_kept,
+    _is_stored,
     _is_paged,
     _attaching_is_whole,
     _counts_are_exact,

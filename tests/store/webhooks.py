@@ -39,7 +39,7 @@ async def _claimed(store: Store, endpoint: WebhookEndpoint) -> list[Delivery]:
     return [one for one in found if one is not None and one.endpoint.id == endpoint.id]
 
 
-async def _endpoints_are_kept(store: Store) -> None:
+async def _endpoints_are_stored(store: Store) -> None:
     """Endpoints are returned whole, the newest first; the same id again replaces one."""
     tenant = new_id("tenant")
     old, new = (_endpoint(tenant, "response.completed", "response.failed", created_at=at) for at in (1, 2))
@@ -122,8 +122,8 @@ async def _endpoints_are_limited(store: Store) -> None:
     tenant, other = new_id("tenant"), new_id("tenant")
     mine = [_endpoint(tenant, "response.completed") for _ in range(3)]
     theirs = _endpoint(other, "response.completed")
-    kept = [await store.write(webhooks.put, one, 2) for one in (theirs, *mine)]
-    hold(kept == [True, True, True, False], f"of 3 with 2 allowed it keeps {kept[1:]}")
+    stored = [await store.write(webhooks.put, one, 2) for one in (theirs, *mine)]
+    hold(stored == [True, True, True, False], f"of 3 with 2 allowed it keeps {stored[1:]}")
     hold(len(await store.read(webhooks.endpoints, tenant)) == 2, "a rejected endpoint is stored")
     hold(await store.write(webhooks.put, replace(mine[0], name="new"), 2) is True, "one of 2 cannot be changed")
     for one in (mine[0], mine[1], theirs):
@@ -175,6 +175,6 @@ async def _outbox_is_listed(store: Store) -> None:
 
 
 PROMISES: tuple[Promise, ...] = (
-    *(_endpoints_are_kept, _endpoints_are_limited, _outbox_delivers, _outbox_retries, _outbox_is_fair),
+    *(_endpoints_are_stored, _endpoints_are_limited, _outbox_delivers, _outbox_retries, _outbox_is_fair),
     _outbox_is_listed,
 )

@@ -89,24 +89,24 @@ def inputs() -> Mapping[str, bytes]:
 
 def attacks() -> Iterator[Attack]:
     """Return the attacks: each kind of data on one endpoint, some of them on every endpoint."""
-    given = inputs()
-    for name, value in given.items():
+    provided = inputs()
+    for name, value in provided.items():
         yield Attack(f"a response to {name}", "/responses", create(value))
     for name in ("many calls", "a large image"):
-        value = given[name]
+        value = provided[name]
         yield Attack(f"a stream for {name}", "/responses", create(value, stream=True, store=False))
         yield Attack(f"the tokens of {name}", "/responses/input_tokens", create(value))
         yield Attack(f"a compaction of {name}", "/responses/compact", create(value))
         yield Attack(f"a background response to {name}", "/responses", create(value, background=True))
         yield Attack(f"a repeated response to {name}", "/responses", create(value), {"idempotency-key": name})
     messages = b"[" + b",".join([TINY] * ITEMS) + b"]"
-    for name, value in {"many": messages, "large": given["large texts"]}.items():
+    for name, value in {"many": messages, "large": provided["large texts"]}.items():
         yield Attack(f"a completion of {name} messages", "/chat/completions", b'{"model":"m","messages":%b}' % value)
     for name in ("long decimals", "deep arrays", "large texts"):
-        yield Attack(f"embeddings of {name}", "/embeddings", b'{"model":"m","input":%b}' % given[name])
+        yield Attack(f"embeddings of {name}", "/embeddings", b'{"model":"m","input":%b}' % provided[name])
     items = b"[" + b",".join([TINY] * 20) + b"]"
     yield Attack("a conversation of items", "/conversations", b'{"items":%b}' % items)
-    yield Attack("a conversation of an image", "/conversations", b'{"items":%b}' % given["a large image"])
+    yield Attack("a conversation of an image", "/conversations", b'{"items":%b}' % provided["a large image"])
     for count in (128, 1_000):
         tools = [tool(i) for i in range(count)]
         yield Attack(f"a response with {count} tools", "/responses", create(b'"a"', tools=tools))

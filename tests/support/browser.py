@@ -93,16 +93,16 @@ class Page:
             elif "method" in message:
                 self._take(message["method"], message["params"])
 
-    def _take(self, method: str, said: dict[str, Any]) -> None:
+    def _take(self, method: str, fields: dict[str, Any]) -> None:
         if method == "Network.requestWillBeSent":
-            self.requests.append(said["request"]["url"])
+            self.requests.append(fields["request"]["url"])
         elif method == "Runtime.exceptionThrown":
-            details = said["exceptionDetails"]
+            details = fields["exceptionDetails"]
             self.complaints.append(details.get("exception", {}).get("description") or details["text"])
-        elif method == "Runtime.consoleAPICalled" and said["type"] in {"error", "warning", "assert"}:
-            self.complaints.append(" ".join(str(each.get("value", each)) for each in said["args"]))
-        elif method == "Log.entryAdded" and said["entry"]["level"] in {"error", "warning"}:
-            self.complaints.append(f"{said['entry']['text']} {said['entry'].get('url', '')}")
+        elif method == "Runtime.consoleAPICalled" and fields["type"] in {"error", "warning", "assert"}:
+            self.complaints.append(" ".join(str(each.get("value", each)) for each in fields["args"]))
+        elif method == "Log.entryAdded" and fields["entry"]["level"] in {"error", "warning"}:
+            self.complaints.append(f"{fields['entry']['text']} {fields['entry'].get('url', '')}")
 
     async def goto(self, url: str) -> None:
         """Open an address."""
@@ -118,19 +118,19 @@ class Page:
     async def wait_for(self, script: str) -> Any:
         """Return the value of an expression once it is true."""
 
-        async def ask() -> Any:
+        async def request() -> Any:
             with suppress(PageError):
                 return await self.evaluate(script)
 
-        return await eventually(ask)
+        return await eventually(request)
 
     async def see(self, text: str) -> None:
         """Wait until the page shows a text."""
         try:
             await self.wait_for(f"document.body?.innerText.includes({json.dumps(text)})")
         except TimeoutError:
-            shown = await self.evaluate("document.body?.innerText")
-            raise AssertionError(f"The page does not show {text!r}: {shown}") from None
+            displayed = await self.evaluate("document.body?.innerText")
+            raise AssertionError(f"The page does not show {text!r}: {displayed}") from None
 
     async def press(self, key: str, *, shift: bool = False) -> None:
         """Press and release a key."""
@@ -174,10 +174,10 @@ class Browser:
         atexit.register(self._end)
         clock.watch(self._process.pid)
         assert self._process.stderr is not None
-        said = iter(self._process.stderr)
-        self.address = next((where[1].decode() for line in said if (where := LISTENING.search(line))), "")
+        stated = iter(self._process.stderr)
+        self.address = next((where[1].decode() for line in stated if (where := LISTENING.search(line))), "")
         """Where it listens; empty if it ended."""
-        threading.Thread(target=lambda: [*said], daemon=True).start()
+        threading.Thread(target=lambda: [*stated], daemon=True).start()
 
     def _end(self) -> None:
         # The command may be a script that waits for Chromium, which sometimes ignores SIGTERM.

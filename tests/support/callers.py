@@ -12,7 +12,7 @@ def calling(request: Mapping[str, Any], *calls: tuple[str, Mapping[str, Any]]) -
     answers = [message["content"] for message in request["messages"] if message["role"] == "tool"]
     if answers:
         return Answer([sse(delta(content="\n".join(map(str, answers))), delta("stop"))])
-    made: Sequence[dict[str, Any]] = [
+    created: Sequence[dict[str, Any]] = [
         {
             "index": number,
             "id": f"call_{number}",
@@ -21,7 +21,7 @@ def calling(request: Mapping[str, Any], *calls: tuple[str, Mapping[str, Any]]) -
         }
         for number, (name, arguments) in enumerate(calls)
     ]
-    return Answer([sse(*(delta(tool_calls=[call]) for call in made), delta("tool_calls"))])
+    return Answer([sse(*(delta(tool_calls=[call]) for call in created), delta("tool_calls"))])
 
 
 def mcp(url: str) -> dict[str, object]:

@@ -9,7 +9,7 @@ from io import StringIO
 from antiphon.http_server.host import silence_uvicorn
 from antiphon.telemetry.formatters import JsonLines, TextLines
 from antiphon.telemetry.metrics import Measures
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.spans import Seen
 
 CANARY = "ca7ary"
@@ -29,9 +29,9 @@ class Watched:
         """Its log."""
         return self.text.getvalue()
 
-    async def everything(self, served: Served) -> str:
+    async def everything(self, server: RunningServer) -> str:
         """All that it tells."""
-        async with served.http.get(served.url.removesuffix("/v1") + "/metrics") as response:
+        async with server.http.get(server.url.removesuffix("/v1") + "/metrics") as response:
             assert response.status == 200
             counted = await response.text()
         spans = "".join(span.to_json() for span in self.spans.spans())

@@ -27,18 +27,18 @@ def each(names: str | Sequence[str], values: Iterable[Any], ids: Ids | Iterable[
 
             async def run(*arguments: Any, **fixtures: Any) -> None:
                 findings = Findings()
-                for name, given in cases.items():
+                for name, provided in cases.items():
                     with findings.of(name):
-                        await test(*arguments, **fixtures, **given)
+                        await test(*arguments, **fixtures, **provided)
                 findings.conclude(len(cases))
 
         else:
 
             def run(*arguments: Any, **fixtures: Any) -> None:  # type: ignore[misc]
                 findings = Findings()
-                for name, given in cases.items():
+                for name, provided in cases.items():
                     with findings.of(name):
-                        test(*arguments, **fixtures, **given)
+                        test(*arguments, **fixtures, **provided)
                 findings.conclude(len(cases))
 
         return _dressed(run, test, fields, len(cases))
@@ -62,7 +62,7 @@ class Findings:
         except pytest.skip.Exception as skipped:
             self._skipped.append(str(skipped))
         except (Exception, pytest.fail.Exception) as failure:
-            self._failures.append(f"----- {name}\n{_told(failure)}")
+            self._failures.append(f"----- {name}\n{_reported(failure)}")
 
     def conclude(self, count: int) -> None:
         """Fail with every failure; skip where every case was skipped, or there was none."""
@@ -73,7 +73,7 @@ class Findings:
             pytest.skip(self._skipped[0] if self._skipped else "there are no cases")
 
 
-def _told(failure: BaseException) -> str:
+def _reported(failure: BaseException) -> str:
     """What pytest prints of a failure; what it prints of a loop in a loop is that loop's own text."""
     if isinstance(failure, pytest.fail.Exception) and not failure.pytrace:
         return str(failure)
@@ -91,9 +91,9 @@ def _named(fields: Sequence[str], values: Sequence[Any], ids: Ids) -> dict[str, 
             if value.marks:
                 raise TypeError("a case of a loop has no marks")
             parts, name = value.values, value.id
-        given = dict(zip(fields, parts, strict=True))
-        name = name or _name(number, [*given.values()], ids)
-        cases[name if name not in cases else f"{name}#{number}"] = given
+        provided = dict(zip(fields, parts, strict=True))
+        name = name or _name(number, [*provided.values()], ids)
+        cases[name if name not in cases else f"{name}#{number}"] = provided
     return cases
 
 
@@ -108,7 +108,7 @@ def _dressed(run: Any, test: Any, fields: Sequence[str], count: int) -> Any:
     functools.update_wrapper(run, test)
     del run.__wrapped__
     signature = inspect.signature(test)
-    kept = [parameter for name, parameter in signature.parameters.items() if name not in fields]
-    run.__signature__ = signature.replace(parameters=kept)
+    stored = [parameter for name, parameter in signature.parameters.items() if name not in fields]
+    run.__signature__ = signature.replace(parameters=stored)
     run.cases = count * getattr(test, "cases", 1)
     return run

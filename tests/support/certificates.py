@@ -20,12 +20,12 @@ def certificate(folder: Path, name: str, until: timedelta) -> tuple[ssl.SSLConte
     builder = builder.not_valid_before(now - timedelta(days=9)).not_valid_after(now + until)
     builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-    shown = folder / "shown.pem"
+    displayed = folder / "shown.pem"
     pem = serialization.Encoding.PEM
-    shown.write_bytes(
+    displayed.write_bytes(
         key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         + builder.sign(key, hashes.SHA256()).public_bytes(pem)
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(shown)
-    return context, shown
+    context.load_cert_chain(displayed)
+    return context, displayed

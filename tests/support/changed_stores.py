@@ -71,8 +71,8 @@ def replace_operation(store: Any, operation: Named, act: Callable[..., Any]) -> 
     way = "read" if isinstance(operation, Read) else "write"
     before = getattr(store, way)
 
-    async def changed(asked: Named, *args: Any, **kwargs: Any) -> Any:
-        return await (act(*args, **kwargs) if asked is operation else before(asked, *args, **kwargs))
+    async def changed(requested: Named, *args: Any, **kwargs: Any) -> Any:
+        return await (act(*args, **kwargs) if requested is operation else before(requested, *args, **kwargs))
 
     setattr(store, way, changed)
     return partial(before, operation)

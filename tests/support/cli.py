@@ -35,13 +35,13 @@ OTHERS = ("httpx2", "httpcore2", "openai", "aiohttp.access")
 class Output(io.BytesIO):
     """What a command writes, with a call for each piece."""
 
-    def __init__(self, heard: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, received: Callable[[], object] = lambda: None) -> None:
         super().__init__()
-        self._heard = heard
+        self._received = received
 
     def write(self, data: Any) -> int:
         written = super().write(data)
-        self._heard()
+        self._received()
         return written
 
     def close(self) -> None:
@@ -161,9 +161,9 @@ def _surroundings(home: Path, out: Output, err: Output, variables: dict[str, str
 def _as_it_was() -> Iterator[None]:
     """Put back what a server sets in its process: the log, hooks, signals, the collector, the limit for files."""
     loggers = [logging.getLogger(name) for name in (*LOGGERS, *OTHERS)]
-    kept = [(one, one.level, list(one.handlers), list(one.filters)) for one in loggers]
+    stored = [(one, one.level, list(one.handlers), list(one.filters)) for one in loggers]
     hooks = threading.excepthook, sys.unraisablehook
-    shown = logging.logThreads, logging.logProcesses, logging.logMultiprocessing
+    displayed = logging.logThreads, logging.logProcesses, logging.logMultiprocessing
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     thresholds, files = gc.get_threshold(), resource.getrlimit(resource.RLIMIT_NOFILE)
     logging.root.handlers.clear()
@@ -173,12 +173,12 @@ def _as_it_was() -> Iterator[None]:
         with mock.patch("gc.freeze"):  # nothing can thaw what a server freezes and leave the collected tests frozen
             yield
     finally:
-        for one, level, handlers, filters in kept:
+        for one, level, handlers, filters in stored:
             one.setLevel(level)
             one.handlers[:], one.filters[:] = handlers, filters
         logging.captureWarnings(False)
         threading.excepthook, sys.unraisablehook = hooks
-        logging.logThreads, logging.logProcesses, logging.logMultiprocessing = shown
+        logging.logThreads, logging.logProcesses, logging.logMultiprocessing = displayed
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         gc.set_threshold(*thresholds)
         resource.setrlimit(resource.RLIMIT_NOFILE, files)

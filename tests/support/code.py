@@ -10,7 +10,7 @@ import pytest
 
 from antiphon.config import Settings
 from antiphon.sandbox.bubblewrap import Bubblewrap
-from tests.support.parts import Chunks, called, said
+from tests.support.parts import Chunks, called, stated
 from tests.support.replay import JSON, Answer, completion, sse
 
 AUTO: Any = {"type": "code_interpreter", "container": {"type": "auto"}}
@@ -41,7 +41,7 @@ def coder(request: dict[str, Any]) -> Chunks:
     last = request["messages"][-1]
     names = [tool["function"]["name"] for tool in request.get("tools") or ()]
     if last["role"] != "user" or not names:
-        return said("Done.")
+        return stated("Done.")
     if "shell" in names:
         return called("shell", json.dumps({"commands": last["content"].split(" && ")}))
     return called("code_interpreter", json.dumps({"code": last["content"]}))

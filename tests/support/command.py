@@ -51,15 +51,15 @@ class Serving:
     async def stop(self, signal: int) -> Done:
         """Send a signal and wait for the end. A server that does not end is killed, and what it said is told."""
         self.send_signal(signal)
-        saying = asyncio.create_task(self.process.communicate())
-        await asyncio.wait({saying}, timeout=GRACE + PATIENCE)
-        if not saying.done():
+        stating = asyncio.create_task(self.process.communicate())
+        await asyncio.wait({stating}, timeout=GRACE + PATIENCE)
+        if not stating.done():
             state = "runs" if self.process.returncode is None else "has ended, and another process has its output"
             self.process.kill()
-            await asyncio.wait({saying}, timeout=PATIENCE)
-            said = b"\n".join(saying.result()).decode() if saying.done() else "nothing that can be read"
-            raise AssertionError(f"{GRACE + PATIENCE:g} s after signal {signal} the server {state}. It said: {said}")
-        out, err = saying.result()
+            await asyncio.wait({stating}, timeout=PATIENCE)
+            text = b"\n".join(stating.result()).decode() if stating.done() else "nothing that can be read"
+            raise AssertionError(f"{GRACE + PATIENCE:g} s after signal {signal} the server {state}. It said: {text}")
+        out, err = stating.result()
         return Done(self.process.returncode or 0, out.decode(), STALL.sub("", err.decode()))
 
     def send_signal(self, signal: int) -> None:
@@ -68,8 +68,8 @@ class Serving:
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
     """Nothing that could tell the command of a backend, a setting or a key."""
-    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT") if name in os.environ}
-    return {**kept, "HOME": str(home), "COLUMNS": "200", "PYTHONUNBUFFERED": "1", **variables}
+    stored = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    return {**stored, "HOME": str(home), "COLUMNS": "200", "PYTHONUNBUFFERED": "1", **variables}
 
 
 async def start(
@@ -86,14 +86,14 @@ async def start(
     `is_fresh`: begin with an empty interpreter, as the other two always do. `python` is an interpreter of another
     environment.
     """
-    told = environment(home, **variables)
+    reported = environment(home, **variables)
     is_other = is_fresh or program or prelude or python != sys.executable
     if not (is_other or any(name.startswith(READ_AT_START) for name in variables)):
-        return await fork(arguments, home, told)
+        return await fork(arguments, home, reported)
     run = ("-c", f"import runpy\n{prelude}\nrunpy.run_module('antiphon', run_name='__main__')")
     plain = (str(program),) if program else run if prelude else ("-m", "antiphon")
     command = (python, "-W", "error", *plain, *arguments)
-    return await asyncio.create_subprocess_exec(*command, cwd=home, env=told, stdin=-3, stdout=-1, stderr=-1)
+    return await asyncio.create_subprocess_exec(*command, cwd=home, env=reported, stdin=-3, stdout=-1, stderr=-1)
 
 
 async def antiphon(
@@ -117,14 +117,14 @@ async def on_a_terminal(home: Path, *arguments: str, **variables: str) -> str:
         stderr=terminal,
     )
     os.close(terminal)
-    shown = b""
+    displayed = b""
     with suppress(OSError):  # as Linux says that nobody writes any more
         async with asyncio.timeout(PATIENCE):
             while more := await asyncio.to_thread(os.read, screen, 65_536):
-                shown += more
+                displayed += more
     os.close(screen)
     await process.wait()
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", displayed.decode())
 
 
 @asynccontextmanager

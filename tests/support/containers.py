@@ -15,7 +15,7 @@ from antiphon.storage.records.containers import (
     StoredContainerFile,
 )
 from antiphon.storage.records.files import StoredFile
-from antiphon.tools.code.content import Fetched, TooLargeError, UnfetchedError, WrittenBlob
+from antiphon.tools.code.content import FetchedContent, TooLargeError, UnfetchedError, WrittenBlob
 from tests.support.changed_stores import Methods
 
 
@@ -53,10 +53,10 @@ class MemoryContainers(Methods):
     async def hold_container(
         self, tenant: str, container_id: str, holder: str, worker: str, seconds: float
     ) -> StoredContainer | None:
-        looked_up = await self.load_container(tenant, container_id)
-        if looked_up is None or looked_up.container.status == "expired":
+        resolved = await self.load_container(tenant, container_id)
+        if resolved is None or resolved.container.status == "expired":
             return None
-        found = looked_up.container
+        found = resolved.container
         if self.holders.get(container_id, holder) != holder:
             return replace(found, is_busy=True)
         self.holders[container_id] = holder
@@ -81,19 +81,19 @@ class MemoryContainers(Methods):
         known = self.rows.get(container_id)
         if known is None or (holder and self.holders.get(container_id) != holder):
             return None
-        kept = [replace(one, id=known[one.path].id) if one.path in known else one for one in files]
-        known |= {one.path: one for one in kept}
-        return kept
+        stored = [replace(one, id=known[one.path].id) if one.path in known else one for one in files]
+        known |= {one.path: one for one in stored}
+        return stored
 
     async def load_container_file(self, tenant: str, container_id: str, file_id: str) -> StoredContainerFile | None:
         return next((one for one in self.rows.get(container_id, {}).values() if one.id == file_id), None)
 
     async def delete_container_files(self, tenant: str, container_id: str, file_ids: Sequence[str]) -> int:
         known = self.rows[container_id]
-        gone = [path for path, one in known.items() if one.id in file_ids]
-        for path in gone:
+        removed = [path for path, one in known.items() if one.id in file_ids]
+        for path in removed:
             del known[path]
-        return len(gone)
+        return len(removed)
 
     async def container_file_page(self, tenant: str, container_id: str, query: ContainerQuery) -> ContainerFilePage:
         return ContainerFilePage(tuple(self.rows.get(container_id, {}).values()))
@@ -110,7 +110,7 @@ class MemoryContent:
         self.files: dict[tuple[str, str], StoredFile] = {}
         self.blobs: dict[str, bytes] = {}
         self.dropped: list[str] = []
-        self.pages: dict[str, Fetched] = {}
+        self.pages: dict[str, FetchedContent] = {}
         """What is at URLs."""
         self._numbers = itertools.count(1)
 
@@ -140,7 +140,7 @@ class MemoryContent:
         del self.blobs[blob]
 
     @asynccontextmanager
-    async def fetched(self, tenant: str, url: str, most: int) -> AsyncGenerator[Fetched, None]:
+    async def fetched(self, tenant: str, url: str, most: int) -> AsyncGenerator[FetchedContent, None]:
         found = self.pages.get(url)
         if found is None or len(found.content) > most:
             raise UnfetchedError("it could not be fetched.")

@@ -74,9 +74,9 @@ class Session:
         home = folder / "home"
         home.mkdir()
         (folder / "cwd").write_text(str(self._folder))
-        kept = {name: os.environ[name] for name in ("LANG", "PYTHONPATH") if name in os.environ}
+        stored = {name: os.environ[name] for name in ("LANG", "PYTHONPATH") if name in os.environ}
         self._environment = {
-            **kept,
+            **stored,
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOME": str(home),
             "COLUMNS": "160",

@@ -93,8 +93,8 @@ class FakeE2B:
         self.created.append(body)
         name = f"box{len(self.created)}"
         self.boxes[name] = Box(self._folder / name, f"token-{name}")
-        made = {"sandboxID": name, "clientID": "c", "templateID": body["templateID"], "envdVersion": "0.2.0"}
-        return web.json_response({**made, "envdAccessToken": self.boxes[name].token}, status=201)
+        created = {"sandboxID": name, "clientID": "c", "templateID": body["templateID"], "envdVersion": "0.2.0"}
+        return web.json_response({**created, "envdAccessToken": self.boxes[name].token}, status=201)
 
     async def _delete(self, request: web.Request) -> web.Response:
         box = self.boxes.pop(request.match_info["id"], None)

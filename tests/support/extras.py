@@ -13,7 +13,7 @@ from antiphon.protocol import schemas
 def without(*names: str) -> Iterator[None]:
     """Block the modules of these extras until the end of the block, those that were loaded before too."""
     blocked = {module for name in names for module in extras.EXTRAS[name]}
-    kept: dict[str, ModuleType] = {module: sys.modules[module] for module in blocked if module in sys.modules}
+    stored: dict[str, ModuleType] = {module: sys.modules[module] for module in blocked if module in sys.modules}
     sys.modules.update(dict.fromkeys(blocked))  # type: ignore[arg-type]
     _forget()
     try:
@@ -21,7 +21,7 @@ def without(*names: str) -> Iterator[None]:
     finally:
         for module in blocked:
             sys.modules.pop(module, None)
-        sys.modules.update(kept)
+        sys.modules.update(stored)
         _forget()
 
 

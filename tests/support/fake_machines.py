@@ -83,9 +83,9 @@ class FakeMachine:
             except Exception:
                 printed.write(traceback.format_exc())
         self.is_alive = not endings
-        shown = "" if value is None or endings else repr(value)
+        displayed = "" if value is None or endings else repr(value)
         ending = endings[0] if endings else "completed"
-        return CodeResult(printed.getvalue(), figures, shown, ending, sum(spent, Spent()))
+        return CodeResult(printed.getvalue(), figures, displayed, ending, sum(spent, Spent()))
 
     async def run_command(self, command: str, seconds: float, output: int) -> CommandResult:
         word, _, rest = command.partition(" ")

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.speaking import heard, speaking
+from tests.support.raw_http import received, speaking
 
 Body = dict[str, Any]
 
@@ -50,7 +50,7 @@ class FakeOllama:
 
         async def speak(reader: Any, writer: Any) -> None:
             while True:
-                head, body = await heard(reader)
+                head, body = await received(reader)
                 path = head.decode().split(" ", 2)[1]
                 self.paths.append(path)
                 status, kind, lines = self.reply(path, json.loads(body or b"null"))
@@ -86,8 +86,8 @@ class FakeOllama:
     def _show(self) -> Body:
         parameters = f"num_ctx                        {self.modelfile}" if self.modelfile else ""
         info = {"general.architecture": "qwen3", "qwen3.context_length": self.trained}
-        shown: Body = {"parameters": parameters, "model_info": info, "capabilities": list(self.capabilities)}
-        return shown | ({"remote_host": self.remote_host} if self.remote_host else {})
+        displayed: Body = {"parameters": parameters, "model_info": info, "capabilities": list(self.capabilities)}
+        return displayed | ({"remote_host": self.remote_host} if self.remote_host else {})
 
     def _load(self, wanted: int) -> bool:
         """Load the model with a window; whether there is memory for it."""

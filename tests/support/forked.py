@@ -43,13 +43,13 @@ class Forker:
     def start(self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *files: int) -> int:
         """Start the command with these descriptors as standard input, output and error; return its process id."""
         request = {"arguments": arguments, "folder": str(folder), "environment": environment}
-        return self._ask(request, *files)
+        return self._send_request(request, *files)
 
     def ended(self, pid: int) -> int:
         """Return the exit code of a process that has ended."""
-        return self._ask({"ended": pid})
+        return self._send_request({"ended": pid})
 
-    def _ask(self, request: Mapping[str, object], *files: int) -> int:
+    def _send_request(self, request: Mapping[str, object], *files: int) -> int:
         with self._turn:
             socket.send_fds(self._socket, [json.dumps(request).encode()], files)
             return int(self._socket.recv(64))
@@ -63,8 +63,8 @@ class Forker:
 @cache
 def forker() -> Forker:
     """The one of this process, which starts when it is first needed."""
-    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT") if name in os.environ}
-    return Forker({**kept, "HOME": "/nonexistent", "PYTHONUNBUFFERED": "1"})
+    stored = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    return Forker({**stored, "HOME": "/nonexistent", "PYTHONUNBUFFERED": "1"})
 
 
 class Forked:
@@ -74,7 +74,7 @@ class Forked:
         self.pid, self.stdout, self.stderr = pid, stdout, stderr
         self.returncode: int | None = None
         self._loop = asyncio.get_running_loop()
-        self._gone = asyncio.Event()
+        self._removed = asyncio.Event()
         self._watch = os.pidfd_open(pid)
         self._loop.add_reader(self._watch, self._end)
 
@@ -82,11 +82,11 @@ class Forked:
         self._loop.remove_reader(self._watch)
         os.close(self._watch)
         self.returncode = forker().ended(self.pid)
-        self._gone.set()
+        self._removed.set()
 
     async def wait(self) -> int:
         """Return the exit code when it has ended."""
-        await self._gone.wait()
+        await self._removed.wait()
         assert self.returncode is not None
         return self.returncode
 

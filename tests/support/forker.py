@@ -18,7 +18,7 @@ from typing import Any
 
 LOADED = (
     "uvloop",
-    "antiphon.cli.complain",
+    "antiphon.cli.error_output",
     "antiphon.cli.logs",
     "antiphon.cli.main",
     "antiphon.cli.quick",
@@ -39,22 +39,22 @@ def main(descriptor: int) -> None:
         import_module(name)
     gc.collect()
     gc.freeze()  # a collection in a child would copy what it shares with this process
-    with socket.socket(fileno=descriptor) as asked:
+    with socket.socket(fileno=descriptor) as requested:
         while True:
-            message, files, _, _ = socket.recv_fds(asked, LONGEST, 3)
+            message, files, _, _ = socket.recv_fds(requested, LONGEST, 3)
             if not message:
                 return
             request = json.loads(message)
             if "ended" in request:
                 _, status = os.waitpid(request["ended"], 0)
-                asked.send(str(os.waitstatus_to_exitcode(status)).encode())
+                requested.send(str(os.waitstatus_to_exitcode(status)).encode())
                 continue
             pid = os.fork()
             if not pid:
                 break
             for file in files:
                 os.close(file)
-            asked.send(str(pid).encode())
+            requested.send(str(pid).encode())
     become(request, files)
 
 

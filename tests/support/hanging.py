@@ -36,10 +36,10 @@ def resolver(folder: Path, pythonpath: str) -> str:
 
 async def wait_for_lookups(folder: Path, count: int) -> None:
     """Wait until so many names are being looked up that are never resolved."""
-    await until(lambda: _asked(folder) >= count)
+    await until(lambda: _requested(folder) >= count)
 
 
-def _asked(folder: Path) -> int:
+def _requested(folder: Path) -> int:
     return sum(1 for _ in folder.glob("*.asked"))
 
 
@@ -48,21 +48,21 @@ class Hanging:
     """A server that reads requests and never answers."""
 
     url: str = ""
-    asked: int = 0
+    requested: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def wait_for(self, count: int) -> None:
         """Wait until so many requests have come."""
         async with asyncio.timeout(30):
-            while self.asked < count:
+            while self.requested < count:
                 self.news.clear()
                 await self.news.wait()
 
     async def take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await reader.readuntil(b"\r\n\r\n")
-            self.asked += 1
+            self.requested += 1
             self.news.set()
             await self.over.wait()
         except (asyncio.IncompleteReadError, ConnectionError):

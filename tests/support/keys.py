@@ -7,7 +7,7 @@ from typing import Any
 from antiphon.access.api_keys import Mint
 from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys
-from antiphon.storage.records.tenants import ApiKey, Limits, Role
+from antiphon.storage.records.tenants import ApiKey, KeyLimits, Role
 from antiphon.storage.store import Store
 
 
@@ -20,10 +20,12 @@ async def issued(
     store: Store, tenant: str = "acme", *, caches: bool = False, role: Role = Role.USE, **limits: Any
 ) -> tuple[str, ApiKey]:
     """Make a key; return it and what is kept of it."""
-    key, kept = (await Mint.of(store)).issue(new_id("key"), tenant, "test", Limits(**limits), 1_700_000_000, None)
-    kept = replace(kept, caches=caches, role=role)
-    await store.write(api_keys.put, kept)
-    return key, kept
+    key, stored_key = (await Mint.of(store)).issue(
+        new_id("key"), tenant, "test", KeyLimits(**limits), 1_700_000_000, None
+    )
+    stored_key = replace(stored_key, caches=caches, role=role)
+    await store.write(api_keys.put, stored_key)
+    return key, stored_key
 
 
 def bearing(key: str) -> Mapping[str, str]:

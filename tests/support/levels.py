@@ -52,10 +52,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "rotating: `make test-system` runs a third of a file's rotating tests, `make test-nightly` all"
     )
     if config.option.level is None:
-        config.option.level = _meant(config)
+        config.option.level = _intended(config)
 
 
-def _meant(config: pytest.Config) -> str:
+def _intended(config: pytest.Config) -> str:
     """The level that the paths of a run mean."""
     if not _names_paths(config):
         return "test"
@@ -122,12 +122,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if (level := config.option.level) == "all":
         return
     if level in {"test", "wide"}:
-        kept = [item for item in items if is_wide(item) == (level == "wide")]
+        stored = [item for item in items if is_wide(item) == (level == "wide")]
     else:
-        kept = of_system(items, level)
-    left = set(items) - set(kept)
+        stored = of_system(items, level)
+    left = set(items) - set(stored)
     config.hook.pytest_deselected(items=[item for item in items if item in left])
-    items[:] = kept
+    items[:] = stored
     _left_out[0] = len(left)
 
 

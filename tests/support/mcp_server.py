@@ -1,7 +1,7 @@
 """A real MCP server, by the official SDK: over Streamable HTTP, SSE and stdio, of this process's loop or alone.
 
 async with mcp_serving(token="secret") as server:
-    ...                      # `server.url`, `server.sse_url`; what was asked stands in `server.asked`, `.headers`
+    ...                      # `server.url`, `server.sse_url`; what was asked stands in `server.requested`, `.headers`
 
 python -m tests.support.mcp_server           # stdio
 python -m tests.support.mcp_server 8100      # both HTTP transports; the URL is the first line that it prints
@@ -54,7 +54,7 @@ PNG = base64.b64decode(
 MODERN = "2026-07-28"
 """The first version of the protocol without a handshake."""
 
-ASKED = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
+REQUEST = {"type": "object", "properties": {"ok": {"type": "boolean"}}}
 
 
 def tool(name: str, description: str, *, reads: bool | None = None, **properties: str) -> Tool:
@@ -98,7 +98,7 @@ class McpServer:
     """Its origin, `http://127.0.0.1:4711`."""
     headers: list[dict[str, str]] = field(default_factory=list)
     """The headers of every request that it got, names in lower case."""
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     """The method of every message that it got over HTTP: `initialize`, `tools/list`, …"""
     called: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     """Name and arguments of every call that it began to carry out."""
@@ -129,7 +129,7 @@ class McpServer:
 
     def times(self, method: str) -> int:
         """How often it was asked this over HTTP."""
-        return self.asked.count(method)
+        return self.requested.count(method)
 
     async def change(self, *tools: Tool) -> None:
         """Offer these tools from now on, and tell everybody that they changed."""
@@ -213,7 +213,7 @@ class McpServer:
             body = await request.body()
             method = _method(body)
             if method:
-                self.asked.append(method)
+                self.requested.append(method)
             refusal = await self.answer(request) if self.answer else None
             refusal = refusal or self._refusal(headers)
             if refusal is not None:
@@ -254,12 +254,12 @@ class McpServer:
         self.called.append((params.name, arguments))
         match params.name:
             case "add":
-                return said(f"{arguments['a'] + arguments['b']:g}")
+                return stated(f"{arguments['a'] + arguments['b']:g}")
             case "echo":
-                return said(str(arguments["text"]))
+                return stated(str(arguments["text"]))
             case "count":
                 self.counted += 1
-                return said(str(self.counted))
+                return stated(str(self.counted))
             case "fail":
                 return CallToolResult(content=[TextContent(text="it does not work")], is_error=True)
             case "image":
@@ -277,26 +277,26 @@ class McpServer:
                 self.reached.set()
                 print("slow was called", file=sys.stderr, flush=True)
                 await self.release.wait()
-                return said("at last")
+                return stated("at last")
             case "big":
-                return said("x" * int(arguments["size"]))
+                return stated("x" * int(arguments["size"]))
             case "ask":
-                return await self._ask(context)
+                return await self._send_request(context)
             case _:
                 raise MCPError(-32001, f"There is no working '{params.name}' here.")
 
-    async def _ask(self, context: Any) -> CallToolResult | InputRequiredResult:
+    async def _send_request(self, context: Any) -> CallToolResult | InputRequiredResult:
         if context.protocol_version >= MODERN:
-            wanted = ElicitRequest(params=ElicitRequestFormParams(message="May I?", requested_schema=ASKED))
+            wanted = ElicitRequest(params=ElicitRequestFormParams(message="May I?", requested_schema=REQUEST))
             return InputRequiredResult(input_requests={"may": wanted})
         try:
-            await context.session.elicit_form("May I?", ASKED)
+            await context.session.elicit_form("May I?", REQUEST)
         except MCPError as error:
-            return said(f"refused: {error}")
-        return said("allowed")
+            return stated(f"refused: {error}")
+        return stated("allowed")
 
 
-def said(text: str) -> CallToolResult:
+def stated(text: str) -> CallToolResult:
     """What a tool gives back that speaks."""
     return CallToolResult(content=[TextContent(text=text)])
 

@@ -21,13 +21,13 @@ def claude_code_bodies() -> list[tuple[str, dict[str, Any]]]:
     for path in SHAPES:
         for line in path.read_text().splitlines():
             exchange = json.loads(line)
-            given = exchange["body"]
-            if isinstance(given, dict) and "/messages" in exchange["path"]:
-                given["tools"] = [
+            provided = exchange["body"]
+            if isinstance(provided, dict) and "/messages" in exchange["path"]:
+                provided["tools"] = [
                     {**tool, **({"input_schema": {"type": "object"}} if "input_schema" in tool else {})}
-                    for tool in given.get("tools") or []
+                    for tool in provided.get("tools") or []
                 ]
-                found.append((f"{path.stem} {exchange['path']} {len(found)}", given))
+                found.append((f"{path.stem} {exchange['path']} {len(found)}", provided))
     return found
 
 

@@ -56,13 +56,13 @@ def read(*messages: dict[str, Any], call: Call | None = None, is_count: bool = F
 
 def items(*messages: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:
     """The input of that request, without fields that say nothing."""
-    given = msgspec.to_builtins(read(*messages, **fields).request.input)
-    return [{name: value for name, value in item.items() if value is not None} for item in given]
+    request_input = msgspec.to_builtins(read(*messages, **fields).request.input)
+    return [{name: value for name, value in item.items() if value is not None} for item in request_input]
 
 
-def tools(*given: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:
+def tools(*provided: dict[str, Any], **fields: Any) -> list[dict[str, Any]]:
     """The tools that the model is offered."""
-    found = msgspec.to_builtins(read(*fields.pop("messages", ()), tools=[*given], **fields).request.tools or [])
+    found = msgspec.to_builtins(read(*fields.pop("messages", ()), tools=[*provided], **fields).request.tools or [])
     return [{name: value for name, value in one.items() if value is not None} for one in found]
 
 

@@ -2,7 +2,7 @@
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.server import Served
+from tests.support.server import RunningServer
 
 Numbers = dict[str, float]
 """Values by `name{label=value,…}`, labels in order of their names, without the worker's."""
@@ -19,8 +19,8 @@ def read(text: str) -> Numbers:
     return numbers
 
 
-async def scrape(served: Served) -> Numbers:
+async def scrape(server: RunningServer) -> Numbers:
     """Ask the server."""
-    async with served.http.get(served.url.removesuffix("/v1") + "/metrics") as response:
+    async with server.http.get(server.url.removesuffix("/v1") + "/metrics") as response:
         assert response.status == 200
         return read(await response.text())

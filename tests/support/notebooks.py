@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from antiphon.errors import ClientError
-from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.sources import CreatedFile
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.runs.containers import named_container
 from antiphon.tools.base import ToolResult, Use
@@ -17,7 +17,7 @@ OUTPUTS = ["code_interpreter_call.outputs"]
 PNG = "data:image/png;base64,iVBORw0KGgo="
 
 
-def cell(*logs: str, files: tuple[MadeFile, ...] = (), figures: int = 0) -> ToolResult:
+def cell(*logs: str, files: tuple[CreatedFile, ...] = (), figures: int = 0) -> ToolResult:
     """What came of code that printed this, and showed so many figures."""
     outputs: list[dict[str, Any]] = [{"type": "logs", "logs": each} for each in logs]
     outputs += [{"type": "image", "url": PNG}] * figures
@@ -31,10 +31,10 @@ def printed(stdout: str, exit_code: int = 0) -> ToolResult:
     return ToolResult(f"{stdout}\n[exit code {exit_code}]", {"output": [output]})
 
 
-def made(name: str, container_id: str = "cntr_1", *, is_figure: bool = False) -> MadeFile:
+def created(name: str, container_id: str = "cntr_1", *, is_figure: bool = False) -> CreatedFile:
     """A file that code made; its id follows from its name."""
     file_id = f"cfile_{name.partition('.')[0]}"
-    return MadeFile(container_id, file_id, f"/mnt/data/{name}", name, is_figure)
+    return CreatedFile(container_id, file_id, f"/mnt/data/{name}", name, is_figure)
 
 
 Answer = Callable[[Use], ToolResult | Awaitable[ToolResult]]
@@ -47,7 +47,7 @@ class Notebooks:
         self.known: set[str] = set()
         self.expired: set[str] = set()
         self.used: list[Use] = []
-        self.asked: list[tuple[Tool, str, str]] = []
+        self.requested: list[tuple[Tool, str, str]] = []
         """Each tool whose container was asked for, its tenant and the newest container of its conversation."""
         self.gate: asyncio.Event | None = None
         """Calls wait for it."""
@@ -59,7 +59,7 @@ class Notebooks:
         """Take everything."""
 
     async def container_for(self, tool: CodeInterpreterTool | ShellTool, tenant: str, newest: str) -> str:
-        self.asked.append((tool, tenant, newest))
+        self.requested.append((tool, tenant, newest))
         container_id = named_container(tool) or (newest if newest in self.known else "")
         if container_id in self.expired:
             raise ClientError("Container is expired.")

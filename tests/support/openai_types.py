@@ -10,7 +10,7 @@ UNION = get_args(get_args(ResponseStreamEvent)[0])
 EVENTS = {get_args(model.model_fields["type"].annotation)[0]: model for model in UNION}
 """Every event type of the package, by its name."""
 
-TELLING = ("type", "status", "role", "object", "reason", "code")
+REPORTING = ("type", "status", "role", "object", "reason", "code")
 """Fields whose value decides which type is meant, or is one of a few."""
 
 
@@ -53,4 +53,4 @@ def _shape(value: Any, key: str = "") -> Any:
         return tuple((name, _shape(member, name)) for name, member in value.items())
     if isinstance(value, list):
         return tuple(dict.fromkeys(map(_shape, value)))
-    return value if key in TELLING else type(value)
+    return value if key in REPORTING else type(value)

@@ -7,7 +7,7 @@ from typing import Any
 
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 KEY = "sk-secret-backend-key"
 BODY = {"model": "m", "input": "Hi"}
@@ -16,7 +16,7 @@ CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 Script = Callable[[dict[str, Any]], Answer]
 
 
-def saying(word: str) -> Script:
+def stating(word: str) -> Script:
     return lambda request: Answer([text(word)]) if request.get("stream") else Answer([completion(word)], JSON)
 
 
@@ -32,13 +32,13 @@ def cut_before_the_first_token(_: dict[str, Any]) -> Answer:
 class Pair:
     """Two scripted backends, `a` and `b`, and a server in front of them. `a` is asked first."""
 
-    def __init__(self, served: Served, *replays: ReplayBackend) -> None:
-        self.served = served
+    def __init__(self, server: RunningServer, *replays: ReplayBackend) -> None:
+        self.server = server
         self.a, self.b = replays
 
-    async def ask(self, **more: Any) -> tuple[str, str]:
+    async def send_request(self, **more: Any) -> tuple[str, str]:
         """What a plain response says, and who gave it."""
-        async with self.served.http.post(self.served.url + "/responses", json={**BODY, **more}) as response:
+        async with self.server.http.post(self.server.url + "/responses", json={**BODY, **more}) as response:
             body = await response.json()
             assert response.status == 200, body
             return body["output"][0]["content"][0]["text"], response.headers["antiphon-backend"]
@@ -55,6 +55,6 @@ async def pair(
         backends = [
             HttpBackend(name, replay.url, KEY, **(timeouts or {})) for name, replay in zip("ab", replays, strict=True)
         ]
-        served = await stack.enter_async_context(serve(*backends, **how))
-        await served.parts.models.refresh()
-        yield Pair(served, *replays)
+        backend = await stack.enter_async_context(serve(*backends, **how))
+        await backend.parts.models.refresh()
+        yield Pair(backend, *replays)

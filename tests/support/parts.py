@@ -28,9 +28,9 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat_completions.prefix import Conversation
+from antiphon.translation.to_chat_completions.prefix import ModelConversation
 from antiphon.upstream.backend import Backend, Listing, Reply
-from antiphon.upstream.backend_state import BackendState, Target
+from antiphon.upstream.backend_state import BackendState, ModelTarget
 from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.router import Route, Router
@@ -42,7 +42,7 @@ NOW = 1_700_000_000
 Chunks = list[dict[str, Any]]
 
 
-def said(*words: str) -> Chunks:
+def stated(*words: str) -> Chunks:
     """A streamed answer of these words."""
     return [*(delta(content=word) for word in words), delta("stop")]
 
@@ -95,7 +95,7 @@ async def begin(parts: Parts, **body: Any) -> Run:
     return await Gateway(parts).create(decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body})))
 
 
-async def ask(parts: Parts, **body: Any) -> dict[str, Any]:
+async def query(parts: Parts, **body: Any) -> dict[str, Any]:
     """Ask plainly; the response as JSON."""
     return json.loads(msgspec.json.encode(await (await begin(parts, **body)).result()))  # type: ignore[no-any-return]
 
@@ -106,20 +106,20 @@ async def stream(parts: Parts, **body: Any) -> list[dict[str, Any]]:
     return [json.loads(msgspec.json.encode(event)) async for batch in run.events() for event in batch]
 
 
-def target(dialect: str = "generic") -> Target:
+def target(dialect: str = "generic") -> ModelTarget:
     """A model of this family, at a backend that is never asked."""
-    return Target(BackendState(ScriptedBackend([]), DIALECTS[dialect], BackendOptions()), "m", "m")
+    return ModelTarget(BackendState(ScriptedBackend([]), DIALECTS[dialect], BackendOptions()), "m", "m")
 
 
 def turn_for(
     request: CreateResponse,
     context: Context,
-    to: Target | None = None,
-    made: Callable[[], Sequence[Any]] = list,
+    to: ModelTarget | None = None,
+    created: Callable[[], Sequence[Any]] = list,
     toolset: Toolset | None = None,
 ) -> Turn:
     """The turn of a response that is made by this model."""
-    items, toolset = Conversation([*context.history, *context.input], context.prefix), toolset or Toolset()
+    items, toolset = ModelConversation([*context.history, *context.input], context.prefix), toolset or Toolset()
     plan = RunPlan(
         request=toolset.described(request),
         context=context,
@@ -137,7 +137,7 @@ def turn_for(
         ignored_tools=(),
         is_stream=bool(request.stream),
     )
-    return turn_of(plan, made)
+    return turn_of(plan, created)
 
 
 class Listed:
@@ -145,7 +145,7 @@ class Listed:
 
     def __init__(self, name: str, models: Sequence[str] | None, url: str = "http://127.0.0.1:1/v1") -> None:
         self.name, self.url, self.models = name, url, models
-        self.asked = 0
+        self.requested = 0
 
     async def post(self, path: str, body: bytes) -> Reply:
         raise BackendError(f"Backend '{self.name}' is unreachable: connection refused.", status=503)
@@ -154,7 +154,7 @@ class Listed:
         raise BackendError(f"Backend '{self.name}' is unreachable: connection refused.", status=503)
 
     async def list_models(self) -> Listing:
-        self.asked += 1
+        self.requested += 1
         if self.models is None:
             raise BackendError(f"Backend '{self.name}' is unreachable: connection refused.", status=503)
         return Listing([{"id": model, "owned_by": self.name} for model in self.models])

@@ -24,7 +24,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 """Connections of a former user may still be on their way out."""
 
-_KEEP = """
+_PRESERVED_DATABASES = """
 CREATE SCHEMA kept;
 DO $$
 DECLARE one record; filled boolean;
@@ -121,7 +121,7 @@ class Postgres:
             name = await self._create()
             await (await PostgresStore.open(self.url(name))).close()
             connection = await asyncpg.connect(self.url(name))
-            await connection.execute(_KEEP)
+            await connection.execute(_PRESERVED_DATABASES)
             await connection.close()
             self._template = name
         return await self._create(f"TEMPLATE {self._template} STRATEGY FILE_COPY")

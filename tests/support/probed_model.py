@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.upstream.scripted import to_chunks
-from tests.support.speaking import heard, speaking
+from tests.support.raw_http import received, speaking
 
 Body = dict[str, Any]
 
@@ -58,7 +58,7 @@ class ProbedModel:
     stated: dict[str, Any] = field(default_factory=dict)
     """By path: what the server states beside the API."""
     listed: dict[str, Any] = field(default_factory=lambda: {"id": "m", "object": "model", "owned_by": "test"})
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     """The paths of other requests."""
 
     def answer(self, request: Body) -> Body:
@@ -71,7 +71,7 @@ class ProbedModel:
             raise RefusedError(400, f"Unsupported parameter: '{rejected}' is not supported with this model.")
         if self.only_streams and not request.get("stream"):
             raise RefusedError(400, "This model only supports streaming.")
-        messages = self._shown(request["messages"])
+        messages = self._displayed(request["messages"])
         message, finish = self._message(request, messages), "stop"
         prompt = sum(len(str(one["content"])) for one in messages) // 4
         if prompt > self.window:
@@ -85,18 +85,18 @@ class ProbedModel:
         }
         return answer | ({"usage": {"prompt_tokens": prompt, "completion_tokens": 5}} if usage else {})
 
-    def _shown(self, messages: list[Body]) -> list[Body]:
+    def _displayed(self, messages: list[Body]) -> list[Body]:
         """The messages that the template shows the model. Raises `RefusedError` where it does not take them."""
         for place, one in enumerate(messages):
             if one["role"] in {"system", "developer"} and one["role"] not in (*self.roles, *self.dropped_roles):
                 raise RefusedError
             if place and one["role"] == "system" and not self.late_system:
                 raise RefusedError
-        shown = [one for one in messages if one["role"] not in self.dropped_roles]
+        displayed = [one for one in messages if one["role"] not in self.dropped_roles]
         if not self.truncates:
-            return shown
+            return displayed
         room = self.window * 4
-        return [{**one, "content": one["content"][-room:]} for one in shown if isinstance(one["content"], str)]
+        return [{**one, "content": one["content"][-room:]} for one in displayed if isinstance(one["content"], str)]
 
     def _message(self, request: Body, messages: list[Body]) -> Body:
         if "tools" in request:
@@ -124,8 +124,8 @@ class ProbedModel:
     def _formatted(self, form: Body) -> str:
         if form["type"] not in self.formats:
             raise RefusedError
-        beside = form.get("schema") if "json_object_schema" in self.formats else None
-        schema = json.dumps(form.get("json_schema") or beside or {})
+        alongside = form.get("schema") if "json_object_schema" in self.formats else None
+        schema = json.dumps(form.get("json_schema") or alongside or {})
         if any(f'"{keyword}"' in schema for keyword in self.rejected):
             raise RefusedError
         return json.dumps({"colour": "red"} if self.holds and "colour" in schema else {"text": "The sea is blue."})
@@ -164,13 +164,13 @@ class ProbedModel:
 
         async def speak(reader: Any, writer: Any) -> None:
             while True:
-                head, body = await heard(reader)
+                head, body = await received(reader)
                 method, target, _ = head.decode().split(" ", 2)
-                status, kind, said = self.reply(method, target, body)
-                headers = f"content-type: {kind}\r\ncontent-length: {len(said)}\r\n"
+                status, kind, stated = self.reply(method, target, body)
+                headers = f"content-type: {kind}\r\ncontent-length: {len(stated)}\r\n"
                 if server:
                     headers += f"server: {server}\r\n"
-                writer.write(f"HTTP/1.1 {status} X\r\n{headers}\r\n".encode() + said)
+                writer.write(f"HTTP/1.1 {status} X\r\n{headers}\r\n".encode() + stated)
                 await writer.drain()
 
         async with speaking(speak) as url:
@@ -188,7 +188,7 @@ class ProbedModel:
                 return 200, "application/json", json.dumps(answer).encode()
             chunks = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in to_chunks(answer)]
             return 200, "text/event-stream", b"".join(chunks) + b"data: [DONE]\n\n"
-        self.asked.append(f"{method} {path}")
+        self.requested.append(f"{method} {path}")
         stated = {"/v1/models": {"object": "list", "data": [self.listed]}} | self.stated
         if path not in stated:
             return 404, "application/json", b"{}"

@@ -24,10 +24,10 @@ async def connected(url: str) -> AsyncIterator[tuple[asyncio.StreamReader, async
         writer.close()
 
 
-async def say(url: str, *said: bytes) -> bytes:
+async def state(url: str, *data: bytes) -> bytes:
     """Send bytes and return all that comes until the server closes the connection."""
     async with connected(url) as (reader, writer):
-        for part in said:
+        for part in data:
             writer.write(part)
         async with asyncio.timeout(PATIENCE):
             return await reader.read()

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-BESIDE = Path(__file__).parents[2].parent / "shared" / "recordings"
+ALONGSIDE = Path(__file__).parents[2].parent / "shared" / "recordings"
 
-FOLDER = Path(os.environ.get("ANTIPHON_RECORDINGS") or BESIDE)
+FOLDER = Path(os.environ.get("ANTIPHON_RECORDINGS") or ALONGSIDE)
 
 MISSING = (
     "no recordings of real backends, which are not part of this repository; to run these tests, "

@@ -28,12 +28,12 @@ def spoil(folder: Path, mistake: str | None) -> None:
     file.unlink() if mistake is None else file.write_text(mistake)
 
 
-def asking() -> aiohttp.ClientSession:
+def requesting() -> aiohttp.ClientSession:
     """A client with a connection for each request, so that all workers are asked."""
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True))
 
 
-async def who_answers(server: Reachable, http: aiohttp.ClientSession) -> str:
+async def answering_backend(server: Reachable, http: aiohttp.ClientSession) -> str:
     async with http.post(server.url + "/responses", json=BODY) as response:
         assert response.status == 200, await response.text()
         return response.headers["antiphon-backend"]
@@ -41,5 +41,5 @@ async def who_answers(server: Reachable, http: aiohttp.ClientSession) -> str:
 
 async def until_all_answer(name: str, server: Reachable, http: aiohttp.ClientSession) -> None:
     async with asyncio.timeout(PATIENCE):
-        while {await who_answers(server, http) for _ in range(6)} != {name}:
+        while {await answering_backend(server, http) for _ in range(6)} != {name}:
             pass

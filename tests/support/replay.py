@@ -62,8 +62,8 @@ def echo(request: dict[str, Any]) -> Answer:
     if "input" in request:
         data = [{"object": "embedding", "index": 0, "embedding": [1.0, 0.0]}]
         return Answer([json.dumps({"object": "list", "data": data, "model": "m"}).encode()], JSON)
-    said = [message["content"] for message in request["messages"] if message["role"] == "user"][-1]
-    words = f"You said: {said}"
+    content = [message["content"] for message in request["messages"] if message["role"] == "user"][-1]
+    words = f"You said: {content}"
     if request.get("stream"):
         return Answer([text(*(f"{word} " for word in words.split()))])
     return Answer([completion(words)], JSON)
@@ -153,11 +153,11 @@ class ReplayBackend:
 
     async def _pause(self, wait: asyncio.Event, reader: asyncio.StreamReader) -> None:
         """Wait for the event, or for the client to leave."""
-        go, gone = asyncio.ensure_future(wait.wait()), asyncio.ensure_future(reader.read(1))
-        await asyncio.wait({go, gone}, return_when=asyncio.FIRST_COMPLETED)
+        go, removed = asyncio.ensure_future(wait.wait()), asyncio.ensure_future(reader.read(1))
+        await asyncio.wait({go, removed}, return_when=asyncio.FIRST_COMPLETED)
         if not go.done():
             go.cancel()
             self.left.set()
             raise ConnectionResetError
-        gone.cancel()
-        await asyncio.wait({gone})  # else the next request finds a reader that is still waiting
+        removed.cancel()
+        await asyncio.wait({removed})  # else the next request finds a reader that is still waiting

@@ -28,7 +28,7 @@ class Tenant:
     http: aiohttp.ClientSession
     key: str
 
-    async def ask(self, method: str, path: str, **body: Any) -> tuple[int, Any]:
+    async def send_request(self, method: str, path: str, **body: Any) -> tuple[int, Any]:
         """Send a request below `/v1`; return the status and the JSON of the reply."""
         async with asyncio.timeout(PATIENCE):
             async with self.http.request(method, f"{self.url}{path}", json=body or None) as reply:
@@ -37,7 +37,7 @@ class Tenant:
 
     async def respond(self, input: Any = "Hi", **parameters: Any) -> tuple[int, Any]:
         """Create a response of model `m`."""
-        return await self.ask("POST", "/responses", **{"model": "m", "input": input, **parameters})
+        return await self.send_request("POST", "/responses", **{"model": "m", "input": input, **parameters})
 
 
 @dataclass
@@ -76,13 +76,13 @@ async def rivals(
     await store.close()
     arguments = ("--port", "0", "--backend", backend_url, "--store", store_url, *flags)
     async with AsyncExitStack() as stack:
-        served = await stack.enter_async_context(serving(folder, *arguments, **variables))
+        server = await stack.enter_async_context(serving(folder, *arguments, **variables))
         tenants = []
         for key in (a, b):
             connector = aiohttp.TCPConnector(limit=0)
             session = aiohttp.ClientSession(headers=bearing(key), connector=connector)
-            tenants.append(Tenant(served.url, await stack.enter_async_context(session), key))
-        yield Rivals(served, *tenants)
+            tenants.append(Tenant(server.url, await stack.enter_async_context(session), key))
+        yield Rivals(server, *tenants)
 
 
 def hang_for_a(request: dict[str, Any]) -> Answer:

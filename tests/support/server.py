@@ -23,11 +23,11 @@ from antiphon.build.parts import Tools, parts_of
 from antiphon.build.tools import outside_tools_of
 from antiphon.config import Settings
 from antiphon.gateway.parts import Parts
-from antiphon.http_server.host import Host
+from antiphon.http_server.host import UvicornHost
 from antiphon.objects.webhooks import Webhooks
-from antiphon.outbound.ssrf import LookUp
+from antiphon.outbound.ssrf import Resolve
 from antiphon.server.application import create_app
-from antiphon.server.limits import Limits
+from antiphon.server.limits import ServerLimits
 from antiphon.server.watchers import WatchAccess
 from antiphon.sharing.memory import Memory
 from antiphon.storage.open import open_store
@@ -46,16 +46,16 @@ Trace = Callable[[ModelNames], Traces]
 
 
 @dataclass
-class Served:
+class RunningServer:
     """A running server: its base URL, its parts, an SDK client and a plain HTTP client."""
 
     url: str
     parts: Parts
     sdk: AsyncOpenAI
     http: aiohttp.ClientSession
-    host: Host
+    host: UvicornHost
     endpoints: Webhooks
-    house: Application
+    application: Application
     base: Foundation
 
     async def built_with(self, settings: Settings) -> Parts:
@@ -79,7 +79,7 @@ NO_AUTHORITIES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Loading the world's would be most of what a server of one test costs, and nothing here is encrypted."""
 
 
-class PromptHost(PromptServer, Host):
+class PromptHost(PromptServer, UvicornHost):
     """Our server, which ends at once."""
 
 
@@ -99,7 +99,7 @@ async def serve(
     trace: Trace | None = None,
     shares: dict[str, BackendOptions] | None = None,
     fallback: dict[str, list[str]] | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     memory: int = Memory().size,
     max_responses: int = MAX_RESPONSES,
     retention: int = 30 * 86_400,
@@ -107,14 +107,14 @@ async def serve(
     bodies: bool = False,
     console: bool = True,
     settings: Settings | None = None,
-    look_up: LookUp | None = None,
+    resolve: Resolve | None = None,
     has_tools: bool = False,
-) -> AsyncIterator[Served]:
+) -> AsyncIterator[RunningServer]:
     """Serve these backends, count in `measures`, and `trace`; everything is closed at the end.
 
     Only with `has_tools` does the server run the hosted tools of the settings.
     """
-    bounds = limits or Limits()
+    bounds = limits or ServerLimits()
     settings = replace(
         settings or Settings(),
         facts=facts,
@@ -137,26 +137,31 @@ async def serve(
         opened,
         measures=counted,
         observers=observers,
-        look_up=look_up,
+        resolve=resolve,
     )
     base.memory, base.retention = Memory(memory, bounds.body), retention
     if measures is not None:
         observe_store(opened, measures)
     tools = Tools(outside_tools_of(settings, {}), await open_sandbox(settings, {}) if has_tools else None)
     listing = asyncio.create_task(let_others_run())
-    house = assemble(base, tools, backends, listing, traces, closing)
-    house.background = [house.worker, house.ingester, house.courier]
+    application = assemble(base, tools, backends, listing, traces, closing)
+    application.background = [application.worker, application.ingester, application.courier]
     if not has_tools:
-        house.parts.run.toolset = Toolset()
+        application.parts.run.toolset = Toolset()
     listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
     app = create_app(
-        house.gateway, house.endpoints, has_websocket=has_websocket, limits=limits, access=ACCESS, has_console=console
+        application.gateway,
+        application.endpoints,
+        has_websocket=has_websocket,
+        limits=limits,
+        access=ACCESS,
+        has_console=console,
     )
     if traces is not None:
         app = traces.around(app)
-    host = PromptHost(app, house, grace, limits=bounds, memory=memory, has_websocket=has_websocket)
-    house.start()
+    host = PromptHost(app, application, grace, limits=bounds, memory=memory, has_websocket=has_websocket)
+    application.start()
     serving = asyncio.create_task(host.serve([listener]))
     await host.listening.wait()
     sdk = AsyncOpenAI(
@@ -164,10 +169,10 @@ async def serve(
     )
     try:
         async with aiohttp.ClientSession() as http:
-            yield Served(url, house.parts, sdk, http, host, house.endpoints, house, base)
+            yield RunningServer(url, application.parts, sdk, http, host, application.endpoints, application, base)
     finally:
         await sdk.close()
         host.should_exit = host.force_exit = True
         with suppress(asyncio.CancelledError):
             await serving
-        await house.close()
+        await application.close()

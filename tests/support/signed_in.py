@@ -5,16 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.access.sessions import Sessions
+from antiphon.access.sessions import ConsoleSessions
 from antiphon.gateway import Gateway
 from antiphon.http_server.asgi import AsgiApp, Message
 from antiphon.ids import now
 from antiphon.server.application import create_app
-from antiphon.server.limits import Limits
+from antiphon.server.limits import ServerLimits
 from antiphon.storage.records.tenants import Role
 from tests.support.asgi import once
 from tests.support.keys import issued
-from tests.support.server import Served
+from tests.support.server import RunningServer
 
 HERE, ELSEWHERE = "127.0.0.1", "203.0.113.7"
 
@@ -59,12 +59,12 @@ class Browser:
     cookie: str = ""
     page: Mapping[str, str] = field(default_factory=lambda: OF_THE_PAGE)
 
-    async def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answered:
+    async def send_request(self, method: str, path: str, body: Any = None, **headers: str) -> Answered:
         """Send a request as the page does; `headers` are added to those of the page, and an empty one is left out."""
         data = b"" if body is None else json.dumps(body).encode()
         if data:
             headers = {"content_type": "application/json", "content_length": str(len(data)), **headers}
-        return await asked(self.app, self.scope(method, path, **headers), data)
+        return await requested(self.app, self.scope(method, path, **headers), data)
 
     def scope(self, method: str, path: str, **headers: str) -> Message:
         """The scope of a request."""
@@ -88,13 +88,13 @@ class Browser:
 
     async def sign_in(self, **body: str) -> Answered:
         """Sign in by a `key` or a `code`, and keep the cookie."""
-        answered = await self.ask("POST", "/admin/v1/session", body)
+        answered = await self.send_request("POST", "/admin/v1/session", body)
         if answered.cookies:
             self.cookie = answered.cookies[0].partition(";")[0]
         return answered
 
 
-async def asked(app: AsgiApp, scope: Message, data: bytes) -> Answered:
+async def requested(app: AsgiApp, scope: Message, data: bytes) -> Answered:
     """Send one request to an application."""
     sent: list[Message] = []
 
@@ -106,22 +106,22 @@ async def asked(app: AsgiApp, scope: Message, data: bytes) -> Answered:
     return Answered(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent[1:]))
 
 
-def console_of(served: Served, limits: Limits | None = None, *, has_console: bool = True) -> AsgiApp:
+def console_of(server: RunningServer, limits: ServerLimits | None = None, *, has_console: bool = True) -> AsgiApp:
     """An application with a console over the parts of a server."""
-    return create_app(Gateway(served.parts), served.endpoints, limits=limits, has_console=has_console)
+    return create_app(Gateway(server.parts), server.endpoints, limits=limits, has_console=has_console)
 
 
-async def signed_in(served: Served, role: Role = Role.READ, tenant: str = "acme") -> Browser:
+async def signed_in(server: RunningServer, role: Role = Role.READ, tenant: str = "acme") -> Browser:
     """A browser that signed in with a new key of this role."""
-    key, _ = await issued(served.parts.store, tenant, role=role)
-    browser = Browser(console_of(served))
+    key, _ = await issued(server.parts.store, tenant, role=role)
+    browser = Browser(console_of(server))
     assert (await browser.sign_in(key=key)).status == 200
     return browser
 
 
-async def operator(served: Served) -> Browser:
+async def operator(server: RunningServer) -> Browser:
     """A browser that signed in with the link of `antiphon console`."""
-    browser = Browser(console_of(served))
-    code = await Sessions(served.parts.store, now).issue_code()
+    browser = Browser(console_of(server))
+    code = await ConsoleSessions(server.parts.store, now).issue_code()
     assert (await browser.sign_in(code=code)).status == 200
     return browser

@@ -33,14 +33,14 @@ class SmallBucket:
         if request.method == "POST" and "uploads" in request.query_string:
             name = f"upload-{len(self.uploads)}"
             self.uploads[name] = {}
-            told = f"<UploadId>{name}</UploadId><Bucket>b</Bucket><Key>{key}</Key>"
-            return _xml(f"<InitiateMultipartUploadResult>{told}</InitiateMultipartUploadResult>")
+            reported = f"<UploadId>{name}</UploadId><Bucket>b</Bucket><Key>{key}</Key>"
+            return _xml(f"<InitiateMultipartUploadResult>{reported}</InitiateMultipartUploadResult>")
         if request.method == "POST" and "delete" in query:
             keys = re.findall(r"<Key>(.*?)</Key>", body.decode())
             for one in keys:
                 self.objects.pop(one, None)
-            told = "".join(f"<Deleted><Key>{one}</Key></Deleted>" for one in keys)
-            return _xml(f"<DeleteResult>{told}</DeleteResult>")
+            reported = "".join(f"<Deleted><Key>{one}</Key></Deleted>" for one in keys)
+            return _xml(f"<DeleteResult>{reported}</DeleteResult>")
         if "uploadId" in query:
             return self._part(request.method, key, query, body)
         if request.method == "PUT":
@@ -63,15 +63,15 @@ class SmallBucket:
             return web.Response(status=204)
         numbers = [int(one) for one in re.findall(r"<PartNumber>(\d+)</PartNumber>", body.decode())]
         self.objects[key] = b"".join(parts[number] for number in numbers)
-        told = f"<Location>l</Location><Bucket>b</Bucket><Key>{key}</Key><ETag>1</ETag>"
-        return _xml(f"<CompleteMultipartUploadResult>{told}</CompleteMultipartUploadResult>")
+        reported = f"<Location>l</Location><Bucket>b</Bucket><Key>{key}</Key><ETag>1</ETag>"
+        return _xml(f"<CompleteMultipartUploadResult>{reported}</CompleteMultipartUploadResult>")
 
-    def _get(self, key: str, asked: str) -> web.Response:
+    def _get(self, key: str, requested: str) -> web.Response:
         if key not in self.objects:
             return web.Response(status=404, text=f"{XML}<Error><Code>NoSuchKey</Code></Error>")
         content = self.objects[key]
         headers = {"etag": '"1"', "last-modified": "Tue, 01 Sep 2026 00:00:00 GMT"}
-        if found := re.fullmatch(r"bytes=(\d+)-(\d+)", asked):
+        if found := re.fullmatch(r"bytes=(\d+)-(\d+)", requested):
             first, last = int(found[1]), min(int(found[2]), len(content) - 1)
             headers["content-range"] = f"bytes {first}-{last}/{len(content)}"
             return web.Response(status=206, body=content[first : last + 1], headers=headers)

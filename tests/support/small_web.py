@@ -58,7 +58,7 @@ class SmallWeb:
     searxng: str = ""
     brave: str = ""
     tavily: str = ""
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     """Paths of the site, with their queries, in their order."""
     searches: list[dict[str, Any]] = field(default_factory=list)
     """What the providers were asked: `headers` in lower case and `params`, or `body`."""
@@ -74,7 +74,7 @@ class SmallWeb:
         """What a search finds."""
         words = [word for word in query.lower().split() if ":" not in word and word != "or"]
         hits = [
-            {"url": f"{self.site}{path}", "title": _title(text) or path, "text": _told(text)}
+            {"url": f"{self.site}{path}", "title": _title(text) or path, "text": _reported(text)}
             for path, (_, text) in PAGES.items()
             if any(word in text.lower() for word in words)
         ]
@@ -85,7 +85,7 @@ def _title(text: str) -> str:
     return text.partition("<title>")[2].partition("</title>")[0]
 
 
-def _told(text: str) -> str:
+def _reported(text: str) -> str:
     return " ".join(text.partition("<p>")[2].partition("</p>")[0].split())[:2000]
 
 
@@ -104,7 +104,7 @@ async def small_web() -> AsyncIterator[SmallWeb]:
 
 def _site(here: SmallWeb) -> web.Application:
     async def page(request: web.Request) -> web.StreamResponse:
-        here.asked.append(request.path_qs)
+        here.requested.append(request.path_qs)
         if special := SPECIAL.get(request.path.split("/")[1]):
             return await special(request, here)
         if request.path not in PAGES:
@@ -152,37 +152,37 @@ SPECIAL = {"round": _round, "slow": _slow, "broken": _broken, "endless": _endles
 
 def _providers(here: SmallWeb) -> web.Application:
     app = web.Application()
-    app.router.add_get("/search", _asked(here, _as_searxng))
-    app.router.add_get("/res/v1/web/search", _asked(here, _as_brave))
-    app.router.add_post("/tavily/search", _asked(here, _as_tavily))
+    app.router.add_get("/search", _requested(here, _as_searxng))
+    app.router.add_get("/res/v1/web/search", _requested(here, _as_brave))
+    app.router.add_post("/tavily/search", _requested(here, _as_tavily))
     return app
 
 
-def _asked(here: SmallWeb, answer: Callable[..., web.StreamResponse]) -> Callable[..., Any]:
+def _requested(here: SmallWeb, answer: Callable[..., web.StreamResponse]) -> Callable[..., Any]:
     async def handle(request: web.Request) -> web.StreamResponse:
-        given = await request.json() if request.method == "POST" else dict(request.query)
+        provided = await request.json() if request.method == "POST" else dict(request.query)
         headers = {name.lower(): value for name, value in request.headers.items()}
-        here.searches.append({"headers": headers, "params": given})
-        return here.failing() if here.failing else answer(here, headers, given)
+        here.searches.append({"headers": headers, "params": provided})
+        return here.failing() if here.failing else answer(here, headers, provided)
 
     return handle
 
 
-def _as_searxng(here: SmallWeb, headers: dict[str, str], given: dict[str, Any]) -> web.StreamResponse:
-    if given.get("format") != "json":
+def _as_searxng(here: SmallWeb, headers: dict[str, str], provided: dict[str, Any]) -> web.StreamResponse:
+    if provided.get("format") != "json":
         return web.Response(text="<html>for people</html>")
-    hits = here.found(given["q"])
+    hits = here.found(provided["q"])
     results = [
         {"url": one["url"], "title": one["title"], "content": one["text"], "engine": "small", "publishedDate": None}
         for one in hits
     ]
-    return web.json_response({"query": given["q"], "results": results, "answers": [], "unresponsive_engines": []})
+    return web.json_response({"query": provided["q"], "results": results, "answers": [], "unresponsive_engines": []})
 
 
-def _as_brave(here: SmallWeb, headers: dict[str, str], given: dict[str, Any]) -> web.StreamResponse:
+def _as_brave(here: SmallWeb, headers: dict[str, str], provided: dict[str, Any]) -> web.StreamResponse:
     if headers.get("x-subscription-token") != KEY:
         return web.json_response({"type": "ErrorResponse", "error": {"status": 422}}, status=401)
-    hits = here.found(given["q"])[: int(given["count"])]
+    hits = here.found(provided["q"])[: int(provided["count"])]
     results = [
         {"url": one["url"], "title": one["title"], "description": f"<strong>Found</strong> &amp; read: {one['text']}"}
         for one in hits
@@ -190,9 +190,11 @@ def _as_brave(here: SmallWeb, headers: dict[str, str], given: dict[str, Any]) ->
     return web.json_response({"type": "search", "web": {"type": "search", "results": results}})
 
 
-def _as_tavily(here: SmallWeb, headers: dict[str, str], given: dict[str, Any]) -> web.StreamResponse:
+def _as_tavily(here: SmallWeb, headers: dict[str, str], provided: dict[str, Any]) -> web.StreamResponse:
     if headers.get("authorization") != f"Bearer {KEY}":
         return web.json_response({"detail": {"error": f"Unauthorized: {headers.get('authorization')}"}}, status=401)
-    hits = here.found(given["query"])[: given["max_results"]]
+    hits = here.found(provided["query"])[: provided["max_results"]]
     results = [{"url": one["url"], "title": one["title"], "content": one["text"], "score": 0.9} for one in hits]
-    return web.Response(text=json.dumps({"query": given["query"], "results": results}), content_type="application/json")
+    return web.Response(
+        text=json.dumps({"query": provided["query"], "results": results}), content_type="application/json"
+    )

@@ -36,7 +36,7 @@ class Seen:
         return found
 
 
-def told(span: ReadableSpan) -> dict[str, Any]:
+def reported(span: ReadableSpan) -> dict[str, Any]:
     """What a span says."""
     return dict(span.attributes or {})
 

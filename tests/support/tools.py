@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from antiphon.protocol.tools import McpTool, Tool
-from antiphon.tools.base import Listing, ToolResult, Use
+from antiphon.tools.base import ToolListing, ToolResult, Use
 
 ROLL = {"name": "roll", "description": "Rolls dice.", "input_schema": {"type": "object"}, "annotations": None}
 LISTED_ROLL = {**ROLL, "annotations": {"read_only": False}}
@@ -32,7 +32,7 @@ class Servers:
 
     def __init__(self, **answers: Answer) -> None:
         self.answers: Mapping[str, Answer] = answers or {"roll": "5"}
-        self.lists: dict[str, Listing] = {}
+        self.lists: dict[str, ToolListing] = {}
         self.listed: list[str] = []
         self.used: list[Use] = []
         self.gate: asyncio.Event | None = None
@@ -44,9 +44,9 @@ class Servers:
     def description(self, tool: McpTool) -> str:
         return ""
 
-    async def list(self, tool: McpTool, tenant: str = "") -> Listing:
+    async def list(self, tool: McpTool, tenant: str = "") -> ToolListing:
         self.listed.append(tool.server_label)
-        default = Listing([{**ROLL, "name": name} for name in self.answers])
+        default = ToolListing([{**ROLL, "name": name} for name in self.answers])
         return self.lists.get(tool.server_label, default)
 
     async def run(self, use: Use) -> ToolResult:

@@ -33,7 +33,7 @@ class LoopClock:
         """Let so much time have passed: timers that are due by then run in the next turn."""
         self._ahead += seconds
 
-    async def eventually(self, ask: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool) -> T:
+    async def eventually(self, request: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool) -> T:
         """Ask as `eventually` does; between two questions a quarter of a second of this clock passes.
 
         So what waits for a timer needs no real time, and what waits for a socket has some.
@@ -48,15 +48,15 @@ class LoopClock:
                 raise TimeoutError
             self.advance(0.25)
 
-        return await _asked(ask, is_so, pass_time)
+        return await _requested(request, is_so, pass_time)
 
     async def until(self, holds: Callable[[], T]) -> T:
         """Wait as `until` does, in the time of this clock."""
 
-        async def ask() -> T:
+        async def request() -> T:
             return holds()
 
-        return await self.eventually(ask)
+        return await self.eventually(request)
 
 
 async def let_others_run(turns: int = 1) -> None:
@@ -71,7 +71,7 @@ async def drip(seconds: float) -> None:
 
 
 async def eventually(
-    ask: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool, patience: float = PATIENCE
+    request: Callable[[], Awaitable[T]], is_so: Callable[[T], object] = bool, patience: float = PATIENCE
 ) -> T:
     """Ask again until the answer is so, and return it.
 
@@ -79,16 +79,18 @@ async def eventually(
         TimeoutError: it is not so after `patience` seconds.
     """
     async with asyncio.timeout(patience):
-        return await _asked(ask, is_so, lambda: None)
+        return await _requested(request, is_so, lambda: None)
 
 
-async def _asked(ask: Callable[[], Awaitable[T]], is_so: Callable[[T], object], pass_time: Callable[[], None]) -> T:
-    asked = 0
-    while not is_so(answer := await ask()):
-        asked += 1
-        if asked >= TURNS:
+async def _requested(
+    request: Callable[[], Awaitable[T]], is_so: Callable[[T], object], pass_time: Callable[[], None]
+) -> T:
+    requested = 0
+    while not is_so(answer := await request()):
+        requested += 1
+        if requested >= TURNS:
             pass_time()
-        await asyncio.sleep(0 if asked < TURNS else PAUSE)
+        await asyncio.sleep(0 if requested < TURNS else PAUSE)
     return answer
 
 
@@ -99,10 +101,10 @@ async def until(holds: Callable[[], T], patience: float = PATIENCE) -> T:
         TimeoutError: it does not hold after `patience` seconds.
     """
 
-    async def ask() -> T:
+    async def request() -> T:
         return holds()
 
-    return await eventually(ask, patience=patience)
+    return await eventually(request, patience=patience)
 
 
 async def ended(sdk: AsyncOpenAI, response_id: str) -> Response:

@@ -28,7 +28,7 @@ EVERY = 0.001
 LATE = 0.010
 """Seconds after which the stack of the loop's thread is noted, to say later what the loop was in."""
 
-KEPT = 14
+RETAINED = 14
 """Frames of a stack that are kept."""
 
 
@@ -43,7 +43,7 @@ class Heart:
         self._thread = threading.get_ident()
         self._collecting = self._collected = 0.0
         gc.callbacks.append(self._note_collection)
-        threading.Thread(target=self._look, daemon=True).start()
+        threading.Thread(target=self._poll, daemon=True).start()
         self._loop.call_soon(self._beat)
 
     def _beat(self) -> None:
@@ -66,7 +66,7 @@ class Heart:
         else:
             self._collected += time.thread_time() - self._collecting
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         while True:
             time.sleep(LATE / 2)
             if time.monotonic() - self._at > LATE:
@@ -74,7 +74,7 @@ class Heart:
                 own = threading.get_ident()
                 self._stacks = {
                     thread: [f"{one.filename}:{one.lineno} {one.name}" for one in traceback.extract_stack(frame)][
-                        -KEPT:
+                        -RETAINED:
                     ]
                     for thread, frame in frames.items()
                     if thread != own

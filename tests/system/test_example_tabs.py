@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support import npm
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.system.test_examples import EXAMPLES, HELLO, IN_TABS, STORY, USUAL_SERVER
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -46,9 +46,9 @@ PRINTED_BY_TYPESCRIPT = {**IN_TABS, "structured_output": ("{ place: 'Dover', tim
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server() -> AsyncIterator[Served]:
-    async with serve(DemoBackend(), has_tools=True) as served:
-        yield served
+async def server() -> AsyncIterator[RunningServer]:
+    async with serve(DemoBackend(), has_tools=True) as server:
+        yield server
 
 
 async def printed_by(folder: Path, *command: str) -> str:
@@ -67,7 +67,7 @@ async def printed_by(folder: Path, *command: str) -> str:
     return printed.decode()
 
 
-async def printed_by_curl(name: str, server: Served, folder: Path) -> str:
+async def printed_by_curl(name: str, server: RunningServer, folder: Path) -> str:
     script = folder / f"{name}.sh"
     source = (EXAMPLES / "curl" / f"{name}.sh").read_text()
     assert USUAL_SERVER in source
@@ -80,13 +80,13 @@ async def printed_by_curl(name: str, server: Served, folder: Path) -> str:
     return await printed_by(folder, "bash", "-eu", str(script))
 
 
-async def test_the_first_request_of_curl_prints_the_response(server: Served, tmp_path: Path) -> None:
+async def test_the_first_request_of_curl_prints_the_response(server: RunningServer, tmp_path: Path) -> None:
     response = json.loads(await printed_by_curl("first_request", server, tmp_path))
     assert (response["object"], response["status"]) == ("response", "completed")
     assert response["output"][0]["content"][0]["text"] == f"{HELLO}Hello!"
 
 
-async def test_the_stream_of_curl_prints_the_events(server: Served, tmp_path: Path) -> None:
+async def test_the_stream_of_curl_prints_the_events(server: RunningServer, tmp_path: Path) -> None:
     printed = await printed_by_curl("stream", server, tmp_path)
     events = [json.loads(line.removeprefix("data: ")) for line in printed.splitlines() if line.startswith("data: ")]
     assert [events[0]["type"], events[-1]["type"]] == ["response.created", "response.completed"]
@@ -94,7 +94,7 @@ async def test_the_stream_of_curl_prints_the_events(server: Served, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", PRINTED_BY_CURL)
-async def test_a_script_of_curl_prints_the_answer(name: str, server: Served, tmp_path: Path) -> None:
+async def test_a_script_of_curl_prints_the_answer(name: str, server: RunningServer, tmp_path: Path) -> None:
     printed = await printed_by_curl(name, server, tmp_path)
     assert [words for words in PRINTED_BY_CURL[name] if words not in printed] == []
 
@@ -113,7 +113,7 @@ def typescript(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", PRINTED_BY_TYPESCRIPT)
 @pytest.mark.timeout(400)
-async def test_a_program_in_typescript_prints_the_answer(name: str, server: Served, typescript: Path) -> None:
+async def test_a_program_in_typescript_prints_the_answer(name: str, server: RunningServer, typescript: Path) -> None:
     source = (PINNED / f"{name}.ts").read_text()
     assert USUAL_SERVER in source
     (typescript / f"{name}.ts").write_text(source.replace(USUAL_SERVER, server.url))

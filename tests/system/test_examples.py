@@ -22,17 +22,17 @@ from openai import AsyncOpenAI
 
 from antiphon.cli.demo_backend import demo_app
 from antiphon.config import Settings
-from antiphon.http_server.host import Host
-from antiphon.server.limits import Limits
+from antiphon.http_server.host import UvicornHost
+from antiphon.server.limits import ServerLimits
 from antiphon.sharing.memory import Memory
-from antiphon.tools.images.content import look_at
+from antiphon.tools.images.content import inspect
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.code_environment import SANDBOX, needs_pandas, needs_sandbox
 from tests.support.command import antiphon, serving
-from tests.support.parts import called, said
+from tests.support.parts import called, stated
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.small_web import small_web
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -156,8 +156,8 @@ def placed(folder: Path, replaced: Mapping[str, str]) -> Path:
 @asynccontextmanager
 async def running(name: str, replaced: Mapping[str, str], *arguments: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run an example as a user does: from a folder with all the others, which Python then searches first."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
-    quiet = {**kept, "OPENAI_API_KEY": "none"}
+    stored = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "OPENAI_"))}
+    quiet = {**stored, "OPENAI_API_KEY": "none"}
     with TemporaryDirectory() as folder:
         program = placed(Path(folder), replaced) / f"{name}.py"
         process = await asyncio.create_subprocess_exec(
@@ -171,7 +171,7 @@ async def running(name: str, replaced: Mapping[str, str], *arguments: str) -> As
             await process.wait()
 
 
-async def said_by(name: str, *arguments: str, **replaced: str) -> tuple[str, str]:
+async def output_of(name: str, *arguments: str, **replaced: str) -> tuple[str, str]:
     """Run an example to its end, with other addresses; return what it printed and what it complained of."""
     usual = {"server": USUAL_SERVER, "mcp_server": USUAL_MCP_SERVER}
     places = {usual[which]: address for which, address in replaced.items()}
@@ -186,26 +186,26 @@ async def sums_server() -> AsyncIterator[str]:
     """Run the example's MCP server on a port of its own; gives its URL."""
     async with running("sums_server", {"port=8100": "port=0"}) as process:
         assert process.stderr is not None
-        said = b""
-        while not (listens := re.search(rb"running on (http://127\.0\.0\.1:\d+)", said)):
+        stated = b""
+        while not (listens := re.search(rb"running on (http://127\.0\.0\.1:\d+)", stated)):
             line = await process.stderr.readline()
-            assert line, said.decode()
-            said += line
+            assert line, stated.decode()
+            stated += line
         yield f"{listens[1].decode()}/mcp"
 
 
 @pytest.mark.parametrize("name", ALONE)
 async def test_an_example_of_the_library_runs_alone(name: str) -> None:
-    printed, complained = await said_by(name)
+    printed, complained = await output_of(name)
     assert [words for words in ALONE[name] if words not in printed] == []
     assert complained == ""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server() -> AsyncIterator[Served]:
+async def server() -> AsyncIterator[RunningServer]:
     """A server for all examples, which may call MCP servers of this machine."""
-    async with serve(DemoBackend(), settings=Settings(outgoing_networks=THIS_MACHINE), has_tools=True) as served:
-        yield served
+    async with serve(DemoBackend(), settings=Settings(outgoing_networks=THIS_MACHINE), has_tools=True) as server:
+        yield server
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -217,39 +217,39 @@ async def sums() -> AsyncIterator[str]:
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", WITH_A_SERVER)
-async def test_an_example_of_a_client_runs_against_the_server(name: str, server: Served) -> None:
-    printed, _ = await said_by(name, server=server.url)
+async def test_an_example_of_a_client_runs_against_the_server(name: str, server: RunningServer) -> None:
+    printed, _ = await output_of(name, server=server.url)
     assert [words for words in WITH_A_SERVER[name] if words not in printed] == []
 
 
 @pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("name", WITH_AN_MCP_SERVER)
-async def test_an_example_of_mcp_runs_against_both_servers(name: str, server: Served, sums: str) -> None:
-    printed, _ = await said_by(name, server=server.url, mcp_server=sums)
+async def test_an_example_of_mcp_runs_against_both_servers(name: str, server: RunningServer, sums: str) -> None:
+    printed, _ = await output_of(name, server=server.url, mcp_server=sums)
     assert [words for words in WITH_AN_MCP_SERVER[name] if words not in printed] == []
 
 
 async def test_the_example_of_tools_runs_whatever_the_server_runs_itself() -> None:
     settings = Settings(web_search="http://127.0.0.1:8888")
-    async with serve(DemoBackend(), settings=settings, has_tools=True) as served:
-        printed, _ = await said_by("tools", server=served.url)
+    async with serve(DemoBackend(), settings=settings, has_tools=True) as server:
+        printed, _ = await output_of("tools", server=server.url)
     assert [words for words in WITH_A_SERVER["tools"] if words not in printed] == []
 
 
-async def test_the_example_of_searching_tells_what_was_found_opened_and_cited() -> None:
+async def test_the_search_example_reports_what_was_found_opened_and_cited() -> None:
     async with small_web() as web:
         page = f"{web.site}/harbour"
         model = ScriptedBackend(
             [
                 called("web_search", '{"query": "harbour Brest"}'),
                 called("open_page", f'{{"url": "{page}"}}', "call_2"),
-                said("High water is at nine [1]."),
+                stated("High water is at nine [1]."),
             ],
             models=["demo"],
         )
         settings = Settings(web_search=web.searxng, outgoing_networks=THIS_MACHINE)
-        async with serve(model, settings=settings, has_tools=True) as served:
-            printed, _ = await said_by("web_search", server=served.url)
+        async with serve(model, settings=settings, has_tools=True) as server:
+            printed, _ = await output_of("web_search", server=server.url)
     assert printed.splitlines() == [
         "It searched for harbour Brest and found 1",
         f"It opened {page}",
@@ -258,14 +258,14 @@ async def test_the_example_of_searching_tells_what_was_found_opened_and_cited() 
     ]
 
 
-async def test_the_examples_of_searching_files_upload_ask_and_cite(tmp_path: Path) -> None:
+async def test_the_file_search_examples_upload_query_and_cite(tmp_path: Path) -> None:
     (tmp_path / "tides.md").write_text("High water in Brest is at nine.")
     (tmp_path / "ports.md").write_text("Roscoff has ferries to Ireland.")
     question = "When is high water in Brest?"
-    async with serve(DemoBackend(), has_tools=True) as served:
-        printed, _ = await said_by("file_search", str(tmp_path), question, server=served.url)
+    async with serve(DemoBackend(), has_tools=True) as server:
+        printed, _ = await output_of("file_search", str(tmp_path), question, server=server.url)
         (store,) = re.findall(r"^Vector store (vs_\w+) .*'completed': 2,", printed, re.MULTILINE)
-        by_the_agent, _ = await said_by("agents_file_search", store, question, server=served.url)
+        by_the_agent, _ = await output_of("agents_file_search", store, question, server=server.url)
 
     answer = 'tides.md says: "High water in Brest is at nine."\n'
     assert printed.endswith(f"\n{answer}Cited: tides.md\n")
@@ -295,8 +295,8 @@ async def test_the_examples_of_running_code_analyse_a_table_and_save_the_figure(
     async with TestServer(demo_app(DemoBackend())) as model:
         flags = ("--port", "0", "--backend", str(model.make_url("/v1")), "--store", "sqlite://")
         async with serving(tmp_path, *flags) as server:
-            printed, _ = await said_by("analyse_csv", str(tmp_path / "meals.csv"), DRAWING, server=server.url)
-            by_the_agent, _ = await said_by("agents_code_interpreter", "Run: print(6 * 7)", server=server.url)
+            printed, _ = await output_of("analyse_csv", str(tmp_path / "meals.csv"), DRAWING, server=server.url)
+            by_the_agent, _ = await output_of("agents_code_interpreter", "Run: print(6 * 7)", server=server.url)
             await server.stop(signal.SIGTERM)
 
     assert printed == "The code printed: 12\n\nIt made [prices.png](sandbox:/mnt/data/prices.png).\nSaved prices.png\n"
@@ -305,13 +305,13 @@ async def test_the_examples_of_running_code_analyse_a_table_and_save_the_figure(
 
 
 async def test_the_example_of_images_draws_one_and_changes_it(tmp_path: Path) -> None:
-    async with serve(DemoBackend(), settings=Settings(images_model="demo"), has_tools=True) as served:
-        printed, _ = await said_by("generate_image", str(tmp_path), server=served.url)
+    async with serve(DemoBackend(), settings=Settings(images_model="demo"), has_tools=True) as server:
+        printed, _ = await output_of("generate_image", str(tmp_path), server=server.url)
 
     lines = printed.splitlines()
     assert [lines[0:2], lines[4:6]] == [["Partial image 0", "Partial image 1"]] * 2
     assert [lines[n].rpartition(" ")[0] for n in (2, 6)] == ["circle.png completed", "blue-circle.png completed"]
-    images = [look_at((tmp_path / name).read_bytes()) for name in ("circle.png", "blue-circle.png")]
+    images = [inspect((tmp_path / name).read_bytes()) for name in ("circle.png", "blue-circle.png")]
     assert [image.size for image in images] == ["512x512"] * 2
     assert images[0].data != images[1].data
 
@@ -323,7 +323,7 @@ async def test_the_example_of_copying_takes_a_conversation_to_another_server(mon
             model="demo", conversation=talk.id, input="My name is Ada.", reasoning={"effort": "low"}
         )
         monkeypatch.setenv("SOURCE_BASE_URL", old.url)
-        printed, _ = await said_by("copy_conversation", talk.id, server=new.url)
+        printed, _ = await output_of("copy_conversation", talk.id, server=new.url)
         found = re.fullmatch(r"(conv_\w+) 22 items copied, 1 skipped\n", printed)
         assert found is not None, printed
         answer = await new.sdk.responses.create(model="demo", conversation=found[1], input="What is my name?")
@@ -344,7 +344,7 @@ async def test_the_mounted_application_serves_both_its_own_page_and_the_api(back
     app = example["app"]
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    host = Host(app, Nothing(), grace=0, limits=Limits(), memory=Memory().size)
+    host = UvicornHost(app, Nothing(), grace=0, limits=ServerLimits(), memory=Memory().size)
     async with app.router.lifespan_context(app):
         serving = asyncio.create_task(host.serve([listener]))
         await host.listening.wait()
@@ -375,16 +375,22 @@ def test_the_test_of_the_fastapi_example_passes(tmp_path: Path) -> None:
     assert "2 passed" in ran.stdout, ran.stdout + ran.stderr
 
 
-def test_the_support_agent_searches_files_and_asks_before_it_refunds(tmp_path: Path) -> None:
+def test_the_support_agent_searches_files_and_requests_approval_before_a_refund(tmp_path: Path) -> None:
     home = tmp_path / "home"
     shutil.copytree(EXAMPLES / "support", home)
-    said = ("How many days do I have to return an order?", 'call refund {"order_id": "1042"}', "n", "call refund", "y")
-    printed = asyncio.run(_support(home, "\n".join(said) + "\n"))
+    stated = (
+        "How many days do I have to return an order?",
+        'call refund {"order_id": "1042"}',
+        "n",
+        "call refund",
+        "y",
+    )
+    printed = asyncio.run(_support(home, "\n".join(stated) + "\n"))
     assert 'Agent: returns.md says: "# Returns You can return an order within 30 days' in printed
     assert "Agent: The tool returned: This call was not made: the user refused it.\n" in printed
 
 
-async def _support(home: Path, said: str) -> str:
+async def _support(home: Path, text: str) -> str:
     variables = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     async with serving(home, "--port", "0", **variables) as server:
         agent = home / "agent.py"
@@ -392,7 +398,7 @@ async def _support(home: Path, said: str) -> str:
         added = await antiphon(home, "stores", "add", "knowledge", "--into", "handbook")
         assert added.code == 0, added.err
         process = await asyncio.create_subprocess_exec(sys.executable, str(agent), stdin=-1, stdout=-1, stderr=-1)
-        printed, complained = await process.communicate(said.encode())
+        printed, complained = await process.communicate(text.encode())
         assert process.returncode == 0, complained.decode()
         await server.stop(signal.SIGTERM)
     return printed.decode()
@@ -400,7 +406,7 @@ async def _support(home: Path, said: str) -> str:
 
 async def test_the_example_of_langchain_runs_where_it_is_installed() -> None:
     pytest.importorskip("langchain_openai", reason="LangChain brings a dozen packages, so no extra installs it")
-    printed, _ = await said_by("langchain_in_process")
+    printed, _ = await output_of("langchain_in_process")
     assert printed == f"{HELLO}My name is Ada.\n{HELLO}Hello!\ntide_at In Dover at 14:05.\n"
 
 

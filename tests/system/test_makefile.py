@@ -24,7 +24,7 @@ def test_an_interpreter_for_an_environment_that_exists_is_reported_as_unused(tmp
     assert "keeps its Python" not in run(tmp_path)
 
 
-def made(folder: Path, target: str, *codes: int) -> tuple[int, list[str]]:
+def created(folder: Path, target: str, *codes: int) -> tuple[int, list[str]]:
     """Make a level in a folder where Python ends with these codes; return the code of `make`, and each command line."""
     for name in ("pyproject.toml", "verify/pyproject.toml", "src/antiphon/version.py", "constraints.txt"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def made(folder: Path, target: str, *codes: int) -> tuple[int, list[str]]:
 def test_only_a_level_that_cost_too_much_runs_once_more(
     tmp_path: Path, codes: tuple[int, ...], ends_with: int, times: int
 ) -> None:
-    code, runs = made(tmp_path, "test-wide", *codes)
+    code, runs = created(tmp_path, "test-wide", *codes)
 
     assert (code, len(runs)) == (ends_with, times)
     assert all("--level wide" in run for run in runs)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "scripts/pip-install"
-SAID = """
+STATED = """
 import sys
 print("Collecting aiohttp<4")
 print("  Downloading aiohttp-3.whl (1.7 MB)")
@@ -22,7 +22,7 @@ sys.exit(CODE)
 
 def install(folder: Path, code: int) -> "subprocess.CompletedProcess[str]":
     """Run the script, where there is no uv, with a pip that ends with this code."""
-    (folder / "pip.py").write_text(SAID.replace("CODE", str(code)))
+    (folder / "pip.py").write_text(STATED.replace("CODE", str(code)))
     (folder / "scripts").mkdir(exist_ok=True)
     script = shutil.copy(SCRIPT, folder / "scripts")
     command = [sys.executable, script, "--editable", "."]
@@ -30,7 +30,7 @@ def install(folder: Path, code: int) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
-def test_each_step_of_an_installation_is_shown(tmp_path: Path) -> None:
+def test_each_step_of_an_installation_is_displayed(tmp_path: Path) -> None:
     done = install(tmp_path, 0)
 
     *steps, last = [line.strip() for line in done.stdout.splitlines()]
@@ -44,7 +44,7 @@ def test_each_step_of_an_installation_is_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [1, 2])
-def test_an_installation_that_fails_shows_all_that_pip_said(tmp_path: Path, code: int) -> None:
+def test_a_failed_installation_displays_the_whole_output_of_pip(tmp_path: Path, code: int) -> None:
     done = install(tmp_path, code)
 
     assert done.returncode == code

@@ -130,13 +130,13 @@ def test_the_server_can_open_the_reasoning() -> None:
 
 
 @pytest.mark.parametrize("size", [200, 1_000_000])
-def test_a_chat_request_has_exactly_the_size_of_the_body_that_it_stands_beside(size: int) -> None:
+def test_a_chat_request_has_exactly_the_size_of_its_responses_counterpart(size: int) -> None:
     content = chat(size, model="burst", stream=True)
     assert len(content) == size
     assert msgspec.json.decode(content)["messages"][0]["role"] == "user"
 
 
-def test_an_image_is_as_large_as_it_says() -> None:
+def test_an_image_has_its_declared_size() -> None:
     url = image(100_000).body["input"][0]["content"][1]["image_url"]
     assert len(url) == pytest.approx(100_000, abs=4)
 

@@ -17,7 +17,7 @@ def test_of_two_optimised_ones_the_quicker_is_chosen() -> None:
     assert choose(DEFAULT, [slow, quick])[0] is quick
 
 
-def test_without_proof_the_loop_decides_and_a_small_difference_is_none() -> None:
+def test_without_proof_the_loop_decides_and_a_small_difference_is_ignored() -> None:
     clearly, hardly = (Python("/other", "3.12.1", "", 1 / ratio) for ratio in (QUICKER + 0.1, QUICKER - 0.05))
     assert choose(DEFAULT, [clearly])[0] is clearly
     assert choose(DEFAULT, [hardly]) == (

@@ -2,25 +2,25 @@
 
 import msgspec
 import pytest
-from bench.agents.__main__ import IMAGE, KEPT, Growth, chart
+from bench.agents.__main__ import IMAGE, RETAINED, Growth, chart
 from bench.agents.chart import Panel, drawn
 from bench.peers.kinds import KINDS
-from bench.peers.page import FULL, SHORT, Run, Server, kept, pages
+from bench.peers.page import FULL, SHORT, Run, Server, pages, stored
 
 
-def test_the_pages_show_the_run_that_was_kept() -> None:
-    for path, text in pages(kept()).items():
+def test_the_pages_have_the_stored_run() -> None:
+    for path, text in pages(stored()).items():
         assert path.read_text() == text, "python -m bench.peers.page writes it"
 
 
 def test_every_line_of_the_tables_was_measured_of_antiphon() -> None:
-    ours = next(server for server in kept().servers if server.name == "antiphon")
+    ours = next(server for server in stored().servers if server.name == "antiphon")
     assert all(figure in ours.figures[kind] for _, kind, figure in FULL)
     assert set(SHORT) <= set(FULL)
     assert {kind.name for kind in KINDS} <= {kind for _, kind, _ in FULL}
 
 
-def test_a_figure_that_could_not_be_measured_is_a_dash_and_the_page_says_why() -> None:
+def test_an_unmeasured_figure_is_a_dash_with_its_reason_on_the_page() -> None:
     run = Run("2026-01-01", [Server("antiphon", "1.0, abc", {}), Server("OGX", "1.5", {})], ["OGX, plain: it failed"])
     page = next(text for path, text in pages(run).items() if path.name == "speed-of-gateways.md")
     assert "| plain request, CPU µs | - | - |" in page
@@ -28,8 +28,8 @@ def test_a_figure_that_could_not_be_measured_is_a_dash_and_the_page_says_why() -
     assert "Measured on 2026-01-01, abc." in page
 
 
-def test_the_picture_shows_the_growth_that_was_kept() -> None:
-    growth = msgspec.json.decode(KEPT.read_bytes(), type=Growth)
+def test_the_picture_has_the_stored_growth() -> None:
+    growth = msgspec.json.decode(RETAINED.read_bytes(), type=Growth)
     assert IMAGE.read_text() == chart(growth)
 
 

@@ -12,7 +12,7 @@ per_diagram = pytest.mark.parametrize("name", NAMES)
 
 
 @per_diagram
-def test_a_diagram_is_what_its_source_says(name: str) -> None:
+def test_a_diagram_matches_its_source(name: str) -> None:
     assert (IMAGES / f"{name}.svg").read_text() == svg(load(SOURCES / f"{name}.toml")), "run: make diagrams"
 
 
@@ -28,7 +28,7 @@ def test_a_diagram_has_a_title_a_description_and_nothing_from_elsewhere(name: st
 
 
 @per_diagram
-def test_a_diagram_is_shown_on_a_page(name: str) -> None:
+def test_a_diagram_is_displayed_on_a_page(name: str) -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     assert any(f"images/{name}.svg)" in page.read_text() for page in pages)
 

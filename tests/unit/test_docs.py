@@ -69,8 +69,8 @@ def dead_links(page: Path, text: str) -> list[str]:
 
 @per_page
 def test_python_in_a_page_is_the_whole_of_a_file_that_is_run(page: Path) -> None:
-    shown = {form for example in EXAMPLES if example.suffix == ".py" for form in forms(example.read_text())}
-    assert [block for block in typed_in(page.read_text()) if block not in shown] == []
+    displayed = {form for example in EXAMPLES if example.suffix == ".py" for form in forms(example.read_text())}
+    assert [block for block in typed_in(page.read_text()) if block not in displayed] == []
 
 
 @per_page
@@ -94,10 +94,10 @@ def test_a_link_in_code_is_no_link() -> None:
     assert links("`[a](b.md)` and\n```text\n[c](d.md)\n```\nand [e](f.md#g), [h](https://example.com)") == ["f.md#g"]
 
 
-def test_typed_python_and_inclusions_are_told_apart() -> None:
+def test_typed_python_and_inclusions_are_distinguished() -> None:
     page = "```python\nprint(1)\n```\n```{literalinclude} ../examples/a.py\n```\n```sh\nls\n```\n"
     assert (typed_in(page), included(page)) == (["print(1)"], ["../examples/a.py"])
 
 
-def test_a_file_may_be_shown_without_its_docstring() -> None:
+def test_a_file_can_be_included_without_its_docstring() -> None:
     assert forms('"""What it\nshows."""\n\nprint(1)\n') == {'"""What it\nshows."""\n\nprint(1)', "print(1)"}

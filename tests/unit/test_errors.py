@@ -8,7 +8,7 @@ from antiphon.errors import ConfigError, redacted, without_secrets
 
 SECRET = "s3cr3t"
 
-SHOWN = {
+DISPLAYED = {
     "http://127.0.0.1:11434/v1": "http://127.0.0.1:11434/v1",
     f"http://user:{SECRET}@host/v1": "http://…@host/v1",
     f"http://{SECRET}@host/v1": "http://…@host/v1",
@@ -29,13 +29,13 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize(("url", "shown"), SHOWN.items(), ids=range(len(SHOWN)))
-def test_what_may_be_secret_in_a_url_is_left_out(url: str, shown: str) -> None:
-    assert redacted(url) == shown
+@pytest.mark.parametrize(("url", "displayed"), DISPLAYED.items(), ids=range(len(DISPLAYED)))
+def test_what_may_be_secret_in_a_url_is_left_out(url: str, displayed: str) -> None:
+    assert redacted(url) == displayed
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "displayed"),
     [
         (f"The backend 'http://a:{SECRET}@h/v1' failed.", "The backend 'http://…@h/v1' failed."),
         (f"Traces go to http://h/?key={SECRET}, at once.", "Traces go to http://h/?key=…"),
@@ -44,8 +44,8 @@ def test_what_may_be_secret_in_a_url_is_left_out(url: str, shown: str) -> None:
         ("Install it with `npm install -g @openai/codex`.", None),
     ],
 )
-def test_a_message_about_settings_quotes_no_secret(text: str, shown: str | None) -> None:
-    assert str(ConfigError(text)).startswith(shown or text)
+def test_a_message_about_settings_quotes_no_secret(text: str, displayed: str | None) -> None:
+    assert str(ConfigError(text)).startswith(displayed or text)
     assert without_secrets(without_secrets(text)) == without_secrets(text)
     assert SECRET not in ConfigError(text).message
 
@@ -59,7 +59,7 @@ PARTS = st.text(st.sampled_from("ab1:@/#?%&=+.-_[]"), max_size=6)
     st.tuples(PARTS, PARTS, PARTS),
     st.sampled_from(["host", "127.0.0.1:5432/db", "[::1]/v1?sslmode=require", "a,b/db#x"]),
 )
-def test_no_user_information_is_shown_whatever_it_contains(scheme: str, parts: tuple[str, ...], place: str) -> None:
+def test_no_user_information_is_displayed_whatever_it_contains(scheme: str, parts: tuple[str, ...], place: str) -> None:
     user, before, after = parts
     assume(scheme or "://" not in user)  # what is before that is the scheme
     url = f"{scheme}u{SECRET}{user}:{before}{SECRET}{after}@{place}"

@@ -14,5 +14,5 @@ def test_a_visible_name_is_a_tenants(name: str) -> None:
     "name",
     ["", " acme", "acme ", "\u00a0acme", "a\tb", "a\nb", "a\x00", "\x1b[31m", "a\u200bb", "\ud800", "a" * 201, None, 7],
 )
-def test_a_name_that_looks_like_another_or_steers_a_terminal_is_none(name: object) -> None:
+def test_a_name_with_lookalikes_or_terminal_controls_is_invalid(name: object) -> None:
     assert not is_tenant_name(name)

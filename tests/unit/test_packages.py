@@ -42,7 +42,7 @@ def test_what_breaks_is_named_with_its_version_the_reason_and_the_remedy(folder:
     assert f"pip install '{NAME}<99.1'" in problem
 
 
-def test_the_package_is_at_fault_whose_name_is_gone_not_the_module_that_wants_it(folder: Path) -> None:
+def test_the_package_with_the_missing_name_is_at_fault_not_the_importing_module(folder: Path) -> None:
     write_package(folder, NAME, "")
     (folder / "package_of_tests_user.py").write_text(f"from {NAME}.frames import OP_CONT\n")
     invalidate_caches()
@@ -56,7 +56,7 @@ def test_a_package_that_is_not_there_is_to_be_installed() -> None:
     )
 
 
-def test_what_can_be_loaded_is_returned_however_it_is_asked_for(folder: Path) -> None:
+def test_everything_loadable_is_returned_in_any_form_of_request(folder: Path) -> None:
     write_package(folder, NAME, "VALUE = 1")
     invalidate_caches()
     assert problem_with(NAME) == ""

@@ -34,7 +34,7 @@ PRIVATE = {
     "unit/sharing/test_scheduler.py": (("_tags",), "a bound of memory that no answer shows"),
     "unit/telemetry/test_loop_watchdog.py": (("_stack", "_stack"), "the moment in which the stack is read"),
     "unit/translation/test_citations.py": (("_text",), "a bound of memory that no answer shows"),
-    "unit/translation/test_cited_text.py": (("_held",), "a bound of memory that no answer shows"),
+    "unit/translation/test_cited_text.py": (("_retained",), "a bound of memory that no answer shows"),
 }
 """The uses of Antiphon's private names, by file, each with its reason."""
 
@@ -129,8 +129,8 @@ async def test_it(monkeypatch, thing, record):
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder in ("src", "tests"):
         (tmp_path / folder).mkdir()
-    said = "f\"The backend '{name}' did not answer in time. Try again in a moment.\""
-    (tmp_path / "src" / "a.py").write_text(f"def say(name):\n    return {said}\n")
+    text = "f\"The backend '{name}' did not answer in time. Try again in a moment.\""
+    (tmp_path / "src" / "a.py").write_text(f"def say(name):\n    return {text}\n")
     (tmp_path / "tests" / "test_a.py").write_text(CODE)
     monkeypatch.setattr(rules, "ROOT", tmp_path)
     return tmp_path

@@ -16,9 +16,9 @@ HI = {"model": "m", "input": "Hi"}
 
 def translate(translator: Translator, parts: Iterable[bytes]) -> list[dict[str, Any]]:
     events = [event for part in parts for event in translator.feed(part)] + translator.finish()
-    told: list[dict[str, Any]] = msgspec.to_builtins(events)
-    assert_event_stream(told)
-    return told
+    reported: list[dict[str, Any]] = msgspec.to_builtins(events)
+    assert_event_stream(reported)
+    return reported
 
 
 def test_it_gives_the_chat_request_and_takes_the_answers_bytes() -> None:
@@ -32,13 +32,13 @@ def test_it_gives_the_chat_request_and_takes_the_answers_bytes() -> None:
 
 
 def test_the_cuts_of_the_bytes_change_nothing() -> None:
-    def made(parts: Iterable[bytes]) -> list[dict[str, Any]]:
+    def created(parts: Iterable[bytes]) -> list[dict[str, Any]]:
         numbers = iter(range(100))
         fixed = Translator(HI, new_id=lambda prefix: f"{prefix}_{next(numbers)}", now=lambda: 7.0)
         return translate(fixed, parts)
 
     data = text("Hëllo", " there")
-    assert made([data]) == made(data[start : start + 1] for start in range(len(data)))
+    assert created([data]) == created(data[start : start + 1] for start in range(len(data)))
 
 
 def test_a_plain_answer_is_translated_too() -> None:
@@ -67,13 +67,13 @@ def test_signatures_go_round() -> None:
     detail = {"type": "reasoning.text", "text": "Hm.", "signature": "c2ln"}
     call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     tool = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
-    asked = {**HI, "tools": [tool], "include": ["reasoning.encrypted_content"]}
-    first = Translator(asked, dialect="openrouter")
+    body = {**HI, "tools": [tool], "include": ["reasoning.encrypted_content"]}
+    first = Translator(body, dialect="openrouter")
     chunks = sse(delta(reasoning_details=[detail]), delta(tool_calls=[call]), delta("tool_calls"))
     output = translate(first, [chunks])[-1]["response"]["output"]
 
-    said = {"type": "function_call_output", "call_id": output[1]["call_id"], "output": "4"}
-    second = Translator({**asked, "input": [{"role": "user", "content": "Hi"}, *output, said]}, dialect="openrouter")
+    stated = {"type": "function_call_output", "call_id": output[1]["call_id"], "output": "4"}
+    second = Translator({**body, "input": [{"role": "user", "content": "Hi"}, *output, stated]}, dialect="openrouter")
     assert second.chat_request["messages"][1]["reasoning_details"] == [detail]
 
 

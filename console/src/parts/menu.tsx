@@ -24,7 +24,7 @@ interface Props {
 export function Menu({ class: name, label, actions, children }: Props) {
   const isOpen = useSignal(false);
   const loaded = useSignal<Action[] | undefined>(undefined);
-  const shown = typeof actions === "function" ? loaded.value : actions;
+  const entries = typeof actions === "function" ? loaded.value : actions;
   const root = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const close = (event: Event) => {
@@ -87,9 +87,9 @@ export function Menu({ class: name, label, actions, children }: Props) {
       </button>
       {isOpen.value && (
         <div class="menu-list sheet" role="menu" aria-label={label} popover="manual" ref={place}>
-          {!shown && <span class="muted pad">Loading…</span>}
-          {shown?.length === 0 && <span class="muted pad">Nothing to choose</span>}
-          {shown?.map((action) => (
+          {!entries && <span class="muted pad">Loading…</span>}
+          {entries?.length === 0 && <span class="muted pad">Nothing to choose</span>}
+          {entries?.map((action) => (
             <button
               type="button"
               role="menuitem"

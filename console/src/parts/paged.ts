@@ -28,7 +28,7 @@ export function usePaged<T extends { id: string }>(path: string, query: Record<s
   const error = useSignal<unknown>(undefined);
   const turn = useSignal(0);
   const begun = useRef(0);
-  const shown = useRef(0);
+  const answered = useRef(0);
   const load = async (after: string | undefined, signal?: AbortSignal) => {
     try {
       const page = await request<List<T>>(path, {
@@ -48,8 +48,8 @@ export function usePaged<T extends { id: string }>(path: string, query: Record<s
     const limit = Math.min(REFRESHED, Math.max(PAGE, items.value.length));
     try {
       const page = await request<List<T>>(path, { query: { ...query, limit } });
-      if (number < shown.current) return; // a later refresh was answered first
-      shown.current = number;
+      if (number < answered.current) return; // a later refresh was answered first
+      answered.current = number;
       const fresh = new Set(page.data.map(({ id }) => id));
       const after = page.has_more ? items.value.slice(limit).filter(({ id }) => !fresh.has(id)) : [];
       items.value = [...page.data, ...after];

@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 const FIRST = 1_000; // ms until the first look
 const SLOWEST = 5_000; // ms between looks, in the end
 const SLOWER = 1.3; // each wait is so many times the one before
-const MOST_LOOKS = 150; // some twelve minutes
+const MOST_POLLS = 150; // some twelve minutes
 
 const REFRESH = 5_000; // ms
 
@@ -13,8 +13,8 @@ const REFRESH = 5_000; // ms
 export function useRefresh(reload: () => void, answers: readonly unknown[]): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: each answer starts the next wait.
   useEffect(() => {
-    let timer = setTimeout(function look() {
-      if (document.hidden) timer = setTimeout(look, REFRESH);
+    let timer = setTimeout(function poll() {
+      if (document.hidden) timer = setTimeout(poll, REFRESH);
       else reload();
     }, REFRESH);
     return () => clearTimeout(timer);
@@ -27,22 +27,22 @@ export interface Polling {
   resume: () => void;
 }
 
-/** Call `look` at growing distances as long as something is in progress; not in a hidden tab, and not forever. */
-export function usePolling(isInProgress: boolean, look: () => void): Polling {
+/** Call `poll` at growing distances as long as something is in progress; not in a hidden tab, and not forever. */
+export function usePolling(isInProgress: boolean, poll: () => void): Polling {
   const isPaused = useSignal(false);
   const turn = useSignal(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: polling starts again with each turn.
   useEffect(() => {
     if (!isInProgress) return;
     let timer: ReturnType<typeof setTimeout>;
-    const plan = (looks: number, wait: number) => {
+    const plan = (polls: number, wait: number) => {
       timer = setTimeout(() => {
-        if (looks >= MOST_LOOKS) {
+        if (polls >= MOST_POLLS) {
           isPaused.value = true;
           return;
         }
-        if (!document.hidden) look();
-        plan(looks + (document.hidden ? 0 : 1), Math.min(SLOWEST, wait * SLOWER));
+        if (!document.hidden) poll();
+        plan(polls + (document.hidden ? 0 : 1), Math.min(SLOWEST, wait * SLOWER));
       }, wait);
     };
     plan(0, FIRST);
@@ -50,7 +50,7 @@ export function usePolling(isInProgress: boolean, look: () => void): Polling {
   }, [isInProgress, turn.value]);
   const resume = () => {
     isPaused.value = false;
-    look();
+    poll();
     turn.value += 1;
   };
   return { isPaused: isPaused.value && isInProgress, resume };

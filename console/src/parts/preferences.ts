@@ -16,10 +16,10 @@ export const shortcuts = signal<"on" | "off">(stored("shortcuts", ["on", "off"])
 effect(() => {
   if (theme.value === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme.value;
-  keep("theme", theme.value);
+  save("theme", theme.value);
 });
 
-effect(() => keep("shortcuts", shortcuts.value));
+effect(() => save("shortcuts", shortcuts.value));
 
 /** Take the next colour scheme. */
 export function nextTheme(): void {
@@ -35,7 +35,7 @@ function stored<T extends string>(name: string, values: readonly [T, ...T[]]): T
   }
 }
 
-function keep(name: string, value: string): void {
+function save(name: string, value: string): void {
   try {
     localStorage.setItem(`antiphon.${name}`, value);
   } catch {

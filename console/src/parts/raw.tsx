@@ -67,16 +67,16 @@ interface TextProps {
 /** A text as it is; of a very long one the beginning, until the reader wants all of it. */
 export function LongText({ text, nodes = visible, class: name = "", label }: TextProps) {
   const isWhole = useSignal(false);
-  const shown = isWhole.value ? text : text.slice(0, LONGEST);
-  const inside = useMemo(() => nodes(shown), [nodes, shown]);
+  const displayedText = isWhole.value ? text : text.slice(0, LONGEST);
+  const inside = useMemo(() => nodes(displayedText), [nodes, displayedText]);
   return (
     <>
       <pre class={name} tabIndex={0} {...(label ? { role: "region", "aria-label": label } : {})}>
         {inside}
       </pre>
-      {shown.length < text.length && (
+      {displayedText.length < text.length && (
         <button type="button" class="btn bare" onClick={() => (isWhole.value = true)}>
-          Show {count(text.length - shown.length)} more characters
+          Show {count(text.length - displayedText.length)} more characters
         </button>
       )}
     </>

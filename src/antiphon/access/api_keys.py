@@ -20,7 +20,7 @@ from antiphon.errors import ConfigError, StoreError, log
 from antiphon.ids import TENANT_RULE, Clock, is_tenant_name
 from antiphon.storage.operations import api_keys
 from antiphon.storage.operations import secrets as stored_secrets
-from antiphon.storage.records.tenants import ApiKey, Limits
+from antiphon.storage.records.tenants import ApiKey, KeyLimits
 from antiphon.storage.store import Store
 
 PREFIX = "sk-antiphon-"
@@ -28,7 +28,7 @@ PREFIX = "sk-antiphon-"
 SECRET = "api_keys"  # noqa: S105 - a name, not a secret
 """The name of the store's secret with which keys are digested."""
 
-SHOWN = 4
+DISPLAYED = 4
 """Characters of a key's end that lists show."""
 
 
@@ -51,19 +51,21 @@ class Mint:
         return hmac.digest(self.secret, key, "sha256")
 
     def issue(
-        self, key_id: str, tenant: str, name: str, limits: Limits, now: int, expires_at: int | None
+        self, key_id: str, tenant: str, name: str, limits: KeyLimits, now: int, expires_at: int | None
     ) -> tuple[str, ApiKey]:
         """Return a new key, to be shown once, and its stored form. Raises `ConfigError` for an invalid tenant."""
         if not is_tenant_name(tenant):
             raise ConfigError(TENANT_RULE)
         key = _new()
-        return key, ApiKey(key_id, tenant, name, self._digest(key), _shown(key), now, expires_at, limits=limits)
+        return key, ApiKey(key_id, tenant, name, self._digest(key), _displayed(key), now, expires_at, limits=limits)
 
     def rotate(self, old: ApiKey, old_until: int) -> tuple[str, ApiKey]:
         """Return a new key that replaces an old one, valid until `old_until`; its id and limits stay."""
         key = _new()
-        kept = replace(old, digest=self._digest(key), shown=_shown(key), old_digest=old.digest, old_until=old_until)
-        return key, kept
+        stored = replace(
+            old, digest=self._digest(key), displayed=_displayed(key), old_digest=old.digest, old_until=old_until
+        )
+        return key, stored
 
     def _digest(self, key: str) -> bytes:
         return self.digest(key.encode())
@@ -73,8 +75,8 @@ def _new() -> str:
     return PREFIX + secrets.token_urlsafe(32)
 
 
-def _shown(key: str) -> str:
-    return f"{PREFIX}…{key[-SHOWN:]}"
+def _displayed(key: str) -> str:
+    return f"{PREFIX}…{key[-DISPLAYED:]}"
 
 
 FRESH = 2.0
@@ -112,11 +114,11 @@ class KnownKeys:
         self._are_readable = False
         """Whether the store is known to have keys; until then the secret behind their digests is not created in it."""
         self._complained = float("-inf")
-        self._looked = float("-inf")
+        self._polled = float("-inf")
         self.open_until = float("-inf")
         """The time until which no request needs a key: the store was queried, and has no keys."""
         self._known: dict[bytes, tuple[float, ApiKey | None]] = {}
-        self._asked: dict[bytes, asyncio.Future[ApiKey | None]] = {}
+        self._requested: dict[bytes, asyncio.Future[ApiKey | None]] = {}
 
     async def remember_in(self, memory: KeyMemory) -> None:
         """Read whether keys existed from `memory`, and write it there. Logs an error if the store has lost its keys."""
@@ -136,9 +138,9 @@ class KnownKeys:
 
     async def are_needed(self) -> bool:
         """Whether a key was ever created. Raises `StoreError` if that was never known."""
-        if self._has_any or (self._has_any is not None and self._clock() - self._looked < FRESH):
+        if self._has_any or (self._has_any is not None and self._clock() - self._polled < FRESH):
             return self._has_any
-        return await self._look()
+        return await self._poll()
 
     async def digest(self, key: bytes) -> bytes:
         """Return the digest by which the store finds a key. Raises `StoreError` if the store has lost its keys."""
@@ -152,15 +154,15 @@ class KnownKeys:
         known = self._known.get(digest)
         if known is not None and self._clock() - known[0] < FRESH:
             return known[1]
-        return await self._ask(digest)
+        return await self._send_request(digest)
 
     def forget(self) -> None:
         """Query the store again: this process has changed a key, or a client sent one."""
         self._known.clear()
-        self._looked = self.open_until = float("-inf")
+        self._polled = self.open_until = float("-inf")
 
-    async def _look(self) -> bool:
-        is_known, self._looked = self._has_any is not None, self._clock()
+    async def _poll(self) -> bool:
+        is_known, self._polled = self._has_any is not None, self._clock()
         if self._memory is not None and self._memory.had_keys:  # another process has seen a key
             self._has_any, self.open_until = True, float("-inf")
             return True
@@ -172,7 +174,7 @@ class KnownKeys:
                 raise
         if self._has_any and self._memory is not None:
             self._memory.had_keys = True
-        self.open_until = float("-inf") if self._has_any else self._looked + FRESH
+        self.open_until = float("-inf") if self._has_any else self._polled + FRESH
         return bool(self._has_any)
 
     async def _check_readable(self) -> None:
@@ -185,13 +187,13 @@ class KnownKeys:
                 log.error(LOST)
             raise StoreError("The server cannot check API keys: they are no longer in its store.")
 
-    async def _ask(self, digest: bytes) -> ApiKey | None:
+    async def _send_request(self, digest: bytes) -> ApiKey | None:
         """Query the store; concurrent callers share the answer."""
-        asked = self._asked.get(digest)
-        if asked is None:
-            asked = self._asked[digest] = asyncio.ensure_future(self._read(digest))
-            asked.add_done_callback(lambda done: self._forget(digest, done))
-        return await asyncio.shield(asked)
+        pending = self._requested.get(digest)
+        if pending is None:
+            pending = self._requested[digest] = asyncio.ensure_future(self._read(digest))
+            pending.add_done_callback(lambda done: self._forget(digest, done))
+        return await asyncio.shield(pending)
 
     async def _read(self, digest: bytes) -> ApiKey | None:
         now = self._clock()
@@ -203,6 +205,6 @@ class KnownKeys:
         return found
 
     def _forget(self, digest: bytes, done: "asyncio.Future[ApiKey | None]") -> None:
-        del self._asked[digest]
+        del self._requested[digest]
         if not done.cancelled():
             done.exception()  # the caller has it

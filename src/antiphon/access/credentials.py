@@ -13,10 +13,10 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tools import AnyTool, McpTool
 
 
-def kept_item(item: Item) -> Item:
+def item_without_credentials(item: Item) -> Item:
     """Return an item as it is stored."""
     if isinstance(item, AdditionalTools | ToolSearchOutput):
-        return replace(item, tools=_kept(item.tools))
+        return replace(item, tools=_stored(item.tools))
     return item
 
 
@@ -24,9 +24,9 @@ def without_credentials(request: CreateResponse, body: bytes) -> bytes:
     """Return the body to store until a worker starts the request: unchanged, unless it has credentials."""
     if not carries_credentials(request):
         return body
-    kept: dict[str, Any] = msgspec.to_builtins(_kept_request(request))
-    parameters = kept.pop("parameters", {})
-    return msgspec.json.encode(kept | parameters)
+    stored: dict[str, Any] = msgspec.to_builtins(_request_without_credentials(request))
+    parameters = stored.pop("parameters", {})
+    return msgspec.json.encode(stored | parameters)
 
 
 def carries_credentials(request: CreateResponse) -> bool:
@@ -40,12 +40,12 @@ def carries_credentials(request: CreateResponse) -> bool:
     return bool(servers) and any(one.authorization is not UNSET or one.headers is not UNSET for one in servers)
 
 
-def _kept_request(request: CreateResponse) -> CreateResponse:
-    changed: dict[str, Any] = {"tools": request.tools and _kept(request.tools)}
+def _request_without_credentials(request: CreateResponse) -> CreateResponse:
+    changed: dict[str, Any] = {"tools": request.tools and _stored(request.tools)}
     if isinstance(request.input, list):
-        changed["input"] = [kept_item(item) for item in request.input]
+        changed["input"] = [item_without_credentials(item) for item in request.input]
     return replace(request, **changed)
 
 
-def _kept(tools: Sequence[AnyTool]) -> list[AnyTool]:
+def _stored(tools: Sequence[AnyTool]) -> list[AnyTool]:
     return [replace(tool, authorization=UNSET, headers=UNSET) if isinstance(tool, McpTool) else tool for tool in tools]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from antiphon.access.spending import Weight
 from antiphon.errors import ClientError
 from antiphon.storage.records.money import ExhaustedBudget, next_month
-from antiphon.storage.records.tenants import ApiKey, BucketState, Limits
+from antiphon.storage.records.tenants import ApiKey, BucketState, KeyLimits
 from antiphon.upstream.permitted import is_among
 from antiphon.upstream.prices import decimal
 from antiphon.upstream.registry import model_not_found
@@ -32,12 +32,12 @@ def check_model(key: ApiKey | None, model: str) -> None:
         raise model_not_found(model, key.limits.models)
 
 
-def allows(limits: Limits, model: str) -> bool:
+def allows(limits: KeyLimits, model: str) -> bool:
     """Whether the model is allowed."""
     return is_among(model, limits.models)
 
 
-def counts_tokens(limits: Limits) -> bool:
+def counts_tokens(limits: KeyLimits) -> bool:
     """Whether a request's tokens matter before it begins."""
     return limits.tokens_per_minute is not None or limits.tokens_per_day is not None
 
@@ -52,7 +52,7 @@ def is_weighed(key: ApiKey) -> bool:
     return counts_tokens(key.limits) or has_budget(key)
 
 
-def rate_headers(limits: Limits, level: BucketState, now: float) -> dict[str, str]:
+def rate_headers(limits: KeyLimits, level: BucketState, now: float) -> dict[str, str]:
     """Return `x-ratelimit-{limit,remaining,reset}-{requests,tokens}` for the limits of the key."""
     headers: dict[str, str] = {}
     if (most := limits.requests_per_minute) is not None:
@@ -64,7 +64,7 @@ def rate_headers(limits: Limits, level: BucketState, now: float) -> dict[str, st
     return headers
 
 
-def refusal(limits: Limits, level: BucketState, tokens: int, now: float) -> ClientError:
+def refusal(limits: KeyLimits, level: BucketState, tokens: int, now: float) -> ClientError:
     """Return the error for a request above the limits: 429, with the seconds to wait."""
     tokens = limits.fit(tokens)
     if limits.tokens_per_day is not None and level.tokens_today + tokens > limits.tokens_per_day:

@@ -25,7 +25,7 @@ from antiphon.access.limits import (
     too_many_at_once,
     too_many_responses,
 )
-from antiphon.access.spending import NOTHING_SPENT, RESERVED, Spent, Tariff, Weight
+from antiphon.access.spending import NOTHING_SPENT, RESERVED, SpentTokens, Tariff, Weight
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
@@ -59,7 +59,7 @@ def response_slots(most: int) -> FairScheduler:
 class Spender(Protocol):
     """The result of a request, and its usage."""
 
-    def spent(self) -> Spent:
+    def spent(self) -> SpentTokens:
         """Return the tokens and their cost."""
         ...
 
@@ -79,7 +79,7 @@ class UsageLease:
     def watch(self, run: Spender) -> None:
         """This response is the result of the request."""
 
-    def tell(self, spent: Spent) -> None:
+    def report(self, spent: SpentTokens) -> None:
         """The request used this."""
 
     def hand_over(self) -> None:
@@ -99,7 +99,7 @@ class MeteredLease(UsageLease):
         self.headers = headers
         self.taken = taken
         self._began = meter.now()
-        self._spent: Callable[[], Spent] = lambda: NOTHING_SPENT
+        self._spent: Callable[[], SpentTokens] = lambda: NOTHING_SPENT
         self._is_handed_over = False
 
     def __exit__(self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None) -> None:
@@ -112,8 +112,8 @@ class MeteredLease(UsageLease):
         """See `UsageLease.watch`."""
         self._spent = run.spent
 
-    def tell(self, spent: Spent) -> None:
-        """See `UsageLease.tell`."""
+    def report(self, spent: SpentTokens) -> None:
+        """See `UsageLease.report`."""
         self._spent = lambda: spent
 
     def hand_over(self) -> None:
@@ -187,7 +187,7 @@ class Meter:
         if since is not None:
             self._responses.leave(key.tenant, time.monotonic() - since)
 
-    def charge(self, tenant: str, taken: Reservation, began: float, requests: int, spent: Spent) -> None:
+    def charge(self, tenant: str, taken: Reservation, began: float, requests: int, spent: SpentTokens) -> None:
         """Count the usage, which is stored soon, and release its reservation."""
         if not taken.key_id:
             return

@@ -29,7 +29,7 @@ CODE_LASTS = 60
 """Seconds in which a one-time code can be used."""
 
 
-class Sessions:
+class ConsoleSessions:
     """The sessions of one store. `now` is the time in seconds since the epoch."""
 
     def __init__(self, store: Store, now: Clock) -> None:

@@ -9,7 +9,7 @@ from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import MoneyClaim
 from antiphon.storage.records.tenants import ApiKey
 from antiphon.storage.store import Store
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
 
@@ -30,7 +30,7 @@ class Weight(NamedTuple):
         return Weight(self.input_tokens, self.output_tokens + self.unbounded * tokens)
 
 
-class Spent(NamedTuple):
+class SpentTokens(NamedTuple):
     """What a request used: as its backend reported it, else as many tokens as the texts look like."""
 
     input_tokens: int = 0
@@ -41,10 +41,10 @@ class Spent(NamedTuple):
     """Nano-units; nothing for a model without a price."""
 
 
-NOTHING_SPENT = Spent()
+NOTHING_SPENT = SpentTokens()
 
 
-def cost_of(target: Target, usage: Usage) -> int:
+def cost_of(target: ModelTarget, usage: Usage) -> int:
     """Return the cost of the tokens that a backend reported; nothing for a model without a price."""
     prices = target.prices
     if prices is None:
@@ -52,12 +52,12 @@ def cost_of(target: Target, usage: Usage) -> int:
     return prices.cost(usage.input_tokens, usage.input_tokens_details.cached_tokens, usage.output_tokens)
 
 
-def highest_cost(targets: Iterable[Target], usage: Usage) -> int:
+def highest_cost(targets: Iterable[ModelTarget], usage: Usage) -> int:
     """Return the cost of tokens at the most expensive backend that may have reported them."""
     return max((cost_of(target, usage) for target in targets), default=0)
 
 
-def name_of(target: Target) -> str:
+def name_of(target: ModelTarget) -> str:
     """Return the name under which a model's usage is counted."""
     return target.name if target.state.called(target.name) is not None else OTHER
 
@@ -69,14 +69,14 @@ RESERVED = 1_000
 class Tariff:
     """The prices of a server, and what it reserves.
 
-    `beside` returns the models that may be called in addition to the one in the request; `reserved_output` are the
+    `alongside` returns the models that may be called in addition to the one in the request; `reserved_output` are the
     tokens that are reserved for an answer without a limit, of a model without such a setting.
     """
 
     def __init__(
-        self, models: ModelRegistry, beside: Callable[[], Sequence[str]] = tuple, reserved_output: int = RESERVED
+        self, models: ModelRegistry, alongside: Callable[[], Sequence[str]] = tuple, reserved_output: int = RESERVED
     ) -> None:
-        self._models, self._beside, self._reserved = models, beside, reserved_output
+        self._models, self._in_thread, self._reserved = models, alongside, reserved_output
 
     async def bounded(self, model: str, weight: Weight) -> Weight:
         """Return the weight of a request with the tokens to reserve for each answer without a limit.
@@ -86,7 +86,7 @@ class Tariff:
         if not weight.unbounded:
             return weight
         try:
-            found: Iterable[Target] = await self._models.candidates(model)
+            found: Iterable[ModelTarget] = await self._models.candidates(model)
         except AntiphonError:  # the request fails later, when a backend is chosen for it or while it waits in a queue
             found = ()
         reserved = (self._reserved if one.reserved_output is None else one.reserved_output for one in found)
@@ -98,13 +98,13 @@ class Tariff:
         Raises `ClientError` (400, `model_has_no_price`) if a backend without a known price could serve the request,
         and what `ModelRegistry.candidates` raises.
         """
-        found = [target for name in (model, *self._beside()) for target in await self._models.candidates(name)]
+        found = [target for name in (model, *self._in_thread()) for target in await self._models.candidates(name)]
         prices = Prices.highest(_price(target) for target in found)
         cost = prices.cost(weight.input_tokens, 0, weight.output_tokens)
         return MoneyClaim(key.tenant, key.id, cost, key.limits.budget, key.tenant_budget)
 
 
-def _price(target: Target) -> Prices:
+def _price(target: ModelTarget) -> Prices:
     if target.prices is None:
         raise ClientError(
             f"The model '{target.name[:100]}' has no price, and this API key or its tenant has a budget. Set "

@@ -42,10 +42,10 @@ class ImagesTally:
         """Return the tokens that were reported last, or None."""
         mark = USAGE.match(self._found)
         try:
-            told, _ = json.JSONDecoder().raw_decode(self._found[mark.end() :].decode()) if mark else ({}, 0)
+            reported, _ = json.JSONDecoder().raw_decode(self._found[mark.end() :].decode()) if mark else ({}, 0)
         except (ValueError, RecursionError):
             return None
-        found = [told.get(name) for name in ("input_tokens", "output_tokens")]
+        found = [reported.get(name) for name in ("input_tokens", "output_tokens")]
         counts = [count if isinstance(count, int) and 0 <= count < 2**53 else 0 for count in found]
         return Usage(input_tokens=counts[0], output_tokens=counts[1]) if any(counts) else None
 
@@ -55,7 +55,7 @@ class Tally:
 
     def __init__(self, *, is_stream: bool) -> None:
         self._usage: Any = None
-        self._said = 0
+        self._stated = 0
         self._events = EventDecoder() if is_stream else None
         self._plain: list[bytes] = []
         self._size = 0
@@ -77,20 +77,20 @@ class Tally:
     def usage(self, request: dict[str, Any]) -> Usage:
         """Return the reported tokens, else an estimate from the texts. No bytes follow."""
         self._finish()
-        return read_usage(self._usage) or Usage(input_tokens=request_tokens(request), output_tokens=self._said)
+        return read_usage(self._usage) or Usage(input_tokens=request_tokens(request), output_tokens=self._stated)
 
     def _finish(self) -> None:
         if self._plain and self._size <= MAX_PLAIN:
             try:
                 self._see(decode_chunk(b"".join(self._plain)))
             except BackendError:
-                self._said += by_size(b"".join(self._plain).decode("utf-8", "replace"))
+                self._stated += by_size(b"".join(self._plain).decode("utf-8", "replace"))
 
     def _see(self, chunk: ChatChunk) -> None:
         self._usage = larger(self._usage, chunk.usage)
         for choice in chunk.choices or ():
             self._usage = larger(choice.usage, self._usage)
-            said = choice.delta or choice.message
-            texts = (said.content, said.reasoning_content, said.reasoning) if said else ()
-            self._said += sum(by_size(text) for text in texts if isinstance(text, str))
-            self._said += sum(by_size(str(call)) for call in (said.tool_calls if said else None) or ())
+            message = choice.delta or choice.message
+            texts = (message.content, message.reasoning_content, message.reasoning) if message else ()
+            self._stated += sum(by_size(text) for text in texts if isinstance(text, str))
+            self._stated += sum(by_size(str(call)) for call in (message.tool_calls if message else None) or ())

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from antiphon.access.keyring import Keyring
 from antiphon.errors import ClientError, log
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 _OMITTED = """\
 Omitted an `encrypted_content`, or a signature in the id of a call: it was changed, or is from another tenant or \
@@ -17,12 +17,12 @@ _UNREADABLE: dict[str, Any] = {}
 """Stands for the state in a blob that cannot be opened."""
 
 
-def state_origin(target: Target) -> str:
+def state_origin(target: ModelTarget) -> str:
     """Return a stable identity of this backend, the same in every process."""
     return sha256(f"{target.backend.name}\0{target.backend.url}".encode()).hexdigest()[:16]
 
 
-def origin_tag(target: Target) -> dict[str, str]:
+def origin_tag(target: ModelTarget) -> dict[str, str]:
     """Return the data that is sealed together with the state of this backend's answer."""
     return {"family": target.dialect.name, "origin": state_origin(target)}
 

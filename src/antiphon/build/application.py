@@ -99,7 +99,7 @@ def assemble(
     live = LiveBackends(backends, base.models, profiles)
     closing.push_async_callback(live.close)
     closing.push_async_callback(_cancel, listing)
-    reach = webhook_reach(allows_private=settings.webhook_private_addresses, look_up=base.look_up)
+    reach = webhook_reach(allows_private=settings.webhook_private_addresses, resolve=base.resolve)
     turns = base.shared.add("webhook_deliveries", delivery_turns())
     courier = Courier(base.store, base.now, reach, turns=turns, count=base.measures.webhooks.add)
     worker = Worker(parts.jobs, settings.background_jobs, settings.background_jobs_per_tenant)

@@ -14,7 +14,7 @@ from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 if TYPE_CHECKING:
     from antiphon.documents.reader import DocumentReader
     from antiphon.history.attachments import Attachments, FetchedFile, FetchFile
-    from antiphon.history.kept_texts import KeptTexts
+    from antiphon.history.text_cache import StoredTexts
     from antiphon.objects.file_text import FileTexts
     from antiphon.objects.files import Files
 
@@ -53,22 +53,22 @@ def _open_documents(base: Foundation) -> "DocumentReader":
     return DocumentReader(base.shared.add("documents", child_turns()))
 
 
-def _kept_texts(base: Foundation) -> "KeptTexts":
-    from antiphon.history.kept_texts import KeptTexts  # noqa: PLC0415 - the same
+def _stored_texts(base: Foundation) -> "StoredTexts":
+    from antiphon.history.text_cache import StoredTexts  # noqa: PLC0415 - the same
 
-    return KeptTexts(base.store, base.offload, base.retention, base.now)
+    return StoredTexts(base.store, base.offload, base.retention, base.now)
 
 
 def _open_texts(base: Foundation, files: "Lazy[Files]", documents: "Lazy[DocumentReader]") -> "FileTexts":
     from antiphon.objects.file_text import FileTexts  # noqa: PLC0415 - the same
 
-    return FileTexts(files, documents, _kept_texts(base))
+    return FileTexts(files, documents, _stored_texts(base))
 
 
 def _open_attachments(base: Foundation, files: "Lazy[Files]", documents: "Lazy[DocumentReader]") -> "Attachments":
     from antiphon.history.attachments import Attachments  # noqa: PLC0415 - the same
 
-    return Attachments(files, documents, _kept_texts(base), base.memory, base.offload, partial(_open_fetch, base))
+    return Attachments(files, documents, _stored_texts(base), base.memory, base.offload, partial(_open_fetch, base))
 
 
 async def _open_fetch(base: Foundation) -> "FetchFile":
@@ -80,7 +80,7 @@ async def _open_fetch(base: Foundation) -> "FetchFile":
     from antiphon.outbound.ssrf import Reach, read_networks  # noqa: PLC0415 - the same
 
     networks = read_networks(base.settings.outgoing_networks)
-    fetcher = Fetcher(Reach(networks, look_up=base.look_up or Lookups(lookup_turns())))
+    fetcher = Fetcher(Reach(networks, resolve=base.resolve or Lookups(lookup_turns())))
     turns = base.shared.add("file_fetches", FairScheduler(AT_ONCE, WAITING, leaves_room=True))
 
     async def fetch(url: str, most: int, tenant: str) -> "FetchedFile":

@@ -67,8 +67,8 @@ def _configured(settings: Settings, environment: Mapping[str, str], before: Sequ
         name = _free_name(configured.name or urlsplit(configured.url).netloc, line.backends)
         share = _share(settings, configured, number)
         key = key_of(configured, environment)
-        made = _http(settings, environment, name, configured.url, key, configured, share.label)
-        line.backends.append(next((one for one in before if made.is_like(one)), made))
+        created = _http(settings, environment, name, configured.url, key, configured, share.label)
+        line.backends.append(next((one for one in before if created.is_like(one)), created))
         aliases = {**_described_at(settings.vision, name), **share.aliases}
         line.shares[name] = replace(share, aliases=aliases, configured=options_of(settings.models, name))
         if configured.dialect:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from antiphon.objects.files import Files
     from antiphon.sandbox.contract import Sandbox
     from antiphon.storage.records.files import StoredFile
-    from antiphon.tools.code.content import Fetched, WrittenBlob
+    from antiphon.tools.code.content import FetchedContent, WrittenBlob
     from antiphon.tools.code.tool import CodeLimits, CodeTools
 
 
@@ -142,14 +142,14 @@ class FileContent:
 
     async def write(self, tenant: str, content: AsyncIterable[bytes], most: int) -> "WrittenBlob":
         """See `Content.write`. The storage limit of the tenant applies too."""
-        from antiphon.objects.file_limits import Room  # noqa: PLC0415 - for requests with code alone
+        from antiphon.objects.file_limits import ContentRoom  # noqa: PLC0415 - for requests with code alone
         from antiphon.tools.code.content import TooLargeError, WrittenBlob  # noqa: PLC0415 - the same
 
         left = most
         if limit := self._files.limits.stored_bytes:
             left = min(most, limit - await self._store.read(sizes.stored_bytes, tenant))
         refusal = ClientError("The container has no room for the file.")
-        room = Room(left, refusal, f"code of {tenant}", max(left, 0), refusal)
+        room = ContentRoom(left, refusal, f"code of {tenant}", max(left, 0), refusal)
         try:
             written = await self._files.write(tenant, content, room)
         except ClientError as error:
@@ -163,11 +163,11 @@ class FileContent:
         await self._files.drop(tenant, blob)
 
     @asynccontextmanager
-    async def fetched(self, tenant: str, url: str, most: int) -> AsyncGenerator["Fetched", None]:
+    async def fetched(self, tenant: str, url: str, most: int) -> AsyncGenerator["FetchedContent", None]:
         """See `Content.fetched`."""
         from antiphon.history.attachments import UnfetchedFileError  # noqa: PLC0415 - for files by URL alone
         from antiphon.sharing.memory import Account  # noqa: PLC0415 - the same
-        from antiphon.tools.code.content import Fetched, UnfetchedError  # noqa: PLC0415 - the same
+        from antiphon.tools.code.content import FetchedContent, UnfetchedError  # noqa: PLC0415 - the same
 
         if self._attachments is None or missing("files", "Files by URL", "input") is not None:
             raise UnfetchedError("this server fetches no files by URL.")
@@ -181,6 +181,6 @@ class FileContent:
                 raise UnfetchedError(f"it could not be fetched: {error}.") from error
             except AntiphonError as error:
                 raise UnfetchedError("this server has no capacity for it now.") from error
-            yield Fetched(found.content, found.media_type)
+            yield FetchedContent(found.content, found.media_type)
         finally:
             memory.close()

@@ -9,7 +9,7 @@ from antiphon.access.spending import Tariff
 from antiphon.config import Settings
 from antiphon.history.bounds import Bounds
 from antiphon.ids import Clock, NewId
-from antiphon.outbound.ssrf import LookUp
+from antiphon.outbound.ssrf import Resolve
 from antiphon.process import ProcessState
 from antiphon.recording.quota import StorageQuota
 from antiphon.sharing.memory import Memory
@@ -39,7 +39,7 @@ class Foundation:
     observers: Observers = field(default_factory=Observers)
     reads: FairScheduler = field(default_factory=FairScheduler)
     """Shares the reading and decoding of large data fairly between tenants."""
-    look_up: LookUp | None = None
+    resolve: Resolve | None = None
     """Resolves names to addresses; None for the resolver of this machine."""
     process: ProcessState = field(default_factory=ProcessState)
     router: Router = field(init=False)

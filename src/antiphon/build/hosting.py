@@ -8,7 +8,7 @@ from antiphon.config import Settings, metrics_key
 from antiphon.http_server.asgi import AsgiApp
 from antiphon.http_server.workers import Workers
 from antiphon.server.application import create_app
-from antiphon.server.limits import Limits, hosts_of
+from antiphon.server.limits import ServerLimits, hosts_of
 from antiphon.server.watchers import WatchAccess
 
 OWN_FILES = 128
@@ -16,15 +16,20 @@ OWN_FILES = 128
 
 
 def app_of(
-    house: Application, settings: Settings, limits: Limits, workers: Workers | None = None, *, has_console: bool = True
+    application: Application,
+    settings: Settings,
+    limits: ServerLimits,
+    workers: Workers | None = None,
+    *,
+    has_console: bool = True,
 ) -> AsgiApp:
     """Return the application that serves these parts with the settings, traced if they name a collector.
 
     Without `has_console`, the console is omitted, regardless of the settings.
     """
     app = create_app(
-        house.gateway,
-        house.endpoints,
+        application.gateway,
+        application.endpoints,
         has_websocket=settings.websocket,
         has_metrics=settings.metrics,
         workers=workers,
@@ -32,12 +37,12 @@ def app_of(
         access=access_of(settings),
         has_console=has_console and settings.console,
     )
-    return app if house.traces is None else house.traces.around(app)
+    return app if application.traces is None else application.traces.around(app)
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> ServerLimits:
     """Return the limits of a process: no more connections than it can have open files."""
-    return Limits(
+    return ServerLimits(
         body=settings.max_body,
         connection=max(settings.max_connection_bytes, settings.max_body),
         connections=max(1, min(settings.max_connections, (_most_files() - OWN_FILES) // 2)),

@@ -110,8 +110,8 @@ async def _fetch(attachments: "Lazy[Attachments]", url: str, most: int, tenant: 
 async def _read_image(attachments: "Lazy[Attachments]", server: str, url: str, tenant: str) -> str:
     """Return an image that a server returned by URL, as base64. See `ReadImage`; a `data:` URL is decoded."""
     from antiphon.build.routed_images import fetch_image, is_at  # noqa: PLC0415 - for images by URL alone
-    from antiphon.protocol.kept_images import as_base64  # noqa: PLC0415 - the same
-    from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, look_at  # noqa: PLC0415 - the same
+    from antiphon.protocol.stored_images import as_base64  # noqa: PLC0415 - the same
+    from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, inspect  # noqa: PLC0415 - the same
     from antiphon.tools.images.making import from_base64  # noqa: PLC0415 - the same
 
     try:
@@ -120,7 +120,7 @@ async def _read_image(attachments: "Lazy[Attachments]", server: str, url: str, t
         else:
             is_own = is_at(server, url)
             data = await (fetch_image(url, MOST_BYTES) if is_own else _fetch(attachments, url, MOST_BYTES, tenant))
-            picture = await asyncio.to_thread(look_at, data)
+            picture = await asyncio.to_thread(inspect, data)
     except NotAnImageError as error:
         raise OSError(f"its content {error}") from error
     return await asyncio.to_thread(as_base64, picture.data)

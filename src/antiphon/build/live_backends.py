@@ -28,8 +28,8 @@ class LiveBackends:
         """
         environment = os.environ if environment is None else environment
         line = await backends_of(settings, environment, self.current)
-        kept = set(map(id, line.backends))
-        self._replaced += [one for one in self.current if id(one) not in kept]
+        stored = set(map(id, line.backends))
+        self._replaced += [one for one in self.current if id(one) not in stored]
         self._models.assign(line.backends, line.dialects, line.shares, settings.fallback)
         self.current = line.backends
         await self._models.refresh()

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from antiphon.config import ModelConfig, Settings
-from antiphon.errors import ConfigError, meant
+from antiphon.errors import ConfigError, closest_name
 from antiphon.translation.dialects.profile import FACTS, ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults, flaw
 from antiphon.upstream.options import ANY, ModelOptions
@@ -67,16 +67,16 @@ def unknown_models(settings: Settings, registry: ModelRegistry) -> list[str]:
     offered = [(one, model["id"]) for one in backends for model in one.offers()]
     names = [name for _, name in offered]
     at_backends = [f"{one.name}/{name}" for one, name in offered if one.options.label == one.name]
-    told = []
+    reported = []
     for setting, name in references(settings):
         if not registry.serves(name):
             near = [*names, *at_backends] if setting == "vision" else names
-            told.append(f"`{setting}` names the model '{name}', which no backend lists.{_hint(name, near)}")
-    return told
+            reported.append(f"`{setting}` names the model '{name}', which no backend lists.{_hint(name, near)}")
+    return reported
 
 
 def _hint(name: str, names: Collection[str]) -> str:
-    near = meant(name, names)
+    near = closest_name(name, names)
     return f" Did you mean '{near}'?" if near else ""
 
 
@@ -95,23 +95,23 @@ def _profile(config: ModelConfig) -> ModelProfile:
 
 def _defaults(config: ModelConfig) -> ModelDefaults | None:
     own = {parameter: value for key, parameter in OWN_KEYS.items() if (value := getattr(config, key))}
-    made = ModelDefaults(
+    created = ModelDefaults(
         parameters=config.parameters | own,
         system_prompt=config.system_prompt,
         effort=config.effort,
         efforts={str(effort): parameters for effort, parameters in config.efforts.items()},
     )
-    return made if made != ModelDefaults() else None
+    return created if created != ModelDefaults() else None
 
 
 def _prices(config: ModelConfig) -> Prices | None:
     """Return the prices of a model. Raises `ConfigError` for one that is not a whole number of nano-units."""
-    given = config.prices
-    if given is None:
+    provided = config.prices
+    if provided is None:
         return None
-    cached = given.input if given.cached_input is None else given.cached_input
+    cached = provided.input if provided.cached_input is None else provided.cached_input
     try:
-        return Prices(nano(repr(given.input)), nano(repr(cached)), nano(repr(given.output)))
+        return Prices(nano(repr(provided.input)), nano(repr(cached)), nano(repr(provided.output)))
     except ValueError as error:
         raise ConfigError(f"The model '{config.name}' has a price that is not valid: {error}. Round it.") from error
 

@@ -10,7 +10,7 @@ from antiphon.build.foundation import Foundation
 from antiphon.build.images import image_parts_of, image_tool_of
 from antiphon.build.search import SearchParts, search_parts_of
 from antiphon.build.tools import OutsideTools, toolset_of
-from antiphon.cache.cache import Cache, Room
+from antiphon.cache.cache import AnswerCache, CacheRoom
 from antiphon.cache.semantic import Similarity
 from antiphon.gateway.parts import ImageParts, ObjectParts, Parts
 from antiphon.history.chain_cache import ChainCache
@@ -70,7 +70,7 @@ def _toolset(base: Foundation, tools: Tools, files: FileParts, search: SearchPar
 
 def _run_parts(base: Foundation, files: FileParts, toolset: Toolset) -> RunParts:
     settings = base.settings
-    cache = Cache(base.store, base.router, base.now, _room(base))
+    cache = AnswerCache(base.store, base.router, base.now, _room(base))
     run = RunParts(
         store=base.store,
         models=base.models,
@@ -118,11 +118,11 @@ def _history_parts(base: Foundation) -> HistoryParts:
     )
 
 
-def _room(base: Foundation) -> Room:
+def _room(base: Foundation) -> CacheRoom:
     settings = base.settings
     name = settings.cache_embeddings
     similarity = Similarity(name, settings.cache_similarity) if name else None
-    return Room(settings.cache_ttl, base.retention, settings.cache_size * 1024 * 1024, similarity)
+    return CacheRoom(settings.cache_ttl, base.retention, settings.cache_size * 1024 * 1024, similarity)
 
 
 def _object_parts(base: Foundation, files: FileParts, search: SearchParts) -> ObjectParts:

@@ -5,17 +5,17 @@ from functools import partial
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from antiphon.access.spending import Spent, cost_of, name_of
+from antiphon.access.spending import SpentTokens, cost_of, name_of
 from antiphon.build.foundation import Foundation
 from antiphon.errors import BackendError
 from antiphon.protocol.response import Usage
 from antiphon.sharing.lazy import Lazy
 from antiphon.storage.records.jobs import Reservation
 from antiphon.telemetry.context import about
-from antiphon.telemetry.observers import Call
+from antiphon.telemetry.observers import ObservedCall
 from antiphon.translation.to_chat_completions.tokens import by_size
 from antiphon.upstream.backend import Reply, sent_as
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.call import UpstreamReply, call
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.permitted import check_permitted
@@ -40,13 +40,13 @@ class RoutedImages:
         check_permitted(self._model, "The tool 'image_generation'")
         route = await self._router.get().route(self._model, tenant=tenant)
 
-        def body(target: Target) -> bytes:
+        def body(target: ModelTarget) -> bytes:
             sent, kind = make(target.model)
             sent_as.set(kind)
             return sent
 
-        def record(target: Target) -> Call:
-            return Call(None, target, {"model": target.model}, "images")
+        def record(target: ModelTarget) -> ObservedCall:
+            return ObservedCall(None, target, {"model": target.model}, "images")
 
         token = sent_as.set("")
         try:
@@ -71,18 +71,20 @@ async def _begun(reply: Reply) -> None:
     """Accept a reply as soon as its head has arrived."""
 
 
-def _charge(base: Foundation, tenant: str, target: Target, prompt: str, input_tokens: int, output_tokens: int) -> None:
+def _charge(
+    base: Foundation, tenant: str, target: ModelTarget, prompt: str, input_tokens: int, output_tokens: int
+) -> None:
     """Charge the API key of the request for an image; the request itself was counted on arrival."""
     input_tokens = input_tokens or (0 if output_tokens else by_size(prompt))
     usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
-    spent = Spent(input_tokens, output_tokens, 0, name_of(target), cost_of(target, usage))
+    spent = SpentTokens(input_tokens, output_tokens, 0, name_of(target), cost_of(target, usage))
     base.meter.charge(tenant, Reservation(about().api_key_id, 0, 0), base.now(), 0, spent)
 
 
 class RoutedReply:
     """The reply of a backend. Closing it releases the backend's slot. See `ImagesReply`."""
 
-    def __init__(self, upstream: "UpstreamReply[Call]", charge: Callable[[str, int, int], None]) -> None:
+    def __init__(self, upstream: "UpstreamReply[ObservedCall]", charge: Callable[[str, int, int], None]) -> None:
         reply = upstream.reply
         self.status, self.content_type, self.body = reply.status, reply.content_type, reply.body
         self._upstream, self.charge = upstream, charge

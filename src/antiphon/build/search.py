@@ -6,14 +6,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from antiphon.access.metering import Meter
-from antiphon.access.spending import Spent, cost_of, name_of
+from antiphon.access.spending import SpentTokens, cost_of, name_of
 from antiphon.build.foundation import Foundation
 from antiphon.ids import Clock
 from antiphon.protocol.response import Usage
 from antiphon.sharing.loading import load
 from antiphon.storage.records.jobs import Reservation
 from antiphon.telemetry.context import about
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.outages import Outages
 from antiphon.upstream.permitted import check_permitted
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from antiphon.retrieval.searching import Searching
-    from antiphon.search.contract import Embeddings, SearchRequest, SearchResults, StoreSearch
+    from antiphon.search.contract import EmbeddingModel, SearchRequest, SearchResults, StoreSearch
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class SearchParts:
     """What searches vector stores, and embeds texts for them."""
 
     search: "StoreSearch"
-    embeddings: "Callable[[str], Embeddings]"
+    embeddings: "Callable[[str], EmbeddingModel]"
     """Returns the embeddings client for a model, which knows the limits of its server."""
     outages: Outages
     """Embedding models that do not answer."""
@@ -40,20 +40,20 @@ def search_parts_of(base: Foundation) -> SearchParts:
     outages = Outages()
 
     @cache
-    def embeddings(model: str) -> "Embeddings":
+    def embeddings(model: str) -> "EmbeddingModel":
         from antiphon.retrieval.embeddings import Embedder  # noqa: PLC0415 - for embeddings alone
 
         charge = _charge(base.meter, base.now)
         texts = base.settings.search_embeddings_batch
         return Embedder(model, base.router, base.observers, outages, charge, texts)
 
-    return SearchParts(Search(base, embeddings), embeddings, outages)
+    return SearchParts(SearchSetup(base, embeddings), embeddings, outages)
 
 
-class Search:
+class SearchSetup:
     """See `StoreSearch`. The search modules are loaded in a thread, since that takes 15 ms."""
 
-    def __init__(self, base: Foundation, embeddings: "Callable[[str], Embeddings]") -> None:
+    def __init__(self, base: Foundation, embeddings: "Callable[[str], EmbeddingModel]") -> None:
         self._base, self._embeddings = base, embeddings
         self._opened: Searching | None = None
 
@@ -85,11 +85,11 @@ def _check_model(model: str) -> None:
     check_permitted(model, "Search by meaning", "ranking_options")
 
 
-def _charge(meter: Meter, now: Clock) -> Callable[[str, Target, int], None]:
+def _charge(meter: Meter, now: Clock) -> Callable[[str, ModelTarget, int], None]:
     """Return what charges the API key of the request, or the key that attached the file, for embedded texts."""
 
-    def charge(tenant: str, target: Target, tokens: int) -> None:
-        spent = Spent(tokens, 0, 0, name_of(target), cost_of(target, Usage(input_tokens=tokens)))
+    def charge(tenant: str, target: ModelTarget, tokens: int) -> None:
+        spent = SpentTokens(tokens, 0, 0, name_of(target), cost_of(target, Usage(input_tokens=tokens)))
         meter.charge(tenant, Reservation(about().api_key_id, 0, 0), now(), 0, spent)
 
     return charge

@@ -23,7 +23,7 @@ from antiphon.build.tracing import tracing_of
 from antiphon.config import Settings
 from antiphon.errors import StoreError
 from antiphon.outbound.lookups import Lookups, lookup_turns
-from antiphon.outbound.ssrf import LookUp
+from antiphon.outbound.ssrf import Resolve
 from antiphon.packages import require_module
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler
@@ -38,7 +38,7 @@ from antiphon.upstream.registry import ModelRegistry
 if TYPE_CHECKING:
     from antiphon.build.code import CodeSandbox
 
-FIRST_LOOK = 0.8
+FIRST_POLL = 0.8
 """Seconds that start-up waits for the lists of models; slower backends are listed after they answer."""
 
 
@@ -59,8 +59,8 @@ async def build(
     check_files(settings)
     begin_traces = tracing_of(settings, environment)
     shared, measures = SharedResources(), Measures()
-    look_up = Lookups(shared.add("dns_lookups", lookup_turns()))
-    tools = await _open_tools(settings, environment, shared, look_up, measures)
+    resolve = Lookups(shared.add("dns_lookups", lookup_turns()))
+    tools = await _open_tools(settings, environment, shared, resolve, measures)
     line = await backends_of(settings, environment, own=backends)
     async with AsyncExitStack() as closing:
         models = ModelRegistry(line.backends, ids.now, line.dialects, line.shares, settings.fallback)
@@ -70,7 +70,7 @@ async def build(
         reads = shared.add("reads", shared_reads())
         store, keyring = await _open_store(settings, keys, reads, measures, closing)
         listing = asyncio.create_task(models.refresh())
-        await asyncio.wait({listing}, timeout=FIRST_LOOK)
+        await asyncio.wait({listing}, timeout=FIRST_POLL)
         base = Foundation(
             settings,
             models,
@@ -80,7 +80,7 @@ async def build(
             measures=measures,
             observers=observers,
             reads=reads,
-            look_up=look_up,
+            resolve=resolve,
         )
         application = assemble(base, tools, line.backends, listing, traces, closing)
         if key_memory is not None:
@@ -101,12 +101,12 @@ def _seal_keys(settings: Settings) -> Sequence[bytes]:
 
 
 async def _open_tools(
-    settings: Settings, environment: Mapping[str, str], shared: SharedResources, look_up: LookUp, measures: Measures
+    settings: Settings, environment: Mapping[str, str], shared: SharedResources, resolve: Resolve, measures: Measures
 ) -> Tools:
     """Return the programs and servers that tools use. Raises `ConfigError` before a store is opened."""
     sandbox = await _open_sandbox(settings, environment) if settings.code_sandbox else None
     check_images(settings)
-    outside = outside_tools_of(settings, environment, shared, look_up, measures)
+    outside = outside_tools_of(settings, environment, shared, resolve, measures)
     return Tools(outside, sandbox, images_key(settings, environment))
 
 

@@ -10,7 +10,7 @@ from antiphon.config import Settings, clean_key
 from antiphon.errors import ConfigError
 from antiphon.extras import require
 from antiphon.outbound.lookups import Lookups, lookup_turns
-from antiphon.outbound.ssrf import LookUp, Reach, read_networks
+from antiphon.outbound.ssrf import Reach, Resolve, read_networks
 from antiphon.sharing.lazy import Lazy
 from antiphon.sharing.resources import SharedResources
 from antiphon.telemetry.metrics import Measures
@@ -37,19 +37,19 @@ def outside_tools_of(
     settings: Settings,
     environment: Mapping[str, str] | None = None,
     shared: SharedResources | None = None,
-    look_up: LookUp | None = None,
+    resolve: Resolve | None = None,
     measures: Measures | None = None,
 ) -> OutsideTools:
     """Return the tools of these settings that call other servers; they report shared resources to `shared`.
 
-    `look_up` resolves names to addresses, `measures` counts. Raises `ConfigError` if a key is missing.
+    `resolve` resolves names to addresses, `measures` counts. Raises `ConfigError` if a key is missing.
     """
     if settings.mcp_servers:
         require("mcp", "The setting mcp_servers")
     environment = os.environ if environment is None else environment
     shared, measures = shared or SharedResources(), measures or Measures()
-    look_up = look_up or Lookups(shared.add("dns_lookups", lookup_turns()))
-    reach = Reach(read_networks(settings.outgoing_networks), look_up=look_up)
+    resolve = resolve or Lookups(shared.add("dns_lookups", lookup_turns()))
+    reach = Reach(read_networks(settings.outgoing_networks), resolve=resolve)
     servers = McpServers(
         settings.mcp_servers,
         reach,
@@ -116,5 +116,5 @@ def web_search_of(
     place = settings.web_search_url or (settings.web_search if is_url else "")
     shared = shared or SharedResources()
     turns = shared.add("web_searches", engine.search_turns())
-    asked = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout, turns=turns)
-    return tool.WebSearch(asked, Fetcher(reach), results=settings.web_search_results, shared=shared)
+    requested = engine.SearchEngine(provider, url=place, key=key, timeout=settings.web_search_timeout, turns=turns)
+    return tool.WebSearch(requested, Fetcher(reach), results=settings.web_search_results, shared=shared)

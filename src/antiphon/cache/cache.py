@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from antiphon.access.keyring import new_key
 from antiphon.cache.cached_answer import (
-    KeptAnswer,
-    Origin,
+    AnswerOrigin,
+    CachedAnswer,
     from_bytes,
-    is_said_by_model,
+    is_model_output,
     noted,
     to_bytes,
 )
 from antiphon.cache.key import cache_key, digest
-from antiphon.cache.semantic import Question, Similar, Similarity
+from antiphon.cache.semantic import Similar, Similarity, TenantQuestion
 from antiphon.cache.single_flight import PATIENCE, Flight, Flights, Left
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
@@ -33,7 +33,7 @@ from antiphon.storage.records.tenants import StoredAnswer
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import trim_answers
 from antiphon.telemetry.observers import CacheStatus
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.router import Router
 
 LARGEST = 4 * 1024 * 1024
@@ -44,7 +44,7 @@ TRIM_EVERY = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class CacheRoom:
     """Size and lifetime of the cache."""
 
     ttl: int = 3600
@@ -56,10 +56,10 @@ class Room:
     """Without it, questions must match word for word."""
 
 
-class Cache:
+class AnswerCache:
     """All cached answers of a store."""
 
-    def __init__(self, store: Store, router: Router, now: Clock, room: Room) -> None:
+    def __init__(self, store: Store, router: Router, now: Clock, room: CacheRoom) -> None:
         self._store, self._now, self._room = store, now, room
         self.flights = Flights()
         self.similar = Similar(store, router, now, room.similarity) if room.similarity else None
@@ -68,7 +68,7 @@ class Cache:
         """Bytes written since the last check; at first the total is unknown."""
 
     def lookup(
-        self, request: CreateResponse, items: Sequence[InputItem], tenant: str, targets: Sequence[Target]
+        self, request: CreateResponse, items: Sequence[InputItem], tenant: str, targets: Sequence[ModelTarget]
     ) -> "Lookup | None":
         """Return the cache for a response, None if it is not requested.
 
@@ -79,7 +79,7 @@ class Cache:
         if wish is False or (wish is None and not any(target.state.options.cache for target in own.values())):
             return None
         param = wish if isinstance(wish, CacheParam) else CacheParam()
-        return Lookup(self, request, items, tenant, own, param, is_asked_for=wish is not None)
+        return Lookup(self, request, items, tenant, own, param, is_requested=wish is not None)
 
     def ttl(self, param: CacheParam) -> int:
         """Return the seconds for which an answer is stored."""
@@ -103,7 +103,7 @@ class Cache:
             self._secret = await self._store.write(secrets.agree, "cache", new_key())
         return self._secret
 
-    async def question(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> Question | None:
+    async def question(self, tenant: str, request: CreateResponse, items: Sequence[Item]) -> TenantQuestion | None:
         """Return the request in the form in which it is compared with similar ones, None if it is not compared."""
         return await self.similar.question(self._secret, tenant, request, items) if self.similar else None
 
@@ -111,20 +111,20 @@ class Cache:
         """Return a cached answer. Raises `StoreError`."""
         return await find_answer(self._store, tenant, key)
 
-    async def keep(self, tenant: str, key: bytes, answer: bytes, ttl: int) -> None:
+    async def save(self, tenant: str, key: bytes, answer: bytes, ttl: int) -> None:
         """Store an answer; make room if the size limit is reached. Raises `StoreError`."""
         now = int(self._now())
-        await self._store.write(answers.keep, StoredAnswer(tenant, key, answer, now, now + ttl))
+        await self._store.write(answers.put, StoredAnswer(tenant, key, answer, now, now + ttl))
         self._written += len(answer)
         if self._written * TRIM_EVERY >= self._room.most_bytes:
             self._written = 0
             await trim_answers(self._store, self._room.most_bytes)
 
 
-def origin_of(target: Target) -> Origin:
+def origin_of(target: ModelTarget) -> AnswerOrigin:
     """Return what answers at this target, if it can."""
     defaults = target.defaults.digest if target.defaults is not None else ""
-    return Origin(target.backend.name, target.backend.url, target.model, defaults)
+    return AnswerOrigin(target.backend.name, target.backend.url, target.model, defaults)
 
 
 @dataclass(slots=True)
@@ -136,61 +136,61 @@ class Lookup:
     never fail a response.
     """
 
-    _cache: Cache
+    _cache: AnswerCache
     _request: CreateResponse
     _items: Sequence[Item]
     _tenant: str
-    _targets: Mapping[Origin, Target]
+    _targets: Mapping[AnswerOrigin, ModelTarget]
     """Whether the requested model itself is served here."""
     _param: CacheParam
-    is_asked_for: bool
+    is_requested: bool
     """Whether the request itself enables the cache, not only the configuration."""
-    kept: KeptAnswer | None = None
+    stored: CachedAnswer | None = None
     """The answer that was found."""
     outcome: CacheStatus | None = None
     """None while it is unknown."""
     similarity: float | None = None
     """The similarity of the question that was answered, if it is not the same."""
-    _question: Question | None = None
+    _question: TenantQuestion | None = None
     _key: bytes = b""
     _flight: Flight | None = None
-    _told: list[Event] | None = None
+    _reported: list[Event] | None = None
     """The events so far; None if they must not be cached."""
     _size: int = 0
 
     @property
-    def target(self) -> Target | None:
+    def target(self) -> ModelTarget | None:
         """The origin of the answer that was found."""
-        return self._targets[self.kept.origin] if self.kept else None
+        return self._targets[self.stored.origin] if self.stored else None
 
-    async def find(self) -> KeptAnswer | None:
+    async def find(self) -> CachedAnswer | None:
         """Return the cached answer to this request, waiting for one in progress; None: call the model."""
         try:
             self._key = await self._cache.key(self._tenant, self._request, self._items)
-            self.kept = None if self._param.refresh else await self._found()
+            self.stored = None if self._param.refresh else await self._found()
         except StoreError as error:
             log.warning("The cache was not read: %s", error)
-        self.outcome = "hit" if self.kept else "miss"
-        self._told = [] if self._key and not self.kept else None
-        return self.kept
+        self.outcome = "hit" if self.stored else "miss"
+        self._reported = [] if self._key and not self.stored else None
+        return self.stored
 
     def see(self, batch: Sequence[Event]) -> None:
         """Record events."""
-        if self._told is None:
+        if self._reported is None:
             return
         if self._flight is not None:
             self._flight.move()
         self._size += sum(len(getattr(event, "delta", "")) for event in batch)
-        self._told += batch
-        if self._size > LARGEST or not all(map(is_said_by_model, batch)):
-            self._told = None
+        self._reported += batch
+        if self._size > LARGEST or not all(map(is_model_output, batch)):
+            self._reported = None
             self._land(None)
 
     async def end(
         self,
         response: Response,
         sealed: dict[str, str],
-        target: Target,
+        target: ModelTarget,
         ignored_tools: Sequence[str],
         adjusted: Sequence[str],
     ) -> None:
@@ -200,15 +200,15 @@ class Lookup:
         answer = self._answer(response, sealed, target, ignored_tools, adjusted)
         try:
             if answer is not None and self._may_be_stored(target):
-                await self._keep(answer)
+                await self._save(answer)
         except StoreError as error:
             log.warning("An answer was not stored in the cache: %s", error)
         finally:
             self._land(answer)
 
-    async def _keep(self, answer: bytes) -> None:
+    async def _save(self, answer: bytes) -> None:
         ttl = self._cache.ttl(self._param)
-        await self._cache.keep(self._tenant, self._key, answer, ttl)
+        await self._cache.save(self._tenant, self._key, answer, ttl)
         if self._question is not None and self._cache.similar is not None:
             await self._cache.similar.note(self._question, self._key, ttl)
 
@@ -227,24 +227,24 @@ class Lookup:
         self,
         response: Response,
         sealed: dict[str, str],
-        target: Target,
+        target: ModelTarget,
         ignored_tools: Sequence[str],
         adjusted: Sequence[str],
     ) -> bytes | None:
         """Return the answer if it can be cached: a complete answer of the requested model."""
         # As it was at the time of the request: since then the backend's name can have changed (SIGHUP).
         origin = next((origin for origin, known in self._targets.items() if known is target), None)
-        if self._told is None or response.status != "completed" or origin is None:
+        if self._reported is None or response.status != "completed" or origin is None:
             return None
         effort = response.reasoning.get("effort") if adjusted and response.reasoning else None
-        answer = noted(self._told, origin, response.usage, sealed, ignored_tools, adjusted, effort)
+        answer = noted(self._reported, origin, response.usage, sealed, ignored_tools, adjusted, effort)
         return to_bytes(answer) if answer else None
 
-    def _may_be_stored(self, target: Target) -> bool:
+    def _may_be_stored(self, target: ModelTarget) -> bool:
         """With `store: false` no answer is stored, unless the same request enables the cache itself."""
-        return self.is_asked_for or (target.state.options.cache and self._request.store is not False)
+        return self.is_requested or (target.state.options.cache and self._request.store is not False)
 
-    async def _found(self) -> KeptAnswer | None:
+    async def _found(self) -> CachedAnswer | None:
         flights, until = self._cache.flights, asyncio.get_running_loop().time() + PATIENCE
         while True:
             if (flight := flights.find(self._key)) is not None:
@@ -260,7 +260,7 @@ class Lookup:
                 self._flight = flights.begin(self._key)
                 return await self._similar()
 
-    async def _similar(self) -> KeptAnswer | None:
+    async def _similar(self) -> CachedAnswer | None:
         """Return the answer to a similar question; the requests that wait for this one receive it too."""
         similar = self._cache.similar
         self._question = await self._cache.question(self._tenant, self._request, self._items)
@@ -271,6 +271,6 @@ class Lookup:
             self._land(answer)
         return found
 
-    def _valid(self, answer: bytes | None) -> KeptAnswer | None:
+    def _valid(self, answer: bytes | None) -> CachedAnswer | None:
         found = from_bytes(answer) if answer else None
         return found if found and found.origin in self._targets else None

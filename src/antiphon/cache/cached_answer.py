@@ -33,7 +33,7 @@ from antiphon.protocol.items.messages import (
 from antiphon.protocol.response import Usage
 from antiphon.translation.writer import ResponseWriter, padding
 
-SAID_BY_MODEL: frozenset[type] = frozenset(
+MODEL_OUTPUT: frozenset[type] = frozenset(
     {Message, Reasoning, FunctionCall, CustomToolCall, LocalShellCall, ShellCall, ApplyPatchCall, ComputerCall}
 )
 """Items that a model creates alone. Items that a server ran or compacted are no answer to another request."""
@@ -55,7 +55,7 @@ _PADDED = frozenset(kind for kind in KINDS if "obfuscation" in kind.__struct_fie
 _PLACE = ("output_index", "item_id", "content_index", "summary_index", "command_index")
 
 
-class Origin(Struct, frozen=True, array_like=True):
+class AnswerOrigin(Struct, frozen=True, array_like=True):
     """The origin of an answer: the backend's name and URL, its name of the model, and the digest of its defaults."""
 
     backend: str
@@ -64,10 +64,10 @@ class Origin(Struct, frozen=True, array_like=True):
     defaults: str = ""
 
 
-class KeptAnswer(Struct, kw_only=True, array_like=True):
+class CachedAnswer(Struct, kw_only=True, array_like=True):
     """One answer. `sealed` holds each reasoning item's `encrypted_content`, by the id that the item has here."""
 
-    origin: Origin
+    origin: AnswerOrigin
     usage: Usage | None
     sealed: dict[str, str]
     events: list[AnyKind]
@@ -80,30 +80,30 @@ class KeptAnswer(Struct, kw_only=True, array_like=True):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(KeptAnswer).decode
+_decode = msgspec.json.Decoder(CachedAnswer).decode
 
 
-def is_said_by_model(event: Event) -> bool:
+def is_model_output(event: Event) -> bool:
     """Whether an event can be part of a cached answer, as far as the event shows."""
-    return not isinstance(event, ResponseOutputItemAddedEvent) or type(event.item) in SAID_BY_MODEL
+    return not isinstance(event, ResponseOutputItemAddedEvent) or type(event.item) in MODEL_OUTPUT
 
 
 def noted(
-    told: Iterable[Event],
-    origin: Origin,
+    events: Iterable[Event],
+    origin: AnswerOrigin,
     usage: Usage | None,
     sealed: Mapping[str, str],
     ignored_tools: Sequence[str] = (),
     adjusted: Sequence[str] = (),
     effort: str | None = None,
-) -> KeptAnswer | None:
+) -> CachedAnswer | None:
     """Return the answer in these events, None if it is not the model's alone."""
-    found = [event for event in told if isinstance(event, ItemEvent)]
-    if not found or not all(type(event) in KINDS and is_said_by_model(event) for event in found):
+    found = [event for event in events if isinstance(event, ItemEvent)]
+    if not found or not all(type(event) in KINDS and is_model_output(event) for event in found):
         return None
     items: list[Any] = [event.item for event in found if isinstance(event, ResponseOutputItemDoneEvent)]
     own = {item.id: sealed[item.id] for item in items if item.id in sealed}
-    return KeptAnswer(
+    return CachedAnswer(
         origin=origin,
         usage=usage,
         sealed=own,
@@ -114,12 +114,12 @@ def noted(
     )
 
 
-def to_bytes(answer: KeptAnswer) -> bytes:
+def to_bytes(answer: CachedAnswer) -> bytes:
     """Return an answer as bytes for the store."""
     return zlib.compress(_encode(answer), 1)
 
 
-def from_bytes(body: bytes) -> KeptAnswer | None:
+def from_bytes(body: bytes) -> CachedAnswer | None:
     """Return an answer, None if the bytes are from another version of this program."""
     try:
         return _decode(zlib.decompress(body))
@@ -127,7 +127,7 @@ def from_bytes(body: bytes) -> KeptAnswer | None:
         return None
 
 
-def replay_answer(answer: KeptAnswer, writer: ResponseWriter) -> None:
+def replay_answer(answer: CachedAnswer, writer: ResponseWriter) -> None:
     """Emit an answer through the writer."""
     ids: dict[str, str] = {}
     places: dict[int, int] = {}
@@ -156,9 +156,9 @@ def _replaced(event: Any, output_index: int, ids: Mapping[str, str], *, pads: bo
     return found
 
 
-def _in_few(told: Sequence[ItemEvent]) -> Iterator[ItemEvent]:
+def _in_few(events: Sequence[ItemEvent]) -> Iterator[ItemEvent]:
     """Join consecutive deltas; their sizes were chosen by the backend."""
-    for kind, group in groupby(told, lambda event: (type(event), *(getattr(event, name, None) for name in _PLACE))):
+    for kind, group in groupby(events, lambda event: (type(event), *(getattr(event, name, None) for name in _PLACE))):
         same: list[Any] = list(group)
         if kind[0] not in _DELTAS:
             yield from same

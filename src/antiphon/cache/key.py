@@ -29,13 +29,13 @@ _encode = msgspec.json.Encoder().encode
 
 def parted(items: Sequence[Item]) -> tuple[str, Sequence[Item]]:
     """Return the text of the last user message, empty without one, and the other items."""
-    said = [place for place, item in enumerate(items) if isinstance(item, Message) and item.role == "user"]
-    message = items[said[-1]] if said else None
+    stated = [place for place, item in enumerate(items) if isinstance(item, Message) and item.role == "user"]
+    message = items[stated[-1]] if stated else None
     if not isinstance(message, Message) or isinstance(message.content, str):
         return "", items
     text = "\n".join(part.text for part in message.content if isinstance(part, InputText))
     content = [replace(part, text="") if isinstance(part, InputText) else part for part in message.content]
-    return text.strip(), [*items[: said[-1]], replace(message, content=content), *items[said[-1] + 1 :]]
+    return text.strip(), [*items[: stated[-1]], replace(message, content=content), *items[stated[-1] + 1 :]]
 
 
 def cache_key(secret: bytes, tenant: str, request: CreateResponse, items: Sequence[Item], *purpose: str) -> bytes:
@@ -45,15 +45,15 @@ def cache_key(secret: bytes, tenant: str, request: CreateResponse, items: Sequen
     do not count; an absent field equals a null one. The order of properties in a schema counts: models follow it.
     `purpose` separates keys from those of answers.
     """
-    asked = replace(request, **_LEFT_OUT)
-    told = [replace(item, id=None) for item in items]
-    return hmac.digest(secret, _encode([tenant, asked, told, *purpose]), "sha256")
+    requested = replace(request, **_LEFT_OUT)
+    reported = [replace(item, id=None) for item in items]
+    return hmac.digest(secret, _encode([tenant, requested, reported, *purpose]), "sha256")
 
 
 def digest(secret: bytes, tenant: str, *parts: str) -> bytes:
     """Return the digest (HMAC-SHA-256, 32 bytes) of texts; it never equals the key of an answer."""
-    made = hmac.new(secret, b"parts", "sha256")
+    created = hmac.new(secret, b"parts", "sha256")
     for part in (tenant, *parts):
         encoded = part.encode("utf-8", "surrogatepass")
-        made.update(len(encoded).to_bytes(8, "big") + encoded)
-    return made.digest()
+        created.update(len(encoded).to_bytes(8, "big") + encoded)
+    return created.digest()

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from antiphon.cache.key import cache_key, parted
-from antiphon.cache.vectors import Entry, from_bytes, nearest, to_bytes, unit, with_entry
+from antiphon.cache.vectors import QuestionEntry, from_bytes, nearest, to_bytes, unit, with_entry
 from antiphon.errors import AntiphonError, BackendError, log
 from antiphon.ids import Clock
 from antiphon.protocol.items.content import Item
@@ -21,7 +21,7 @@ from antiphon.storage.operations import answers
 from antiphon.storage.records.tenants import StoredAnswer
 from antiphon.storage.store import Store
 from antiphon.upstream.backend import Reply
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.call import Unobserved, call
 from antiphon.upstream.permitted import is_permitted
 from antiphon.upstream.router import Router
@@ -45,7 +45,7 @@ class Similarity:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TenantQuestion:
     """One tenant's question: its vector, and the key of everything else in the request."""
 
     tenant: str
@@ -75,7 +75,7 @@ class Similar:
 
     async def question(
         self, secret: bytes, tenant: str, request: CreateResponse, items: Sequence[Item]
-    ) -> Question | None:
+    ) -> TenantQuestion | None:
         """Return the request in a form that can be compared, None if it cannot."""
         text, others = parted(items)
         if not text or len(text) > LONGEST_TEXT or not is_permitted(self._similarity.model):
@@ -87,9 +87,9 @@ class Similar:
             log.warning("Cannot search the cache for similar requests: %s", error or "the embedding takes too long")
             return None
         rest = cache_key(secret, tenant, request, others, "similar", self._similarity.model)
-        return Question(tenant, rest, vector)
+        return TenantQuestion(tenant, rest, vector)
 
-    async def find(self, question: Question) -> tuple[bytes, float] | None:
+    async def find(self, question: TenantQuestion) -> tuple[bytes, float] | None:
         """Return the key of the answer to the most similar question, with their cosine.
 
         None if no question is similar. Raises `StoreError`.
@@ -97,21 +97,21 @@ class Similar:
         found = nearest(await self._entries(question), question.vector)
         return (found[0].key, found[1]) if found and found[1] >= self._similarity.threshold else None
 
-    async def note(self, question: Question, key: bytes, ttl: int) -> None:
+    async def note(self, question: TenantQuestion, key: bytes, ttl: int) -> None:
         """Record that the answer to this question is stored under the key. Raises `StoreError`."""
         async with self._noting:
-            body = to_bytes(with_entry(await self._entries(question), Entry(key, question.vector)))
+            body = to_bytes(with_entry(await self._entries(question), QuestionEntry(key, question.vector)))
             now = int(self._now())
-            await self._store.write(answers.keep, StoredAnswer(question.tenant, question.rest, body, now, now + ttl))
+            await self._store.write(answers.put, StoredAnswer(question.tenant, question.rest, body, now, now + ttl))
 
-    async def _entries(self, question: Question) -> list[Entry]:
+    async def _entries(self, question: TenantQuestion) -> list[QuestionEntry]:
         return from_bytes(await find_answer(self._store, question.tenant, question.rest))
 
     async def _embed(self, text: str, tenant: str) -> bytes:
         """Return the vector of a text. Raises `AntiphonError` without one."""
         route = await self._router.route(self._similarity.model, tenant=tenant)
 
-        def body(target: Target) -> bytes:
+        def body(target: ModelTarget) -> bytes:
             return _encode({"model": target.model, "input": text, "encoding_format": "float"})
 
         # A server without embeddings reports that by various statuses: that does not count against it as a model's

@@ -12,7 +12,7 @@ MOST = 64
 """Vectors that are compared with one question: the latest ones."""
 
 
-class Entry(Struct, frozen=True, array_like=True):
+class QuestionEntry(Struct, frozen=True, array_like=True):
     """A question: the key of its answer, and its vector of length 1, as 32-bit floats."""
 
     key: bytes
@@ -20,7 +20,7 @@ class Entry(Struct, frozen=True, array_like=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Entry]).decode
+_decode = msgspec.msgpack.Decoder(list[QuestionEntry]).decode
 
 
 def unit(numbers: Sequence[float]) -> bytes | None:
@@ -38,23 +38,23 @@ def cosine(one: bytes, other: bytes) -> float:
     return float(sum(map(operator.mul, array("f", one), array("f", other))))
 
 
-def nearest(entries: Iterable[Entry], vector: bytes) -> tuple[Entry, float] | None:
+def nearest(entries: Iterable[QuestionEntry], vector: bytes) -> tuple[QuestionEntry, float] | None:
     """Return the nearest entry, with its cosine."""
     found = [(entry, cosine(entry.vector, vector)) for entry in entries]
     return max(found, key=operator.itemgetter(1), default=None)
 
 
-def with_entry(entries: Iterable[Entry], new: Entry) -> list[Entry]:
+def with_entry(entries: Iterable[QuestionEntry], new: QuestionEntry) -> list[QuestionEntry]:
     """Return the entries with a new one at the front; the oldest ones are dropped to make room."""
     return [new, *(entry for entry in entries if entry.key != new.key)][:MOST]
 
 
-def to_bytes(entries: Sequence[Entry]) -> bytes:
+def to_bytes(entries: Sequence[QuestionEntry]) -> bytes:
     """Return entries as bytes for the store."""
     return _encode(entries)
 
 
-def from_bytes(body: bytes | None) -> list[Entry]:
+def from_bytes(body: bytes | None) -> list[QuestionEntry]:
     """Return entries; none if the bytes are from another version of this program."""
     try:
         return _decode(body) if body else []

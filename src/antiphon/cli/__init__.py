@@ -19,7 +19,7 @@ def run() -> None:
 
 def _run() -> int:
     # Imports are local: each takes time, and a server keeps every imported module in memory.
-    from antiphon.cli.complain import complain, is_log_json, text_for_operator  # noqa: PLC0415
+    from antiphon.cli.error_output import complain, is_log_json, text_for_operator  # noqa: PLC0415
     from antiphon.errors import AntiphonError, ConfigError, log  # noqa: PLC0415
 
     if sys.argv[1:2] == ["serve"]:

@@ -18,7 +18,7 @@ from antiphon.protocol import events
 from antiphon.protocol.items.messages import FunctionCall
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.run import Run
-from antiphon.telemetry.observers import Call, Observer
+from antiphon.telemetry.observers import ObservedCall, Observer
 
 
 def ask(
@@ -39,17 +39,17 @@ def ask(
       antiphon ask "What is a monad?"
       antiphon ask "Explain it to a child." --previous resp_0199
     """
-    asyncio.run(_ask(read_settings(config, backend, store=store), text, model, previous))
+    asyncio.run(_request(read_settings(config, backend, store=store), text, model, previous))
 
 
-async def _ask(settings: Settings, text: str, model: str | None, previous: str | None) -> None:
-    house = await build(settings)
+async def _request(settings: Settings, text: str, model: str | None, previous: str | None) -> None:
+    application = await build(settings)
     failures = Failures()
-    house.parts.run.observers.add(failures)
+    application.parts.run.observers.add(failures)
     try:
-        await house.listing
-        body = {"model": model or _first(house), "input": text, "previous_response_id": previous, "stream": True}
-        run = await _created(house.gateway, body)
+        await application.listing
+        body = {"model": model or _first(application), "input": text, "previous_response_id": previous, "stream": True}
+        run = await _created(application.gateway, body)
         console = Console(soft_wrap=True, highlight=False, markup=False)
         async with aclosing(run.events()) as batches:
             async for batch in batches:
@@ -59,7 +59,7 @@ async def _ask(settings: Settings, text: str, model: str | None, previous: str |
                     _show(console, event)
         console.print(f"\n[{run.response.id}]", style="dim")
     finally:
-        await house.close()
+        await application.close()
 
 
 async def _created(gateway: Gateway, body: dict[str, Any]) -> Run:
@@ -79,7 +79,7 @@ class Failures(Observer):
     def __init__(self) -> None:
         self._error: AntiphonError | None = None
 
-    def answered(self, call: Call) -> None:
+    def answered(self, call: ObservedCall) -> None:
         """See `Observer.answered`."""
         self._error = call.error or self._error
 
@@ -88,8 +88,8 @@ class Failures(Observer):
         return str(self._error) if self._error is not None and self._error.message == message else message
 
 
-def _first(house: Application) -> str:
-    registry = house.parts.models
+def _first(application: Application) -> str:
+    registry = application.parts.models
     models = registry.list()
     if not models:
         reasons = [one.error for one in registry.backends if one.error] or ["No backend lists a model."]

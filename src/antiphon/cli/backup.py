@@ -8,7 +8,7 @@ import typer
 
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import notice, say
+from antiphon.cli.with_store import notice, print_result
 from antiphon.errors import ConfigError, redacted
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="File of the backup.")]
@@ -29,18 +29,18 @@ def backup(file: FileArgument, store: StoreFlag = None, config: ConfigFlag = Non
       antiphon backup backup.db
     """
     from antiphon.storage.sqlite.backup import back_up  # noqa: PLC0415 - for SQLite only
-    from antiphon.storage.sqlite.file import blobs_beside  # noqa: PLC0415 - as above
+    from antiphon.storage.sqlite.file import blobs_next_to  # noqa: PLC0415 - as above
 
     url, to = read_settings(config, store=store).store, file.expanduser()
     path = _path("backup", url, file)
-    blobs, second = blobs_beside(path), blobs_beside(to)
+    blobs, second = blobs_next_to(path), blobs_next_to(to)
     if blobs.exists() and second.exists():
         raise ConfigError(f"{second} already exists, and a backup never overwrites a file. Choose another file.")
     size = back_up(path, to)
-    say(f"Backed up {url} to {file}: {size / 1_000_000:.1f} MB, checked.")
+    print_result(f"Backed up {url} to {file}: {size / 1_000_000:.1f} MB, checked.")
     if blobs.exists():  # after the store, so that it has the content of every file in the copy of the store
         size = back_up(blobs, second)
-        say(f"Backed up the content of files to {second}: {size / 1_000_000:.1f} MB, checked.")
+        print_result(f"Backed up the content of files to {second}: {size / 1_000_000:.1f} MB, checked.")
 
 
 def restore(
@@ -60,21 +60,21 @@ def restore(
       antiphon restore backup.db --replace
     """
     from antiphon.storage.sqlite import backup as copies  # noqa: PLC0415 - for SQLite only
-    from antiphon.storage.sqlite.file import blobs_beside  # noqa: PLC0415 - as above
+    from antiphon.storage.sqlite.file import blobs_next_to  # noqa: PLC0415 - as above
 
     url, path = read_settings(config, store=store).store, file.expanduser()
     to = _path("restore", url, file)
-    if blobs_beside(path).exists() and blobs_beside(to).exists() and not replace:
-        raise ConfigError(f"{blobs_beside(to)} already exists. Use --replace to replace it. Nothing was restored.")
-    kept = copies.restore(path, to, replaces=replace)
-    say(f"Restored {url} from {file}.")
-    if kept is not None:
-        notice(f"The old store was renamed to {kept}.")
-    if blobs_beside(path).exists():
-        kept = copies.restore(blobs_beside(path), blobs_beside(to), replaces=replace)
-        say(f"Restored the content of files from {blobs_beside(path)}.")
-        if kept is not None:
-            notice(f"The old content was renamed to {kept}.")
+    if blobs_next_to(path).exists() and blobs_next_to(to).exists() and not replace:
+        raise ConfigError(f"{blobs_next_to(to)} already exists. Use --replace to replace it. Nothing was restored.")
+    stored = copies.restore(path, to, replaces=replace)
+    print_result(f"Restored {url} from {file}.")
+    if stored is not None:
+        notice(f"The old store was renamed to {stored}.")
+    if blobs_next_to(path).exists():
+        stored = copies.restore(blobs_next_to(path), blobs_next_to(to), replaces=replace)
+        print_result(f"Restored the content of files from {blobs_next_to(path)}.")
+        if stored is not None:
+            notice(f"The old content was renamed to {stored}.")
 
 
 def _path(command: str, url: str, file: Path) -> Path:

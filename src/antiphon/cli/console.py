@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from antiphon import ids
-from antiphon.access.sessions import CODE_LASTS, Sessions
+from antiphon.access.sessions import CODE_LASTS, ConsoleSessions
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import notice, say, with_store
+from antiphon.cli.with_store import notice, print_result, with_store
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.storage.store import Store
@@ -41,9 +41,9 @@ def console(
     server = (url or _address(settings)).rstrip("/").removesuffix("/v1")
 
     async def act(opened: Store) -> None:
-        code = await Sessions(opened, ids.now).issue_code()
+        code = await ConsoleSessions(opened, ids.now).issue_code()
         link = f"{server}/console/#code={code}"
-        say(link)
+        print_result(link)
         notice(f"The link works once, within {CODE_LASTS} seconds.")
         if not no_open:
             webbrowser.open(link)

@@ -11,7 +11,7 @@ from antiphon.build.files import files_of
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import say, with_store
+from antiphon.cli.with_store import print_result, with_store
 from antiphon.console.containers import ContainerReader
 from antiphon.errors import ConfigError
 from antiphon.objects.containers import Containers
@@ -53,7 +53,9 @@ def list_containers(
     async def act(store: Store) -> None:
         found = [one async for one in _containers(store, tenant) if every or one["status"] == "running"]
         if not found:
-            say("There are no containers." if every else "No container is running. --all also lists expired ones.")
+            print_result(
+                "There are no containers." if every else "No container is running. --all also lists expired ones."
+            )
             return
         names = ("tenant", "name", "status", "calls", "files", "size", "memory", "worker", "last used")
         print_whole(copied_table(("id",), names, map(_row, found)))
@@ -85,7 +87,7 @@ def kill(
         for container_id in container_ids:
             owner = await _owner(store, container_id, tenant)
             await containers.delete(owner, container_id)
-            say(f"Killed {container_id}.")
+            print_result(f"Killed {container_id}.")
 
     with_store(store, config, act)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from aiohttp import web
 
-from antiphon.cli.complain import cannot_listen, did_you_mean
+from antiphon.cli.error_output import cannot_listen, did_you_mean
 from antiphon.errors import ConfigError
 from antiphon.upstream.backend import Backend, Reply
 from antiphon.upstream.demo.backend import DemoBackend

@@ -30,7 +30,7 @@ from antiphon.build.images import check_images, images_key
 from antiphon.build.models import unknown_models
 from antiphon.build.tools import outside_tools_of
 from antiphon.build.tracing import tracing_of
-from antiphon.cli.complain import reason_of
+from antiphon.cli.error_output import reason_of
 from antiphon.cli.launching.server import runs
 from antiphon.cli.settings import address
 from antiphon.config import Settings
@@ -146,9 +146,12 @@ async def _store(settings: Settings, found: list[Finding]) -> None:
 
 def _learned(one: StoredLesson) -> Finding:
     """Report what a backend's refusals taught."""
-    whom = f" of the tenant '{one.tenant}'" if one.tenant else ""
-    said = f" It said: {one.said}" if one.said else ""
-    text = f"{redacted(one.place)} refused requests{whom} for the model '{one.model}': {one.name} is adjusted.{said}"
+    recipient = f" of the tenant '{one.tenant}'" if one.tenant else ""
+    stated = f" It said: {one.stated}" if one.stated else ""
+    text = (
+        f"{redacted(one.place)} refused requests{recipient} for the model '{one.model}': {one.name} is "
+        f"adjusted.{stated}"
+    )
     return Finding(
         "lessons", "note", text, f"It expires after a day; `antiphon models forget {one.model}` drops it now."
     )

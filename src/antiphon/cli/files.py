@@ -13,7 +13,7 @@ from antiphon.build.files import files_of
 from antiphon.cli.flags import ConfigFlag, StoreFlag, TenantFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import say, with_store
+from antiphon.cli.with_store import print_result, with_store
 from antiphon.errors import ConfigError
 from antiphon.objects.files import Files
 from antiphon.protocol.filenames import clean_filename
@@ -56,7 +56,7 @@ def list_files(
     async def act(files: Files) -> None:
         page = await files.page(tenant, FilesQuery(purpose=purpose or None))
         if not page.files:
-            say("There are no files.")
+            print_result("There are no files.")
             return
         print_whole(copied_table(("file",), ("name", "purpose", "bytes", "created", "expires"), map(_row, page.files)))
 
@@ -82,7 +82,7 @@ def upload(
 
     async def act(files: Files) -> None:
         for path in paths:
-            say(f"{await _upload(files, path, tenant, purpose)}  {path}")
+            print_result(f"{await _upload(files, path, tenant, purpose)}  {path}")
 
     _with_files(store, config, act)
 
@@ -110,7 +110,7 @@ def get(
         file = await _found(files, tenant, file_id)
         path = Path(file.filename) if to is None else to
         await _write(files, file, path)
-        say(f"Wrote {file.size} bytes to {path}.")
+        print_result(f"Wrote {file.size} bytes to {path}.")
 
     _with_files(store, config, act)
 
@@ -127,7 +127,7 @@ def delete(file_ids: FileIds, tenant: TenantFlag = "", store: StoreFlag = None, 
         for file_id in file_ids:
             await _found(files, tenant, file_id)
             await files.delete(tenant, file_id)
-            say(f"Deleted {file_id}.")
+            print_result(f"Deleted {file_id}.")
 
     _with_files(store, config, act)
 

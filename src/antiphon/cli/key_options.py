@@ -10,7 +10,7 @@ import typer
 from antiphon.cli.usage import BadValue
 from antiphon.errors import ConfigError
 from antiphon.storage.records.money import Budget
-from antiphon.storage.records.tenants import ApiKey, Limits, Role
+from antiphon.storage.records.tenants import ApiKey, KeyLimits, Role
 from antiphon.upstream.prices import NANO, nano
 
 DAY = 86_400
@@ -105,9 +105,9 @@ class KeyChange:
             role=key.role if self.role is None else self.role,
         )
 
-    def _limits(self, before: Limits) -> Limits:
+    def _limits(self, before: KeyLimits) -> KeyLimits:
         old = before.budget or Budget()
-        return Limits(
+        return KeyLimits(
             () if Unset.MODEL in self.unset else before.models if self.models is None else tuple(self.models),
             self._changed(Unset.REQUESTS_PER_MINUTE, before.requests_per_minute, self.requests_per_minute),
             self._changed(Unset.TOKENS_PER_MINUTE, before.tokens_per_minute, self.tokens_per_minute),

@@ -59,8 +59,8 @@ def _filled(table: Table, rows: Iterable[Sequence[str]]) -> Table:
 
 
 def _row(key: ApiKey, now: float, currency: str) -> tuple[str, ...]:
-    who = (key.id, key.shown, key.tenant, key.name, key.role.value)
-    return *who, _time(key.created_at), _state(key, now), _allowed(key, currency)
+    caller = (key.id, key.displayed, key.tenant, key.name, key.role.value)
+    return *caller, _time(key.created_at), _state(key, now), _allowed(key, currency)
 
 
 def _state(key: ApiKey, now: float) -> str:
@@ -79,9 +79,9 @@ def _allowed(key: ApiKey, currency: str) -> str:
         "tokens/day": limits.tokens_per_day,
         "concurrent": limits.concurrency,
     }
-    said = [f"{limit} {what}" for what, limit in parts.items() if limit is not None]
+    stated = [f"{limit} {what}" for what, limit in parts.items() if limit is not None]
     flags = ["cache"] if key.caches else []
-    return ", ".join([*limits.models, *said, *spent_at_most(limits.budget, currency), *flags])
+    return ", ".join([*limits.models, *stated, *spent_at_most(limits.budget, currency), *flags])
 
 
 def _time(seconds: int) -> str:

@@ -13,7 +13,7 @@ from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_options import budget_of, money
 from antiphon.cli.key_tables import plain_table, print_whole, spent_at_most
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import notice, say, with_store
+from antiphon.cli.with_store import notice, print_result, with_store
 from antiphon.errors import ConfigError
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.objects.usage import usage_object
@@ -59,7 +59,7 @@ def usage(
     async def act(opened: Store) -> None:
         rows = await opened.read(api_keys.usage, tenant, begin, int(now) + 1, fields)
         if as_json:
-            say(json.dumps([usage_object(row, currency) for row in rows], indent=2))
+            print_result(json.dumps([usage_object(row, currency) for row in rows], indent=2))
         elif rows:
             print_whole(plain_table(fields, [_row(row, fields, currency) for row in rows], NUMBERS))
         else:
@@ -79,7 +79,7 @@ def budgets(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     async def act(opened: Store) -> None:
         found = await opened.read(stored_budgets.of_tenants)
         if not found:
-            say("No tenant has a budget. Set one with `antiphon keys set-budget`.")
+            print_result("No tenant has a budget. Set one with `antiphon keys set-budget`.")
             return
         rows = [(one.tenant, ", ".join(spent_at_most(one.budget, currency))) for one in found]
         print_whole(plain_table(("tenant", "budget"), rows))
@@ -116,9 +116,11 @@ def set_budget(
     async def act(opened: Store) -> None:
         await opened.write(stored_budgets.put_tenant, TenantBudget(tenant, budget or Budget()))
         allowed = " and ".join(spent_at_most(budget, currency))
-        say(f"The tenant {tenant} can spend {allowed}." if budget else f"The tenant {tenant} has no budget.")
+        print_result(f"The tenant {tenant} can spend {allowed}." if budget else f"The tenant {tenant} has no budget.")
         if budget and not any(key.tenant == tenant for key in await opened.read(api_keys.every)):
-            say("This tenant has no API keys yet. Check the name: `antiphon keys list` shows the tenants of all keys.")
+            print_result(
+                "This tenant has no API keys yet. Check the name: `antiphon keys list` shows the tenants of all keys."
+            )
 
     with_store(store, config, act)
 
@@ -141,14 +143,14 @@ def _begin(since: str, now: float) -> int:
 
 
 def _row(row: UsageRow, fields: Sequence[UsageField], currency: str) -> list[str]:
-    shown = {
+    displayed = {
         "tenant": row.tenant or "",
         "key": " ".join(filter(None, (row.key_id, row.name))),
         "model": row.model or "-",
         "day": _date(row.day or 0),
     }
     counts = (row.requests, row.input_tokens, row.cached_tokens, row.output_tokens)
-    return [*(shown[field] for field in fields), *map(str, counts), f"{decimal(row.cost)} {currency}"]
+    return [*(displayed[field] for field in fields), *map(str, counts), f"{decimal(row.cost)} {currency}"]
 
 
 def _date(seconds: int) -> str:

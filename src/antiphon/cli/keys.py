@@ -8,7 +8,7 @@ import typer
 
 from antiphon.access.api_keys import Mint
 from antiphon.cli import key_usage
-from antiphon.cli.complain import text_for_operator
+from antiphon.cli.error_output import text_for_operator
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_options import (
     DAY,
@@ -26,11 +26,11 @@ from antiphon.cli.key_options import (
 )
 from antiphon.cli.key_tables import keys_table, print_whole
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import notice, say, with_store
+from antiphon.cli.with_store import notice, print_result, with_store
 from antiphon.errors import AntiphonError, ConfigError, StoreError
 from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys
-from antiphon.storage.records.tenants import ApiKey, Limits, Role
+from antiphon.storage.records.tenants import ApiKey, KeyLimits, Role
 from antiphon.storage.store import Store
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -82,15 +82,15 @@ def create(
       antiphon keys create --tenant team-b --requests-per-minute 60 --expires-in 90
     """
     counts = (requests_per_minute, tokens_per_minute, tokens_per_day, concurrency)
-    limits = Limits(tuple(model or ()), *counts, budget=budget_of(budget_per_day, budget_per_month))
+    limits = KeyLimits(tuple(model or ()), *counts, budget=budget_of(budget_per_day, budget_per_month))
 
     async def act(opened: Store) -> None:
         now = int(time.time())
         ends = None if expires_in is None else now + expires_in * DAY
-        key, kept = (await Mint.of(opened)).issue(new_id("key"), tenant, name, limits, now, ends)
-        kept = replace(kept, caches=cache, role=role)
-        await opened.write(api_keys.put, kept)
-        _show(key, kept, opened)
+        key, stored_key = (await Mint.of(opened)).issue(new_id("key"), tenant, name, limits, now, ends)
+        stored_key = replace(stored_key, caches=cache, role=role)
+        await opened.write(api_keys.put, stored_key)
+        _show(key, stored_key, opened)
 
     with_store(store, config, act)
 
@@ -149,7 +149,7 @@ def list_keys(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     async def act(opened: Store) -> None:
         keys = await opened.read(api_keys.every)
         if not keys:
-            say(f"The store {opened.url} has no API key. Create one with `antiphon keys create`.")
+            print_result(f"The store {opened.url} has no API key. Create one with `antiphon keys create`.")
             return
         print_whole(keys_table(keys, read_settings(config, store=store).currency))
         notice(f"Store: {opened.url}")
@@ -174,7 +174,7 @@ def revoke(key_id: KeyArgument, store: StoreFlag = None, config: ConfigFlag = No
         except StoreError as error:
             text = f"{key.id} is not revoked, and is still accepted: the store failed. {text_for_operator(error)}"
             raise AntiphonError(text) from error
-        say(f"{key.id} is revoked.")
+        print_result(f"{key.id} is revoked.")
 
     with_store(store, config, act)
 
@@ -201,9 +201,9 @@ def rotate(
         old, now = await _find(opened, key_id), int(time.time())
         if old.revoked_at is not None or (old.expires_at is not None and old.expires_at <= now):
             raise ConfigError(f"{key_id} is revoked or has expired. Create a new key with `antiphon keys create`.")
-        key, kept = (await Mint.of(opened)).rotate(old, now + keep_old * HOUR)
-        await opened.write(api_keys.put, kept)
-        _show(key, kept, opened)
+        key, stored_key = (await Mint.of(opened)).rotate(old, now + keep_old * HOUR)
+        await opened.write(api_keys.put, stored_key)
+        _show(key, stored_key, opened)
 
     with_store(store, config, act)
 
@@ -221,6 +221,6 @@ async def _find(store: Store, key_id: str) -> ApiKey:
     return found
 
 
-def _show(key: str, kept: ApiKey, store: Store) -> None:
-    say(key)
-    notice(f"{kept.id} of the tenant {kept.tenant}, in {store.url}. The key is not shown again.")
+def _show(key: str, stored_key: ApiKey, store: Store) -> None:
+    print_result(key)
+    notice(f"{stored_key.id} of the tenant {stored_key.tenant}, in {store.url}. The key is not shown again.")

@@ -12,13 +12,13 @@ from typing import Annotated
 
 import typer
 
-from antiphon.cli.complain import did_you_mean
+from antiphon.cli.error_output import did_you_mean
 from antiphon.cli.flags import BackendFlag, ConfigFlag
-from antiphon.cli.launching.clients import CLIENTS, NO_KEY, Client, Facts
+from antiphon.cli.launching.clients import CLIENTS, NO_KEY, LaunchClient, LaunchFacts
 from antiphon.cli.launching.process import Runner, write_files
 from antiphon.cli.launching.server import (
     SCRIPTED,
-    Server,
+    LaunchedServer,
     choose,
     is_scripted,
     read_backends,
@@ -85,7 +85,7 @@ def launch(
         known = {str(one["slug"]) for one in catalog} - {SCRIPTED}
         backends = [] if known else read_backends(server.url, key)  # needed for the error only
         chosen = choose(catalog, model, backends)
-        facts = Facts(server.url, chosen, catalog, folder, key_env or "", key or NO_KEY)
+        facts = LaunchFacts(server.url, chosen, catalog, folder, key_env or "", key or NO_KEY)
         profile = found.profile(facts)
         write_files(Path(folder), profile.files)
         _announce(client, facts, server)
@@ -97,13 +97,13 @@ def launch(
     raise typer.Exit(code)
 
 
-def _verdict(facts: Facts) -> str:
+def _verdict(facts: LaunchFacts) -> str:
     """Return the server's sentence about a model that coding agents cannot use; empty for any other."""
-    said = next((str(one.get("description")) for one in facts.catalog if one["slug"] == facts.model), "")
-    return "".join(filter(str.isprintable, said)) if said.startswith(TOO_WEAK) else ""
+    stated = next((str(one.get("description")) for one in facts.catalog if one["slug"] == facts.model), "")
+    return "".join(filter(str.isprintable, stated)) if stated.startswith(TOO_WEAK) else ""
 
 
-def _client(name: str) -> Client:
+def _client(name: str) -> LaunchClient:
     """Return a client if its command is installed. Raises `ConfigError`."""
     found = CLIENTS.get(name)
     if found is None:
@@ -131,7 +131,7 @@ def _key(variable: str | None) -> str:
 @contextmanager
 def _server(
     client: str, base_url: str | None, port: int | None, backend: list[str] | None, config: Path | None
-) -> Iterator[Server]:
+) -> Iterator[LaunchedServer]:
     """Yield a running server: the named one, else the one of the settings, else a new one for the client.
 
     Raises `ConfigError` for flags that contradict each other, `AntiphonError` if the named server does not run.
@@ -145,11 +145,11 @@ def _server(
         if not runs(url):
             text = f"No Antiphon server responds at {url}. Start it with `antiphon serve`, or omit --base-url."
             raise AntiphonError(text)
-        yield Server(url)
+        yield LaunchedServer(url)
         return
     usual = f"{address(read_settings(config, backend))}/v1"
     if port is None and not backend and runs(usual):
-        yield Server(usual)
+        yield LaunchedServer(usual)
         return
     if extra := CLIENTS[client].extra:
         require(extra, "A server for this client")
@@ -159,7 +159,7 @@ def _server(
         yield server
 
 
-def _announce(client: str, facts: Facts, server: Server) -> None:
+def _announce(client: str, facts: LaunchFacts, server: LaunchedServer) -> None:
     """Print client, model and server on standard error, without control characters, which a model name may have."""
     window = next((one.get("context_window") for one in facts.catalog if one["slug"] == facts.model), None)
     measuring = f"; `antiphon models probe {shlex.quote(facts.model)} --measure-window` measures it"

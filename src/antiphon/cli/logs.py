@@ -34,8 +34,8 @@ def begin_early_log(arguments: Sequence[str], environment: Mapping[str, str]) ->
 
 def _is_json_wanted(arguments: Sequence[str], environment: Mapping[str, str]) -> bool:
     """Return whether the variable, or else the file if it is readable, sets the log format to JSON."""
-    if said := environment.get(f"{PREFIX}LOG_FORMAT"):
-        return said == "json"
+    if stated := environment.get(f"{PREFIX}LOG_FORMAT"):
+        return stated == "json"
     named = [one.partition("=")[2] for one in arguments if one.startswith("--config=")]
     named += [after for one, after in pairwise(arguments) if one == "--config"]
     path = settings_file(Path(named[-1]) if named else None, environment)

@@ -10,7 +10,7 @@ import typer.main
 from rich.console import Console
 from typer.core import TyperGroup
 
-from antiphon.cli.complain import complain
+from antiphon.cli.error_output import complain
 from antiphon.cli.usage import make_plain, usage_message
 from antiphon.extras import USERS, is_installed, require
 from antiphon.extras import command as install_command
@@ -51,7 +51,7 @@ VERIFY = "verify"
 """The command that needs the package `antiphon-verify`."""
 
 
-class Commands(TyperGroup):
+class CommandGroup(TyperGroup):
     """The commands of `antiphon`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -107,7 +107,7 @@ def _require(name: str, module: str) -> None:
 
 
 app = typer.Typer(
-    name="antiphon", cls=Commands, help="Serve the Responses API over any Chat Completions backend.", **FORM
+    name="antiphon", cls=CommandGroup, help="Serve the Responses API over any Chat Completions backend.", **FORM
 )
 
 

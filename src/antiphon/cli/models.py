@@ -13,9 +13,9 @@ from rich.text import Text
 
 from antiphon.build import build
 from antiphon.cli import profiles
-from antiphon.cli.complain import complain
+from antiphon.cli.error_output import complain
 from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag
-from antiphon.cli.offered import offered
+from antiphon.cli.model_names import offered
 from antiphon.cli.settings import read_settings
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError
@@ -166,10 +166,10 @@ def _named(backend: str | None) -> str:
 async def _list(settings: Settings) -> int:
     """Print the models, and the errors of backends; return 1 if no model can be reached."""
     records = await profiles.stored(settings)
-    house = await build(profiles.in_memory(settings))
+    application = await build(profiles.in_memory(settings))
     try:
-        await house.listing
-        states = house.parts.models.backends
+        await application.listing
+        states = application.parts.models.backends
         profiles.use(states, records)
         Console().print(_table(states))
         for one in states:
@@ -177,11 +177,11 @@ async def _list(settings: Settings) -> int:
                 complain(one.error)
         return 0 if any(one.offers() and not one.error for one in states) else 1
     finally:
-        await house.close()
+        await application.close()
 
 
-def _table(served: list[BackendState]) -> Table:
-    rows = [row for one in served for row in _rows(one)]
+def _table(server: list[BackendState]) -> Table:
+    rows = [row for one in server for row in _rows(one)]
     columns = [column for column in zip(HEADINGS, *rows, strict=True) if column[0] in ALWAYS or any(column[1:])]
     table = Table(*(Column(name, overflow="fold", style=STYLES.get(name, "")) for name, *_ in columns))
     for cells in zip(*(cells for _, *cells in columns), strict=True):
@@ -203,12 +203,12 @@ def _rows(one: BackendState) -> Sequence[tuple[str, ...]]:
         for name, model in zip(names, one.offers(), strict=True)
     ]
     if one.error or not names:
-        said = "no models" if not one.error else "no list of models" if one.is_reached else "unreachable"
-        rows.append(("", *place, said, "", ""))
+        text = "no models" if not one.error else "no list of models" if one.is_reached else "unreachable"
+        rows.append(("", *place, text, "", ""))
     return rows
 
 
-def _print(known: Sequence[profiles.Known], *, as_json: bool) -> None:
+def _print(known: Sequence[profiles.KnownModel], *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(encoder.dumps([one.as_json() for one in known], indent=2) + "\n")
         return

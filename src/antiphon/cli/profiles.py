@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from antiphon.build import build
-from antiphon.cli.complain import complain, did_you_mean
+from antiphon.cli.error_output import complain, did_you_mean
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, ConfigError, StoreError
 from antiphon.jobs import lessons
@@ -25,7 +25,7 @@ from antiphon.storage.store import Store
 from antiphon.translation.dialects.profile import FACTS, NOTHING_KNOWN, ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.backend import place_of
-from antiphon.upstream.backend_state import BackendState, Target
+from antiphon.upstream.backend_state import BackendState, ModelTarget
 from antiphon.upstream.lessons import LIFE, Lesson
 from antiphon.upstream.probing.consent import is_free
 from antiphon.upstream.probing.interview import Interview, stated
@@ -46,7 +46,7 @@ CALLS = ("parallel_calls", "forced_calls", "streamed_calls", "text_calls")
 """Facts about native calls."""
 
 
-class Known(Struct, frozen=True, kw_only=True):
+class KnownModel(Struct, frozen=True, kw_only=True):
     """The known facts about a model at one backend."""
 
     backend: str
@@ -80,14 +80,14 @@ class Known(Struct, frozen=True, kw_only=True):
             value = getattr(self.profile, name)
             is_stated = value == getattr(self.stated, name)
             origin = evidence.get(name, "") if value == getattr(found, name) else STATED if is_stated else "settings"
-            yield (name, "unknown", self._why_unknown(name)) if value is None else (name, _shown(value), origin)
+            yield (name, "unknown", self._why_unknown(name)) if value is None else (name, _displayed(value), origin)
         for name, value in to_builtins(self.defaults or ModelDefaults()).items():
             if value:
-                yield name, _shown(value), "settings"
+                yield name, _displayed(value), "settings"
         for one in self.lessons:
-            whom = f" for the tenant {one.tenant}" if one.tenant else ""
+            recipient = f" for the tenant {one.tenant}" if one.tenant else ""
             at = datetime.fromtimestamp(one.learned_at, UTC)
-            yield f"lesson{whom}", one.name, f"{at:%Y-%m-%d %H:%M} UTC: {one.said or 'refused'}"
+            yield f"lesson{recipient}", one.name, f"{at:%Y-%m-%d %H:%M} UTC: {one.stated or 'refused'}"
 
     def _why_unknown(self, fact: str) -> str:
         """Return why a fact is unknown."""
@@ -103,11 +103,11 @@ class Known(Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
-        shown: dict[str, Any] = {"backend": self.backend, "url": self.url, "model": self.model}
-        shown |= {"profile": self.profile.known(), "probed_at": self.probed_at or None}
-        shown |= {"verdict": verdict(self.profile) or None}
+        displayed: dict[str, Any] = {"backend": self.backend, "url": self.url, "model": self.model}
+        displayed |= {"profile": self.profile.known(), "probed_at": self.probed_at or None}
+        displayed |= {"verdict": verdict(self.profile) or None}
         one = self.measured
-        return shown | {
+        return displayed | {
             "digest": one.digest or None if one else None,
             "evidence": dict(one.evidence) if one else {},
             "requests": one.requests if one else 0,
@@ -121,31 +121,31 @@ def in_memory(settings: Settings) -> Settings:
     return replace(settings, store="sqlite://")
 
 
-class Stored(NamedTuple):
+class StoredModels(NamedTuple):
     """What a store knows about models."""
 
     profiles: Sequence[StoredProfile] = ()
     lessons: Sequence[StoredLesson] = ()
 
 
-async def stored(settings: Settings) -> Stored:
+async def stored(settings: Settings) -> StoredModels:
     """Return what the store knows; nothing if it does not exist or cannot be read."""
     if creates_file(settings.store):
-        return Stored()
+        return StoredModels()
     try:
         store = await open_store(settings.store)
         try:
-            return Stored(
+            return StoredModels(
                 await store.read(stored_profiles.every), await store.read(stored_lessons.every, int(time.time()) - LIFE)
             )
         finally:
             await store.close()
     except (ConfigError, StoreError) as error:
         complain(f"The profiles of models cannot be read: {error}")
-        return Stored()
+        return StoredModels()
 
 
-def use(states: Sequence[BackendState], found: Stored) -> None:
+def use(states: Sequence[BackendState], found: StoredModels) -> None:
     """Apply the stored profiles and lessons to the backends."""
     lessons.use(states, found.lessons)
     for state in states:
@@ -164,34 +164,34 @@ def taught(state: BackendState, name: str) -> str:
     return ", ".join(dict.fromkeys(one.name for one in _target(state, name).lessons.known))
 
 
-async def known(settings: Settings, model: str | None, backend: str) -> list[Known]:
+async def known(settings: Settings, model: str | None, backend: str) -> list[KnownModel]:
     """Return the facts about a model, or about every model with a profile. Raises `ConfigError` if it is unknown."""
     records = await stored(settings)
-    house = await build(in_memory(settings))
+    application = await build(in_memory(settings))
     try:
-        await house.listing
-        states = house.parts.models.backends
+        await application.listing
+        states = application.parts.models.backends
         use(states, records)
         if model is not None:
             return [_known(target, records) for target in _serving(states, model, backend)]
         chosen = [state for state in states if not backend or state.name == backend]
         pairs = [(state, name) for state in chosen for name in sorted({*state.measured, *_taught(state)})]
-        return [_known(Target(state, name, name), records) for state, name in pairs]
+        return [_known(ModelTarget(state, name, name), records) for state, name in pairs]
     finally:
-        await house.close()
+        await application.close()
 
 
 async def probe(
     settings: Settings, model: str, backend: str, console: Console, *, measures: bool, paid: bool
-) -> list[Known]:
+) -> list[KnownModel]:
     """Probe a model at each backend that serves it, and store the results. Raises `AntiphonError`.
 
     A backend that may cost money is skipped, unless `paid` is set.
     """
-    house = await build(settings)
+    application = await build(settings)
     try:
-        await house.listing
-        store, states = house.parts.store, house.parts.models.backends
+        await application.listing
+        store, states = application.parts.store, application.parts.models.backends
         found = _serving(states, model, backend)
         chosen = [target for target in found if paid or await _is_free(target)]
         for target in found:
@@ -204,7 +204,7 @@ async def probe(
             raise ConfigError(f"Every backend of the model '{model}' may cost money. Pass --paid to probe it.")
         return [await _probe(store, target, console, measures=measures) for target in chosen]
     finally:
-        await house.close()
+        await application.close()
 
 
 async def forget(settings: Settings, model: str, backend: str) -> tuple[int, int]:
@@ -214,12 +214,12 @@ async def forget(settings: Settings, model: str, backend: str) -> tuple[int, int
     """
     store = await open_store(settings.store)
     try:
-        house = await build(in_memory(settings))
+        application = await build(in_memory(settings))
         try:
-            await house.listing
-            targets = _serving(house.parts.models.backends, model, backend)
+            await application.listing
+            targets = _serving(application.parts.models.backends, model, backend)
         finally:
-            await house.close()
+            await application.close()
         places = [(place_of(one.backend), one.model) for one in targets]
         profiles = sum([await store.write(stored_profiles.delete, *place) for place in places])
         return profiles, sum([await store.write(stored_lessons.delete, *place) for place in places])
@@ -232,18 +232,18 @@ def _taught(state: BackendState) -> list[str]:
     return [model for model, lessons in state.lessons.items() if lessons.known]
 
 
-def toml(found: Sequence[Known]) -> str:
+def toml(found: Sequence[KnownModel]) -> str:
     """Return tables for the settings file with the measured facts."""
     return "\n".join(_toml_table(one) for one in found if one.measured)
 
 
-def _toml_table(known: Known) -> str:
+def _toml_table(known: KnownModel) -> str:
     facts = known.measured.profile.known() if known.measured else {}
     lines = ["[[models]]", f"name = {json.dumps(known.model)}", f"backend = {json.dumps(known.backend)}"]
     return "\n".join([*lines, *(f"{name} = {json.dumps(value)}" for name, value in facts.items())]) + "\n"
 
 
-async def _probe(store: Store, target: Target, console: Console, *, measures: bool) -> Known:
+async def _probe(store: Store, target: ModelTarget, console: Console, *, measures: bool) -> KnownModel:
     state = target.state
     if state.dialect.one_at_a_time:
         console.print(
@@ -263,18 +263,18 @@ async def _probe(store: Store, target: Target, console: Console, *, measures: bo
     console.print(
         f"Probed {target.model} at {state.name}: {found.requests} requests, {found.tokens:,} tokens.", soft_wrap=True
     )
-    records = Stored(
+    records = StoredModels(
         await store.read(stored_profiles.every), await store.read(stored_lessons.every, int(time.time()) - LIFE)
     )
     use([state], records)
     return _known(target, records)
 
 
-def _known(target: Target, found: Stored) -> Known:
+def _known(target: ModelTarget, found: StoredModels) -> KnownModel:
     state, place, records = target.state, place_of(target.backend), found.profiles
     target.follow()
     one = next((one for one in records if (one.place, one.model) == (place, target.model)), None)
-    return Known(
+    return KnownModel(
         backend=state.name,
         url=state.backend.url or "in this process",
         model=target.model,
@@ -288,7 +288,7 @@ def _known(target: Target, found: Stored) -> Known:
     )
 
 
-def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[Target]:
+def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[ModelTarget]:
     """Return the model at each backend that serves it. Raises `AntiphonError` if no backend serves it."""
     if backend and backend not in {state.name for state in states}:
         names = [state.name for state in states]
@@ -296,7 +296,7 @@ def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[T
             f"Unknown backend '{backend}'.{did_you_mean(backend, names)} The backends are: {', '.join(names)}."
         )
     chosen = [state for state in states if not backend or state.name == backend]
-    found = [Target(state, called, model) for state in chosen if (called := state.called(model)) is not None]
+    found = [ModelTarget(state, called, model) for state in chosen if (called := state.called(model)) is not None]
     if not found:
         silent = [state.error for state in chosen if state.error]
         names = [one["id"] for state in chosen for one in state.offers()]
@@ -306,18 +306,18 @@ def _serving(states: Sequence[BackendState], model: str, backend: str) -> list[T
     return found
 
 
-def _target(state: BackendState, name: str) -> Target:
-    return Target(state, state.options.aliases.get(name, name), name)
+def _target(state: BackendState, name: str) -> ModelTarget:
+    return ModelTarget(state, state.options.aliases.get(name, name), name)
 
 
-async def _is_free(target: Target) -> bool:
+async def _is_free(target: ModelTarget) -> bool:
     if not is_free(target.backend.url, target.state.dialect.name):
         return False
     _, is_remote = await stated(target.state, target.model)
     return not is_remote
 
 
-def _shown(value: Any) -> str:
+def _displayed(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):

@@ -70,14 +70,14 @@ class Reread:
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._wanted.set)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGHUP})
 
-    async def run(self, house: Application) -> None:
+    async def run(self, application: Application) -> None:
         """Apply changes at every signal, until cancelled."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
             if self._current.renew():
                 try:
-                    await self._take_over(house)
+                    await self._take_over(application)
                 except ConfigError as error:  # such as a missing certificate file
                     log.error("The settings were not reloaded. %s", error)
             await asyncio.sleep(PAUSE)
@@ -86,10 +86,10 @@ class Reread:
         """Block signals again until the process ends: no handler exists after the loop has ended."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
 
-    async def _take_over(self, house: Application) -> None:
-        before = {backend.name for backend in house.backends.current}
-        await house.backends.reload(self._current.settings)
-        now = {backend.name for backend in house.backends.current}
+    async def _take_over(self, application: Application) -> None:
+        before = {backend.name for backend in application.backends.current}
+        await application.backends.reload(self._current.settings)
+        now = {backend.name for backend in application.backends.current}
         changes = f"{_listed('; added: ', now - before)}{_listed('; removed: ', before - now)}"
         log.info("The settings were reloaded: %d backends%s.", len(now), changes)
         if self._current.waiting:

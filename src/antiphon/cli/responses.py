@@ -16,7 +16,7 @@ from rich.text import Text
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
 from antiphon.errors import ConfigError
-from antiphon.objects.response_list import shown
+from antiphon.objects.response_list import displayed
 from antiphon.query.response_filters import FilterError, Filters, parse_filters
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import facts_page
@@ -59,7 +59,7 @@ def responses(
     found = asyncio.run(_load(read_settings(config, store=store).store, tenant or "", filters, limit))
     if json:
         for one in found:
-            typer.echo(encoder.dumps(shown(one)))
+            typer.echo(encoder.dumps(displayed(one)))
     elif found:
         _print(found)
     else:

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 from antiphon.build import Application, build
 from antiphon.build.hosting import app_of, limits_of
 from antiphon.build.models import unknown_models
-from antiphon.cli.complain import cannot_listen
+from antiphon.cli.error_output import cannot_listen
 from antiphon.cli.logs import begin_log, log_loop_errors
-from antiphon.cli.offered import offered
+from antiphon.cli.model_names import offered
 from antiphon.cli.reread import Current, Reread
 from antiphon.cli.settings import reachable, read_settings
 from antiphon.cli.workers import ServerMemory, supervise
@@ -27,22 +27,22 @@ from antiphon.config import Settings, listen_address, settings_file
 from antiphon.errors import ConfigError, log, redacted
 from antiphon.extras import command, is_installed
 from antiphon.gateway import Gateway
-from antiphon.http_server.host import BACKLOG, WEBSOCKET, Host
+from antiphon.http_server.host import BACKLOG, WEBSOCKET, UvicornHost
 from antiphon.http_server.workers import Workers
 from antiphon.packages import load_optional, problem_with
 from antiphon.server.application import create_watch_app
 from antiphon.server.console import is_built
-from antiphon.server.limits import Limits, hosts_of
+from antiphon.server.limits import ServerLimits, hosts_of
 from antiphon.server.resources.operations import metrics_topic, status_topic
 from antiphon.storage.open import creates_file, open_store
 from antiphon.storage.operations import api_keys
-from antiphon.upstream.backend_state import NOT_ASKED, BackendState
+from antiphon.upstream.backend_state import NOT_REQUESTED, BackendState
 from antiphon.version import __version__
 
 if TYPE_CHECKING:
     from antiphon.http_server.watch_server import WatchServer
 
-SHOWN = 8
+DISPLAYED = 8
 """Models of a backend that the ready line names."""
 
 MEMORY = {"sqlite://", "sqlite:///:memory:"}
@@ -152,38 +152,38 @@ async def _serve(
     log_loop_errors()
     settings = current.settings
     reread = Reread(current)
-    house = await build(settings, key_memory=memory)
-    workers = _workers(house.gateway, number, folder) if folder else None
+    application = await build(settings, key_memory=memory)
+    workers = _workers(application.gateway, number, folder) if folder else None
     watch: WatchServer | None = None
     try:
         limits = limits_of(settings)
-        app = app_of(house, settings, limits, workers)
+        app = app_of(application, settings, limits, workers)
         if workers:
             await workers.start()
         has_websocket = settings.websocket and _can_open_websockets(number)
-        host = Host(
+        host = UvicornHost(
             app,
-            house,
+            application,
             settings.grace,
             limits=limits,
-            memory=house.parts.run.history.memory.size,
+            memory=application.parts.run.history.memory.size,
             has_websocket=has_websocket,
         )
-        house.start()
-        house.watch_loop()
-        rereading = asyncio.create_task(reread.run(house))
+        application.start()
+        application.watch_loop()
+        rereading = asyncio.create_task(reread.run(application))
         serving = asyncio.create_task(host.serve([listeners.api]))
         await host.listening.wait()
         if listeners.watch is not None:
-            watch = await _serve_watchers(house, settings, listeners.watch, workers)
+            watch = await _serve_watchers(application, settings, listeners.watch, workers)
         memory.was_ready = True
         if number == 0:
-            await _announce(current, listeners, house)
+            await _announce(current, listeners, application)
         # The objects that exist now are never freed: if the collector skips them, a request takes 6 % less CPU. A
         # request leaves almost no cycles, so a collection after every 700 objects is too frequent: 2 % less CPU.
         gc.freeze()
         gc.set_threshold(5_000)
-        house.parts.run.offload.prepare = _keep_freed
+        application.parts.run.offload.prepare = _return_freed_memory
         await serving
         rereading.cancel()
     finally:
@@ -191,14 +191,14 @@ async def _serve(
             await watch.close()
         if workers:
             await workers.close()
-        await house.close()
+        await application.close()
         reread.close()
 
 
-def _keep_freed() -> None:
-    from antiphon.cli.heap import keep_freed  # noqa: PLC0415 - only once large data comes
+def _return_freed_memory() -> None:
+    from antiphon.cli.heap import retain_freed_memory  # noqa: PLC0415 - only once large data comes
 
-    keep_freed()
+    retain_freed_memory()
 
 
 def _can_open_websockets(number: int) -> bool:
@@ -242,34 +242,34 @@ def _listener(host: str, port: int, setting: str = "") -> socket.socket:
 
 
 async def _serve_watchers(
-    house: Application, settings: Settings, listener: socket.socket, workers: Workers | None
+    application: Application, settings: Settings, listener: socket.socket, workers: Workers | None
 ) -> "WatchServer":
     """Serve the metrics on a separate listener."""
     from antiphon.http_server.watch_server import WatchServer  # noqa: PLC0415 - for servers with this listener
 
     host, _ = listen_address(settings.metrics_listen)
-    limits = Limits(hosts=hosts_of(host, ()))  # probes use the address of a pod, not a name of the API
-    app = create_watch_app(house.gateway, limits, has_metrics=settings.metrics, workers=workers)
+    limits = ServerLimits(hosts=hosts_of(host, ()))  # probes use the address of a pod, not a name of the API
+    app = create_watch_app(application.gateway, limits, has_metrics=settings.metrics, workers=workers)
     watch = WatchServer(app)
     await watch.start(listener)
     return watch
 
 
-async def _announce(current: Current, listeners: Listeners, house: Application) -> None:
+async def _announce(current: Current, listeners: Listeners, application: Application) -> None:
     settings, port = current.settings, listeners.api.getsockname()[1]
-    for sentence in unknown_models(settings, house.parts.models):
+    for sentence in unknown_models(settings, application.parts.models):
         log.warning("%s Requests that need it fail.", sentence)
-    store = house.parts.store.url + (" (a new file)" if current.creates_store else "")
+    store = application.parts.store.url + (" (a new file)" if current.creates_store else "")
     url = f"http://{reachable(settings.host)}:{port}/v1"
-    served = house.parts.models.backends
-    models = house.parts.models.list()
-    parts = [f"base URL {url}", f"store {store}", *map(_describe, served), *_tools(settings), *_code(house)]
+    backend = application.parts.models.backends
+    models = application.parts.models.list()
+    parts = [f"base URL {url}", f"store {store}", *map(_describe, backend), *_tools(settings), *_code(application)]
     if listeners.watch is not None:
         host, watch_port = listeners.watch.getsockname()[:2]
         parts.append(f"metrics at http://{reachable(host)}:{watch_port}/metrics")
     if settings.console and is_built():
         parts.append(f"console at {url.removesuffix('v1')}console/")
-    needs_key = await house.parts.keys.are_needed()
+    needs_key = await application.parts.keys.are_needed()
     if not needs_key:
         parts.append("no API key, so only this machine has access")
     _print(f"Antiphon {__version__} is ready: " + "; ".join(parts))
@@ -283,25 +283,25 @@ def _print(line: str) -> None:
     print("".join(character for character in line if character.isprintable()), flush=True)  # noqa: T201 - the ready line
 
 
-def _describe(served: BackendState) -> str:
-    name = f"backend {served.backend.name}" + (
-        f" at {redacted(served.backend.url)}" if served.backend.url else " (scripted)"
+def _describe(backend: BackendState) -> str:
+    name = f"backend {backend.backend.name}" + (
+        f" at {redacted(backend.backend.url)}" if backend.backend.url else " (scripted)"
     )
-    if served.error == NOT_ASKED:
+    if backend.error == NOT_REQUESTED:
         return f"{name}: no list of models yet"
-    if served.error:
-        return served.error.rstrip(".")
-    names = offered(served)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    scripted = "" if served.backend.url else ", a script for tests and no real model"
-    return f"{name} with {', '.join(names[:SHOWN]) + more or 'no models'}{scripted}"
+    if backend.error:
+        return backend.error.rstrip(".")
+    names = offered(backend)
+    more = f" and {len(names) - DISPLAYED} more" if len(names) > DISPLAYED else ""
+    scripted = "" if backend.backend.url else ", a script for tests and no real model"
+    return f"{name} with {', '.join(names[:DISPLAYED]) + more or 'no models'}{scripted}"
 
 
 def _tools(settings: Settings) -> list[str]:
     """Return the tools in the settings."""
     labels = [one.label for one in settings.mcp_servers]
-    more = f" and {len(labels) - SHOWN} more" if len(labels) > SHOWN else ""
-    servers = [f"MCP servers {', '.join(labels[:SHOWN])}{more}"] if labels else []
+    more = f" and {len(labels) - DISPLAYED} more" if len(labels) > DISPLAYED else ""
+    servers = [f"MCP servers {', '.join(labels[:DISPLAYED])}{more}"] if labels else []
     images = f"images by {settings.images_model}"
     return [
         *servers,
@@ -310,9 +310,9 @@ def _tools(settings: Settings) -> list[str]:
     ]
 
 
-def _code(house: Application) -> list[str]:
+def _code(application: Application) -> list[str]:
     """Return the sandbox that runs code. A sandbox that does not work has its own warning."""
-    state = house.parts.code_state() if house.parts.code_state is not None else None
+    state = application.parts.code_state() if application.parts.code_state is not None else None
     return [f"code in {state.sandbox}"] if state is not None and not state.problem else []
 
 

@@ -17,7 +17,7 @@ from rich.live import Live
 from rich.table import Column, Table
 from rich.text import Text
 
-from antiphon.cli.complain import reason_of
+from antiphon.cli.error_output import reason_of
 from antiphon.cli.flags import ConfigFlag
 from antiphon.cli.settings import read_settings, watch_address
 from antiphon.errors import AntiphonError, ConfigError
@@ -32,7 +32,7 @@ EVERY = 1.0
 PATIENCE = 5.0
 """Seconds that the server has to respond."""
 
-SHOWN = 4
+DISPLAYED = 4
 """Models of each backend in the table."""
 
 WHOLE = ("backend", "health")
@@ -97,10 +97,10 @@ def _watch(console: Console, address: str, key: str) -> None:
         while True:
             time.sleep(EVERY)
             try:
-                shown = view_of(address, _read(address, key))
+                displayed = view_of(address, _read(address, key))
             except AntiphonError as error:
-                shown = Group(Text(error.message, style="red"))
-            live.update(shown, refresh=True)
+                displayed = Group(Text(error.message, style="red"))
+            live.update(displayed, refresh=True)
 
 
 def _fetch(address: str, key: str) -> bytes:
@@ -171,7 +171,7 @@ def _row(one: BackendStatus) -> tuple[Text, ...]:
         Text(f"{one.in_flight} of {one.concurrency}" if one.concurrency else str(one.in_flight)),
         Text(f"{one.waiting} of {one.queue}" if one.concurrency else str(one.waiting)),
         Text(_seconds(one.oldest_wait)),
-        Text(str(one.asked)),
+        Text(str(one.requested)),
         Text(str(one.failed)),
     )
 
@@ -244,8 +244,8 @@ def _health(one: BackendStatus) -> str:
 
 
 def _models(one: BackendStatus) -> str:
-    names = [f"{name} (loaded)" if _is_loaded(one, name) else name for name in one.models[:SHOWN]]
-    more = [f"and {len(one.models) - SHOWN} more"] if len(one.models) > SHOWN else []
+    names = [f"{name} (loaded)" if _is_loaded(one, name) else name for name in one.models[:DISPLAYED]]
+    more = [f"and {len(one.models) - DISPLAYED} more"] if len(one.models) > DISPLAYED else []
     return ", ".join([*names, *more])
 
 

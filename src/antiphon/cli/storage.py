@@ -7,7 +7,7 @@ import typer
 
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.settings import read_settings
-from antiphon.cli.with_store import say, with_store
+from antiphon.cli.with_store import print_result, with_store
 from antiphon.errors import AntiphonError
 from antiphon.jobs.cleaner import CHECK, MOST_CONTAINERS, objection
 from antiphon.storage import upkeep
@@ -44,7 +44,7 @@ def migrate(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     Examples:
       antiphon migrate
     """
-    with_store(store, config, _say_ready)
+    with_store(store, config, _print_ready)
 
 
 @db.callback()
@@ -61,7 +61,7 @@ def check(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     Examples:
       antiphon db check
     """
-    with_store(store, config, _say_counts)
+    with_store(store, config, _print_counts)
 
 
 def purge(
@@ -88,25 +88,25 @@ def purge(
             await opened.clock_skew()  # the clock of the store decides which data has expired
         elif reason := await objection(opened, fraction):
             raise AntiphonError(f"{reason} Nothing was deleted. {CHECK}")
-        gone = await upkeep.purge(opened, retention, dry_run=dry_run)
+        purged = await upkeep.purge(opened, retention, dry_run=dry_run)
         if not dry_run:
             from antiphon.build.files import sweep_files  # noqa: PLC0415 - not for a count
 
             await upkeep.expire_containers(opened, MOST_CONTAINERS)
             await sweep_files(opened, settings)
-        say(("Would delete " if dry_run else "Deleted ") + _listed(gone) + ".")
+        print_result(("Would delete " if dry_run else "Deleted ") + _listed(purged) + ".")
 
     with_store(store, config, act)
 
 
-async def _say_ready(store: Store) -> None:
+async def _print_ready(store: Store) -> None:
     await store.read(health.check)
-    say(f"{store.url} is up to date.")
+    print_result(f"{store.url} is up to date.")
 
 
-async def _say_counts(store: Store) -> None:
+async def _print_counts(store: Store) -> None:
     counts = await store.inspect()
-    say(f"{store.url} is intact: " + _listed(counts) + ".")
+    print_result(f"{store.url} is intact: " + _listed(counts) + ".")
 
 
 def _listed(counts: Mapping[str, int]) -> str:

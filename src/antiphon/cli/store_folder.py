@@ -15,12 +15,18 @@ from antiphon.protocol.files import FileForm
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import AttachResult, NewStoreFile, StoreFile, StorePageQuery, VectorStore
+from antiphon.storage.records.vector_stores import (
+    AttachResult,
+    NewAttachment,
+    StoredVectorStore,
+    StoreFile,
+    StorePageQuery,
+)
 
 PART = 1024 * 1024
 """Bytes of a file that are read at a time."""
 
-LOOK_EVERY = 0.2
+POLL_INTERVAL = 0.2
 """Seconds between two reads of the state of files that are being ingested."""
 
 PAGE = 100
@@ -55,7 +61,7 @@ def files_below(paths: Sequence[Path]) -> Iterator[tuple[str, Path]]:
             raise ConfigError(f"{path} does not exist. Check the path.")
 
 
-async def add(parts: Parts, store: VectorStore, paths: Sequence[tuple[str, Path]], progress: Progress) -> Added:
+async def add(parts: Parts, store: StoredVectorStore, paths: Sequence[tuple[str, Path]], progress: Progress) -> Added:
     """Add files to a store, and wait until all are ingested. A file that the store has with this content is skipped.
 
     Raises `ClientError` if a quota of the tenant has no room for a file, `StoreError`.
@@ -82,7 +88,7 @@ async def add(parts: Parts, store: VectorStore, paths: Sequence[tuple[str, Path]
     return result
 
 
-async def attached(parts: Parts, store: VectorStore) -> Sequence[StoreFile]:
+async def attached(parts: Parts, store: StoredVectorStore) -> Sequence[StoreFile]:
     """Return all files of a store."""
     found: list[StoreFile] = []
     after: str | None = None
@@ -116,14 +122,14 @@ def _digest(path: Path) -> bytes:
     return digest.digest()
 
 
-async def _attach(parts: Parts, store: VectorStore, name: str, path: Path) -> str:
+async def _attach(parts: Parts, store: StoredVectorStore, name: str, path: Path) -> str:
     files, tenant = parts.objects.files.get(), store.tenant
     written = await files.write(tenant, _content(path), await files.room(tenant))
     identity = RequestIdentity(tenant)
-    made = await files.create(FileForm(purpose="assistants"), path.name, written, identity)
-    file_id = str(made["id"])
+    created = await files.create(FileForm(purpose="assistants"), path.name, written, identity)
+    file_id = str(created["id"])
     attributes = msgspec.json.encode({"path": name[:512]})
-    new = NewStoreFile(file_id, attributes, *usual_sizes(parts.objects.chunk_tokens, store.embedding_model))
+    new = NewAttachment(file_id, attributes, *usual_sizes(parts.objects.chunk_tokens, store.embedding_model))
     outcome = await parts.store.write(vector_stores.attach, tenant, store.id, [new])
     if outcome.result is not AttachResult.DONE:
         raise ConfigError(f"The vector store {store.id} accepts no more files: {outcome.result.value}.")
@@ -137,7 +143,7 @@ async def _content(path: Path) -> AsyncIterator[bytes]:
 
 
 async def _ingested(
-    parts: Parts, store: VectorStore, file_ids: Sequence[str], result: Added, progress: Callable[[int], None]
+    parts: Parts, store: StoredVectorStore, file_ids: Sequence[str], result: Added, progress: Callable[[int], None]
 ) -> None:
     """Wait until no file is in progress, and record the outcome of each."""
     waiting = list(file_ids)
@@ -155,4 +161,4 @@ async def _ingested(
         waiting = rest
         progress(len(file_ids) - len(waiting))
         if waiting:
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(POLL_INTERVAL)

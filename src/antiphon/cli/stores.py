@@ -17,18 +17,18 @@ from antiphon.cli.flags import BackendFlag, ConfigFlag, StoreFlag, TenantFlag
 from antiphon.cli.key_tables import copied_table, print_whole
 from antiphon.cli.settings import read_settings
 from antiphon.cli.store_folder import Added, add, files_below
-from antiphon.cli.with_store import notice, say
+from antiphon.cli.with_store import notice, print_result
 from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.gateway.parts import Parts
 from antiphon.search.contract import SearchRequest
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import StorePageQuery, VectorStore
+from antiphon.storage.records.vector_stores import StoredVectorStore, StorePageQuery
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 PAGE = 100
-SHOWN = 160
+DISPLAYED = 160
 """Characters of a chunk in the list of hits."""
 
 
@@ -70,7 +70,7 @@ def add_files(
         raise ConfigError("These paths contain no files. Hidden files (names with a leading dot) are skipped.")
 
     async def act(parts: Parts) -> None:
-        target = await _found_or_made(parts, tenant, into or paths[0].resolve().name)
+        target = await _found_or_created(parts, tenant, into or paths[0].resolve().name)
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
         with Progress(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task("Files", total=len(found))
@@ -95,7 +95,7 @@ def list_stores(tenant: TenantFlag = "", store: StoreFlag = None, config: Config
     async def act(parts: Parts) -> None:
         rows = [_row(one) async for one in _all(parts, tenant)]
         if not rows:
-            say("There are no vector stores. Create one with `antiphon stores add PATH`.")
+            print_result("There are no vector stores. Create one with `antiphon stores add PATH`.")
             return
         print_whole(copied_table(("id",), ("name", "files", "in progress", "failed", "size", "embeddings"), rows))
 
@@ -129,7 +129,7 @@ def search(
             notice("No chunk matches the query.")
         for hit in results.hits:
             where = str(hit.attributes.get("path", hit.filename))
-            say(f"{hit.score:.2f}  {where}  {_visible(hit.text)}")
+            print_result(f"{hit.score:.2f}  {where}  {_visible(hit.text)}")
 
     _with_parts(read_settings(config, backend, store=store), act)
 
@@ -156,7 +156,7 @@ def reindex(
         )
         if count is None:
             raise ConfigError(f"The vector store {target.id} has expired, so its files cannot be ingested again.")
-        say(f"Files to ingest again: {count}. `antiphon stores list` shows how many are in progress.")
+        print_result(f"Files to ingest again: {count}. `antiphon stores list` shows how many are in progress.")
 
     _with_parts(read_settings(config, store=store), act, ingests=False)
 
@@ -173,18 +173,18 @@ def _with_parts(settings: Settings, act: Callable[[Parts], Awaitable[None]], *, 
 
 @asynccontextmanager
 async def _opened(settings: Settings, *, ingests: bool) -> AsyncIterator[Parts]:
-    house = await build(settings)
+    application = await build(settings)
     try:
-        house.worker.concurrency = 0  # background responses are for servers
-        house.worker.start()
+        application.worker.concurrency = 0  # background responses are for servers
+        application.worker.start()
         if ingests:
-            house.ingester.start()
-        yield house.parts
+            application.ingester.start()
+        yield application.parts
     finally:
-        await house.close()
+        await application.close()
 
 
-async def _all(parts: Parts, tenant: str) -> AsyncIterator[VectorStore]:
+async def _all(parts: Parts, tenant: str) -> AsyncIterator[StoredVectorStore]:
     after: str | None = None
     while True:
         page = await parts.store.read(vector_stores.page, tenant, StorePageQuery(PAGE, after))
@@ -195,7 +195,7 @@ async def _all(parts: Parts, tenant: str) -> AsyncIterator[VectorStore]:
         after = page.stores[-1].id
 
 
-async def _find(parts: Parts, tenant: str, name: str) -> VectorStore | None:
+async def _find(parts: Parts, tenant: str, name: str) -> StoredVectorStore | None:
     """Return the vector store with this ID, else the newest one with this name."""
     by_id = await parts.store.read(vector_stores.find, tenant, name)
     if by_id is not None:
@@ -206,33 +206,33 @@ async def _find(parts: Parts, tenant: str, name: str) -> VectorStore | None:
     return None
 
 
-async def _found(parts: Parts, tenant: str, name: str) -> VectorStore:
+async def _found(parts: Parts, tenant: str, name: str) -> StoredVectorStore:
     store = await _find(parts, tenant, name)
     if store is None:
         raise ConfigError(f"The vector store '{name}' does not exist. `antiphon stores list` lists the vector stores.")
     return store
 
 
-async def _found_or_made(parts: Parts, tenant: str, name: str) -> VectorStore:
+async def _found_or_created(parts: Parts, tenant: str, name: str) -> StoredVectorStore:
     store = await _find(parts, tenant, name)
     if store is None:
-        made = VectorStore(
+        created = StoredVectorStore(
             ids.new_id("vs"), tenant, int(ids.now()), name, embedding_model=parts.run.rules.embedding_model
         )
-        await parts.store.write(vector_stores.create, made)
-        return made
+        await parts.store.write(vector_stores.create, created)
+        return created
     return store
 
 
-def _report(store: VectorStore, result: Added) -> None:
+def _report(store: StoredVectorStore, result: Added) -> None:
     for name, reason in result.failed:
         notice(f"{name}: {reason}")
-    say(f"{store.id}: {result.added} added, {result.unchanged} unchanged, {len(result.failed)} failed.")
+    print_result(f"{store.id}: {result.added} added, {result.unchanged} unchanged, {len(result.failed)} failed.")
     if result.failed:
         raise typer.Exit(1)
 
 
-def _row(one: VectorStore) -> tuple[str, ...]:
+def _row(one: StoredVectorStore) -> tuple[str, ...]:
     counts = one.counts
     numbers = map(str, (counts.total, counts.in_progress, counts.failed))
     name = f"{one.name or ''}{' (expired)' if one.is_expired else ''}"
@@ -241,5 +241,5 @@ def _row(one: VectorStore) -> tuple[str, ...]:
 
 def _visible(text: str) -> str:
     """Return the beginning of a chunk on one line, without control characters."""
-    line = " ".join("".join(char if char.isprintable() else " " for char in text[: 2 * SHOWN]).split())
-    return line[:SHOWN]
+    line = " ".join("".join(char if char.isprintable() else " " for char in text[: 2 * DISPLAYED]).split())
+    return line[:DISPLAYED]

@@ -6,7 +6,7 @@ from typing import Any
 import typer
 import typer.core
 
-from antiphon.cli.complain import did_you_mean
+from antiphon.cli.error_output import did_you_mean
 
 _PLAIN = (
     (re.compile(r"Input should be a valid integer.*"), "must be a whole number"),
@@ -34,16 +34,16 @@ class BadValue(typer.BadParameter):
 def usage_message(error: typer.TyperException) -> str:
     """Return the mistake in a command line, with a suggestion or the command that shows the help."""
     context: Any = getattr(error, "ctx", None)
-    text, hint = _told(error, context)
+    text, hint = _reported(error, context)
     if not hint and context is not None:
         hint = f" `{context.command_path} --help` shows the usage."
     return f"{text}{hint}"
 
 
-def _told(error: Any, context: Any) -> tuple[str, str]:
+def _reported(error: Any, context: Any) -> tuple[str, str]:
     message = str(getattr(error, "message", error))
     if hasattr(error, "possibilities"):
-        return f"Unknown option {error.option_name}.", _option_meant(error, context)
+        return f"Unknown option {error.option_name}.", _intended_option(error, context)
     parameter = getattr(error, "param", None)
     if parameter is not None:
         name = parameter.metavar if parameter.param_type_name == "argument" else parameter.opts[-1]
@@ -64,7 +64,7 @@ def _told(error: Any, context: Any) -> tuple[str, str]:
     return message, ""
 
 
-def _option_meant(error: Any, context: Any) -> str:
+def _intended_option(error: Any, context: Any) -> str:
     options = [name for one in context.command.get_params(context) for name in one.opts] if context else []
     return did_you_mean(error.option_name, options or error.possibilities or ())
 
@@ -89,11 +89,11 @@ def make_plain(command: Any) -> None:
 def _make_plain(parameter: Any) -> None:
     name = parameter.metavar or parameter.name.upper()
     if parameter.param_type_name == "argument":
-        shown = name.strip("[]")
-        usage = f"{shown}..." if parameter.nargs != 1 and not shown.endswith("...") else shown
+        displayed = name.strip("[]")
+        usage = f"{displayed}..." if parameter.nargs != 1 and not displayed.endswith("...") else displayed
         pieces = [usage if parameter.required else f"[{usage}]"]
         parameter.get_usage_pieces = lambda context: pieces
-        parameter.get_help_record = lambda context: (shown, parameter.help or "")
+        parameter.get_help_record = lambda context: (displayed, parameter.help or "")
         return
     if not parameter.is_flag:
         parameter.metavar = name

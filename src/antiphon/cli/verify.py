@@ -111,6 +111,6 @@ def _check_store(store: str | None, config: Path | None) -> None:
 def _save(report: Report, store: str | None, config: Path | None) -> None:
     from antiphon.console.reports import stored_report  # noqa: PLC0415 - for this option only
 
-    kept = stored_report(encode_report(report))
-    with_store(store, config, lambda opened: opened.write(stored_reports.put, kept))
-    notice(f"The report was saved in the store as {kept.id}. The console shows it under Conformance.")
+    stored = stored_report(encode_report(report))
+    with_store(store, config, lambda opened: opened.write(stored_reports.put, stored))
+    notice(f"The report was saved in the store as {stored.id}. The console shows it under Conformance.")

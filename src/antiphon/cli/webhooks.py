@@ -7,7 +7,7 @@ import typer
 
 from antiphon.cli.flags import ConfigFlag, StoreFlag
 from antiphon.cli.key_tables import copied_table, print_whole
-from antiphon.cli.with_store import say, with_store
+from antiphon.cli.with_store import print_result, with_store
 from antiphon.errors import ConfigError
 from antiphon.storage.operations import webhooks
 from antiphon.storage.records.tenants import Delivery
@@ -34,7 +34,7 @@ def deliveries(store: StoreFlag = None, config: ConfigFlag = None) -> None:
     async def act(opened: Store) -> None:
         found = await opened.read(webhooks.deliveries)
         if not found:
-            say("All webhooks were delivered.")
+            print_result("All webhooks were delivered.")
             return
         others = ("endpoint", "event", "created", "attempts", "next", "error")
         print_whole(copied_table(("delivery",), others, map(_row, found)))
@@ -64,9 +64,9 @@ def retry(
 
     async def act(opened: Store) -> None:
         if delivery_id is None:
-            say(f"Deliveries to retry: {await opened.write(webhooks.retry_failed)}.")
+            print_result(f"Deliveries to retry: {await opened.write(webhooks.retry_failed)}.")
         elif await opened.write(webhooks.retry, delivery_id):
-            say(f"Delivery {delivery_id} will be retried.")
+            print_result(f"Delivery {delivery_id} will be retried.")
         else:
             raise ConfigError(
                 f"The delivery '{delivery_id}' does not exist. `antiphon webhooks deliveries` lists the deliveries."

@@ -24,7 +24,7 @@ def with_store(url: str | None, config: Path | None, act: Callable[[Store], Awai
     asyncio.run(run())
 
 
-def say(words: str) -> None:
+def print_result(words: str) -> None:
     """Print the result of a command."""
     Console().print(words, highlight=False, markup=False, soft_wrap=True)
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from antiphon.cli.complain import complain, text_for_operator
+from antiphon.cli.error_output import complain, text_for_operator
 from antiphon.errors import AntiphonError, ConfigError, log
 
 PAUSE = 1.0
@@ -16,7 +16,7 @@ PAUSE = 1.0
 
 ENDS = (signal.SIGINT, signal.SIGTERM)
 
-HEARD = {*ENDS, signal.SIGHUP, signal.SIGCHLD}
+RECEIVED = {*ENDS, signal.SIGHUP, signal.SIGCHLD}
 """Signals that the supervisor waits for. They are blocked at other times, so that they interrupt nothing."""
 
 
@@ -71,20 +71,20 @@ class _Supervisor:
     def run(self, count: int) -> int:
         # Signals wait for `sigwait` and never interrupt: many count as one, and none arrives in the middle of work.
         signal.signal(signal.SIGCHLD, lambda *_: None)  # the parent process may have had it ignored
-        signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+        signal.pthread_sigmask(signal.SIG_BLOCK, RECEIVED)
         for number in range(count):
             self._start(number)
         self._reap()
         while self._numbers:
-            self._handle(signal.sigwait(HEARD))
+            self._handle(signal.sigwait(RECEIVED))
         return self._worst
 
-    def _handle(self, heard: int) -> None:
-        if heard in ENDS:
-            self._end(heard)
-        elif heard == signal.SIGHUP:
+    def _handle(self, received: int) -> None:
+        if received in ENDS:
+            self._end(received)
+        elif received == signal.SIGHUP:
             if not self._is_ending and self._renew():
-                self._pass_on(heard)
+                self._pass_on(received)
         else:
             self._reap()
 
@@ -118,7 +118,7 @@ class _Supervisor:
         for name in (*ENDS, signal.SIGCHLD):
             signal.signal(name, signal.SIG_DFL)
         # SIGHUP waits until the new process can read its settings again.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD - {signal.SIGHUP})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, RECEIVED - {signal.SIGHUP})
         threading.Thread(target=self._end_with_supervisor, daemon=True).start()
         try:
             self._serve(number)

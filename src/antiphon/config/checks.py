@@ -161,8 +161,11 @@ def _check_mcp_servers(servers: list[McpServerConfig]) -> None:
                 f"The MCP server '{server.label}' has a `url`, and `args` and `env` apply to a `command` only. Remove "
                 "them."
             )
-    for name, given in (("label", [one.label for one in servers]), ("connector", [one.connector for one in servers])):
-        for value, times in Counter(filter(None, given)).items():
+    for name, provided in (
+        ("label", [one.label for one in servers]),
+        ("connector", [one.connector for one in servers]),
+    ):
+        for value, times in Counter(filter(None, provided)).items():
             if times > 1:
                 raise ConfigError(f"{times} MCP servers have the {name} '{value}'. Use each {name} once.")
 

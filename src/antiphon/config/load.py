@@ -9,7 +9,7 @@ import msgspec
 
 from antiphon.config.checks import check
 from antiphon.config.settings import Settings
-from antiphon.errors import ConfigError, log, meant
+from antiphon.errors import ConfigError, closest_name, log
 
 DEFAULT_FILE = "antiphon.toml"
 PREFIX = "ANTIPHON_"
@@ -34,15 +34,15 @@ def load_settings(
     """
     environment = os.environ if environment is None else environment
     path = settings_file(file, environment)
-    told = _from_environment(environment)
-    given = {name: value for name, value in (flags or {}).items() if value is not None}
-    values = (_from_file(path) if path else {}) | told | given
+    reported = _from_environment(environment)
+    provided = {name: value for name, value in (flags or {}).items() if value is not None}
+    values = (_from_file(path) if path else {}) | reported | provided
     if isinstance(values.get("backends"), list):
         values["backends"] = [{"url": one} if isinstance(one, str) else one for one in values["backends"]]
     try:
         settings = msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise _wrong(str(error), values, path, told, given) from error
+        raise _wrong(str(error), values, path, reported, provided) from error
     check(settings)
     return settings
 
@@ -86,7 +86,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {known[name]: value for name, value in environment.items() if name in known and value}
     for name in environment:
         if name.startswith(PREFIX) and name not in known.keys() | OTHER_VARIABLES:
-            near = meant(name, known)
+            near = closest_name(name, known)
             log.warning("Unknown setting %s is ignored.%s", name, f" Did you mean {near}?" if near else "")
     for name in ("backends", "seal_keys", "allowed_hosts", "allowed_origins", "outgoing_networks", "metrics_networks"):
         if name in values:
@@ -129,18 +129,18 @@ def _chains(text: str) -> dict[str, list[str]]:
 
 
 def _wrong(
-    said: str, values: dict[str, Any], path: Path | None, told: Mapping[str, Any], given: Mapping[str, Any]
+    text: str, values: dict[str, Any], path: Path | None, reported: Mapping[str, Any], provided: Mapping[str, Any]
 ) -> ConfigError:
     """Return the error for invalid values."""
     from antiphon.config.mistakes import mistake  # noqa: PLC0415 - needed for mistakes only
 
-    found = mistake(said, values, is_file=False)
-    is_file = found.setting not in told.keys() | given.keys()
-    source = _source(found.setting, path, told, given)
-    return ConfigError(f"{source}: {mistake(said, values, is_file=is_file).text}")
+    found = mistake(text, values, is_file=False)
+    is_file = found.setting not in reported.keys() | provided.keys()
+    source = _source(found.setting, path, reported, provided)
+    return ConfigError(f"{source}: {mistake(text, values, is_file=is_file).text}")
 
 
-def _source(setting: str, file: Path | None, told: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    if setting in given:
+def _source(setting: str, file: Path | None, reported: Mapping[str, Any], provided: Mapping[str, Any]) -> str:
+    if setting in provided:
         return f"The flag --{setting} is wrong"
-    return f"The variable {PREFIX}{setting.upper()} is wrong" if setting in told else f"The file {file} is wrong"
+    return f"The variable {PREFIX}{setting.upper()} is wrong" if setting in reported else f"The file {file} is wrong"

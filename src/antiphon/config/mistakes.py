@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from antiphon.config.models import ModelConfig, PromptConfig
 from antiphon.config.settings import BackendConfig, McpServerConfig, Settings
-from antiphon.errors import meant
+from antiphon.errors import closest_name
 
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `\$\.?(.*)`)?", re.DOTALL)
@@ -57,23 +57,23 @@ class Mistake(NamedTuple):
     text: str
 
 
-def mistake(said: str, values: Mapping[str, Any], *, is_file: bool) -> Mistake:
+def mistake(stated: str, values: Mapping[str, Any], *, is_file: bool) -> Mistake:
     """Return the mistake in these values, from the message of the decoder, and what to write instead.
 
     With `is_file`, the text includes the syntax in TOML.
     """
-    if unknown := _UNKNOWN.fullmatch(said):
+    if unknown := _UNKNOWN.fullmatch(stated):
         steps = _steps(unknown[2] or "")
         text = _unknown_key(unknown[1], steps, _found(values, (*steps, unknown[1])))
         return Mistake(steps[0] if steps else unknown[1], f"{_table_name(steps, values)}{text}")
-    if missing := _MISSING.fullmatch(said):
+    if missing := _MISSING.fullmatch(stated):
         steps = _steps(missing[2] or "")
-        shown = steps[2:] if steps and steps[0] in _TABLES else steps
-        place = _place((*shown, missing[1]))
+        displayed = steps[2:] if steps and steps[0] in _TABLES else steps
+        place = _place((*displayed, missing[1]))
         return Mistake(
             steps[0] if steps else "", f"{_table_name(steps, values)}the required key `{place}` is missing. Add it."
         )
-    other = _OTHER.fullmatch(said)
+    other = _OTHER.fullmatch(stated)
     if other is None:
         return Mistake("", "a value is not valid. `docs/reference/settings.md` lists every setting.")
     steps = _steps(other[2])
@@ -90,7 +90,7 @@ def _unknown_key(name: str, steps: tuple[str, ...], value: object) -> str:
     if steps:
         kind = _TABLES[steps[0]][0] if steps[0] in _TABLES else _NAMED.get(steps[0], (Settings, ""))[0]
     what = "setting" if kind is Settings else "key"
-    near = meant(name, kind.__struct_fields__)
+    near = closest_name(name, kind.__struct_fields__)
     if near:
         table = f" Begin the table with [[{near}]]." if isinstance(value, dict) and near in _TABLES else ""
         return f"unknown {what} `{name}`. Did you mean `{near}`?{table}"
@@ -105,23 +105,23 @@ def _unknown_key(name: str, steps: tuple[str, ...], value: object) -> str:
 
 def _wrong_value(steps: tuple[str, ...], values: Mapping[str, Any], *, is_key: bool, is_file: bool) -> str:
     in_table = len(steps) > 1 and steps[0] in _TABLES
-    shown = steps[2:] if in_table else steps
+    displayed = steps[2:] if in_table else steps
     prefix, value = _table_name(steps, values), _found(values, steps)
     kind, bounds = _type_at(steps)
-    if not shown:  # a value in a list of tables is not a table
+    if not displayed:  # a value in a list of tables is not a table
         return f"{prefix}it must be a table, not {_written(value)}.{_table_advice(steps[0]) if is_file else ''}"
-    place = _place(shown)
+    place = _place(displayed)
     if is_key:
         return f"{prefix}`{place}` has a key that is not allowed. Allowed: {', '.join(_choices(kind))}."
     if not in_table and steps[0] in _TABLES:
         return f"`{place}` must be a list of tables, not {_written(value)}.{_table_advice(place) if is_file else ''}"
     if (choices := _choices(kind)) and isinstance(value, str):
-        near = meant(value, choices)
+        near = closest_name(value, choices)
         hint = f" Did you mean '{near}'?" if near else ""
         return f"{prefix}`{place}` is '{value[:100]}', which is not allowed.{hint} Allowed: {_listed(choices)}."
     each = "each value of " if steps[-1] == "..." else ""
-    given = "" if value is _NOTHING or _may_be(kind, value) else f", not {_written(value)}"
-    return f"{prefix}{each}`{place}` must be {', '.join([_described(kind), *bounds])}{given}."
+    provided = "" if value is _NOTHING or _may_be(kind, value) else f", not {_written(value)}"
+    return f"{prefix}{each}`{place}` must be {', '.join([_described(kind), *bounds])}{provided}."
 
 
 def _may_be(kind: Any, value: object) -> bool:

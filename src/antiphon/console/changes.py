@@ -106,7 +106,7 @@ class Changes:
         self._channels.setdefault(channel, set()).add(watcher)
         if self._task is None:
             self._placed.clear()
-            self._task = asyncio.get_running_loop().create_task(self._look())
+            self._task = asyncio.get_running_loop().create_task(self._poll())
         try:
             await self._placed.wait()
             running = newest([one for one in self._running(()) if _passes(one, channel)])
@@ -123,7 +123,7 @@ class Changes:
             if not self._channels[channel]:
                 del self._channels[channel]
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         place: int | None = None
         try:
             while self._channels:
@@ -156,12 +156,12 @@ class Changes:
                 checks = 0
                 await asyncio.sleep(0)
             passing = [one for one in new if _passes(one, channel)]
-            shown = passing[-MOST_WAITING:]
-            for one in shown:
+            displayed = passing[-MOST_WAITING:]
+            for one in displayed:
                 if id(one) not in encoded:
                     encoded[id(one)] = self._encode(one, names)
-            for watcher in watchers if shown else ():
-                watcher.see([encoded[id(one)] for one in shown], len(passing) - len(shown))
+            for watcher in watchers if displayed else ():
+                watcher.see([encoded[id(one)] for one in displayed], len(passing) - len(displayed))
 
 
 def newest(running: Sequence[Facts]) -> list[Facts]:

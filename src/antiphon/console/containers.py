@@ -25,9 +25,9 @@ class ContainerReader:
         """Return a page of containers; without a `tenant`, of all tenants. Raises `ClientError` (400)."""
         page = await self._store.read(containers.page, tenant, ContainerQuery(query.limit, query.after or None))
         if page.is_unknown:
-            raise refusals.invalid("after", f"no container has the id '{refusals.shown(query.after)}'.")
-        shown = [_counted(one, await self._files(one)) for one in page.containers]
-        return page_of(shown, has_more=page.has_more)
+            raise refusals.invalid("after", f"no container has the id '{refusals.quoted(query.after)}'.")
+        displayed = [_counted(one, await self._files(one)) for one in page.containers]
+        return page_of(displayed, has_more=page.has_more)
 
     async def retrieve(self, tenant: str, container_id: str) -> dict[str, Any]:
         """Return a container with its files. Raises `ClientError` (404) if it is unknown."""
@@ -35,7 +35,7 @@ class ContainerReader:
         if found is None:
             raise container_not_found()
         files = await self._files(found)
-        return _counted(found, files) | {"files": [_shown_file(file) for file in files]}
+        return _counted(found, files) | {"files": [_file_row(file) for file in files]}
 
     async def _files(self, container: StoredContainer) -> list[StoredContainerFile]:
         """Return the files of a container. An expired container has none."""
@@ -66,7 +66,7 @@ def _counted(container: StoredContainer, files: list[StoredContainerFile]) -> di
     }
 
 
-def _shown_file(file: StoredContainerFile) -> dict[str, Any]:
+def _file_row(file: StoredContainerFile) -> dict[str, Any]:
     return {
         "id": file.id,
         "path": file.path,

@@ -6,10 +6,10 @@ from antiphon.console.summaries import in_units
 from antiphon.storage.records.figures import Figures, FiguresFound, FiguresQuery, quantile, total_of
 
 
-def shown_figures(query: FiguresQuery, found: FiguresFound, names: dict[str, str]) -> dict[str, Any]:
+def figures_object(query: FiguresQuery, found: FiguresFound, names: dict[str, str]) -> dict[str, Any]:
     """Return figures as JSON. Spans without responses are omitted."""
     spans = sorted(found.spans.items())
-    shown: dict[str, Any] = {
+    displayed: dict[str, Any] = {
         "object": "figures",
         "since": query.since,
         "until": query.until,
@@ -18,12 +18,12 @@ def shown_figures(query: FiguresQuery, found: FiguresFound, names: dict[str, str
         "buckets": [{"time": int(time), **_figures(one)} for time, one in spans],
     }
     if query.by:
-        shown["groups"] = [_group(query.by, value, one, names) for value, one in _largest_first(found)]
+        displayed["groups"] = [_group(query.by, value, one, names) for value, one in _largest_first(found)]
     if found.rest is not None:
-        shown["rest"] = _figures(found.rest)
+        displayed["rest"] = _figures(found.rest)
     if found.partial_since is not None:
-        shown |= {"partial": True, "complete_since": found.partial_since}
-    return shown
+        displayed |= {"partial": True, "complete_since": found.partial_since}
+    return displayed
 
 
 def _largest_first(found: FiguresFound) -> list[tuple[str, Figures]]:

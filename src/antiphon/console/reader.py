@@ -7,20 +7,20 @@ from typing import ParamSpec
 
 from msgspec.json import encode
 
+from antiphon.console.backend_requests import stored_calls
 from antiphon.console.changes import Batch, Changes, Names, newest
 from antiphon.console.details import details
-from antiphon.console.figures import shown_figures
-from antiphon.console.kept import kept_calls
+from antiphon.console.figures import figures_object
 from antiphon.console.rebuilt import rebuild_request, size_of_response
 from antiphon.console.redaction import redacted
 from antiphon.console.summaries import KeyNames, summary
 from antiphon.errors import ClientError
 from antiphon.ids import Clock
 from antiphon.objects.items import INCLUDED as ON_DEMAND
-from antiphon.objects.items import ItemViews, shown_item, shown_response
-from antiphon.objects.large import decoded, shown
+from antiphon.objects.items import ItemViews, item_object, response_object
+from antiphon.objects.large import built_object, decoded
 from antiphon.objects.pages import JsonObject, not_found
-from antiphon.objects.response_list import filters_of, read_page, shown_page
+from antiphon.objects.response_list import filters_of, page_object, read_page
 from antiphon.protocol.console import FiguresParameters
 from antiphon.protocol.json_pieces import LargeObject
 from antiphon.protocol.resources import ResponsesQuery
@@ -84,7 +84,7 @@ class ConsoleReader:
         page = await read_page(self._store, tenant, query, filters)
         names = await self._names.load([one.key_id for one in page.facts])
         show = partial(summary, names=names)
-        listed = shown_page(page, show)
+        listed = page_object(page, show)
         if query.after is None and query.before is None:
             known = with_key_ids(filters, names)
             running = [one for one in self._running(tenant) if matches(one, known)]
@@ -104,27 +104,27 @@ class ConsoleReader:
     async def body(self, facts: Facts) -> JsonObject:
         """Return the stored response object."""
         stored = await self._stored(facts)
-        body = await self._shown(stored, _body, stored)
+        body = await self._displayed(stored, _body, stored)
         return await self._views.with_images(stored.tenant, stored.output, body)
 
     async def input_items(self, facts: Facts) -> JsonObject:
         """Return the response's own input items."""
         stored = await self._stored(facts)
-        items = await self._shown(stored, _input_items, stored)
+        items = await self._displayed(stored, _input_items, stored)
         return await self._views.with_images(stored.tenant, stored.input, items)
 
     async def request(self, facts: Facts) -> JsonObject:
         """Return the body of the client's request, reconstructed."""
         stored = await self._stored(facts)
-        return await self._shown(stored, _request, stored, facts)
+        return await self._displayed(stored, _request, stored, facts)
 
     async def calls(self, facts: Facts) -> JsonObject:
         """Return the requests to the backend: as they were sent if these are stored, otherwise reconstructed."""
         stored = await self._stored(facts)
-        kept = await self._store.read(stored_facts.bodies, facts.tenant, facts.id)
-        if kept is not None:
+        saved = await self._store.read(stored_facts.bodies, facts.tenant, facts.id)
+        if saved is not None:
             spans = await self._store.read(stored_facts.spans, facts.tenant, facts.id)
-            return await self._views.capacity.offload.run(facts.tenant, kept_calls, kept, spans)
+            return await self._views.capacity.offload.run(facts.tenant, stored_calls, saved, spans)
         return await self._rebuild_calls(stored, facts)
 
     async def events(self, facts: Facts, after: int, limit: int) -> JsonObject:
@@ -158,8 +158,8 @@ class ConsoleReader:
         wanted = FiguresQuery(since, until, step, query.by or "", filters_of(query.q, now))
         found = await self._store.read(stored_figures.figures, tenant, wanted)
         names = await self._names.load(found.groups if query.by == "key" else ())
-        shown = shown_figures(wanted, found, names)
-        return shown | await self._in_flight(tenant)
+        displayed = figures_object(wanted, found, names)
+        return displayed | await self._in_flight(tenant)
 
     def check_filters(self, q: str | None) -> None:
         """Raise `ClientError` (400) for an invalid filter line."""
@@ -210,11 +210,11 @@ class ConsoleReader:
         near = await self._store.read(webhooks.page, facts.tenant, MOST_DELIVERIES, after)
         return [one for one in near if decoded(one.body)["data"]["id"] == facts.id]
 
-    async def _shown(
+    async def _displayed(
         self, stored: StoredResponse, make: Callable[P, JsonObject], *args: P.args, **kwargs: P.kwargs
     ) -> JsonObject:
         """Return the object that `make` creates from a response, in a thread and counted as memory if it is large."""
-        return await shown(self._views.capacity, stored.tenant, size_of_response(stored), make, *args, **kwargs)
+        return await built_object(self._views.capacity, stored.tenant, size_of_response(stored), make, *args, **kwargs)
 
     async def _stored(self, facts: Facts) -> StoredResponse:
         stored = await self._store.read(responses.load, facts.tenant, facts.id)
@@ -229,12 +229,12 @@ class ConsoleReader:
 
 
 def _body(stored: StoredResponse) -> JsonObject:
-    body: JsonObject = redacted(shown_response(stored, INCLUDED))
+    body: JsonObject = redacted(response_object(stored, INCLUDED))
     return body
 
 
 def _input_items(stored: StoredResponse) -> JsonObject:
-    return {"object": "list", "data": [redacted(shown_item(item, INCLUDED)) for item in stored.input]}
+    return {"object": "list", "data": [redacted(item_object(item, INCLUDED)) for item in stored.input]}
 
 
 def _request(stored: StoredResponse, facts: Facts) -> JsonObject:

@@ -24,7 +24,7 @@ from antiphon.sharing.memory import Account, weight
 from antiphon.storage.operations import conversations
 from antiphon.storage.records.facts import STREAM, Facts
 from antiphon.storage.records.responses import StoredItem, StoredResponse
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 RUN_HERE = frozenset(
     {
@@ -63,18 +63,18 @@ async def rebuild_calls(parts: RunParts, stored: StoredResponse, facts: Facts) -
     target, before = await _target(parts, facts), await _history(parts, stored)
     account = Account(parts.history.memory, stored.tenant)
     account.take(weight(size_of_response(stored)))
-    made = LargeObject(object="list", is_rebuilt=True, data=[], has_more=False)
-    made.account = account
+    created = LargeObject(object="list", is_rebuilt=True, data=[], has_more=False)
+    created.account = account
     size = 0
-    for given in await _beside_if_large(parts, stored, _rounds, stored.output):
-        one = await _rebuild_call(parts, (stored, facts, before, given), target)
-        if made["data"] and size + len(one) > MOST_BYTES:
-            made["has_more"] = True
+    for provided in await _in_thread_if_large(parts, stored, _rounds, stored.output):
+        one = await _rebuild_call(parts, (stored, facts, before, provided), target)
+        if created["data"] and size + len(one) > MOST_BYTES:
+            created["has_more"] = True
             break
         account.take(len(one))
         size += len(one)
-        made["data"].append(msgspec.Raw(one))
-    return made
+        created["data"].append(msgspec.Raw(one))
+    return created
 
 
 MANY_ITEMS = 250
@@ -87,23 +87,23 @@ _Round = tuple[StoredResponse, Facts, Sequence[StoredItem] | None, Sequence[Stor
 """A response, its facts, the conversation before it, and its output before this call of the model."""
 
 
-async def _rebuild_call(parts: RunParts, turn: _Round, target: Target) -> bytes:
+async def _rebuild_call(parts: RunParts, turn: _Round, target: ModelTarget) -> bytes:
     """Return one request to the backend as JSON."""
     stored, before = turn[0], turn[2]
-    request = await _beside_if_large(parts, stored, _decoded, turn, parts.models.accepts)
+    request = await _in_thread_if_large(parts, stored, _decoded, turn, parts.models.accepts)
     context = await load_context(
         parts.history, request, stored.tenant, before, needs_input=False, is_large=_is_large(stored)
     )
     try:
-        made = await translated(parts, request, context, target)
-        if context.is_translated_beside:
-            return await parts.offload.run(stored.tenant, _encoded_call, made)
-        return _encoded_call(made)
+        created = await translated(parts, request, context, target)
+        if context.is_translated_in_thread:
+            return await parts.offload.run(stored.tenant, _encoded_call, created)
+        return _encoded_call(created)
     finally:
         context.release()
 
 
-async def _beside_if_large(
+async def _in_thread_if_large(
     parts: RunParts, stored: StoredResponse, make: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> R:
     """Return the result of `make`, which runs in a thread for a large response."""
@@ -117,14 +117,14 @@ def _is_large(stored: StoredResponse) -> bool:
 
 def _decoded(turn: _Round, takes: Any) -> CreateResponse:
     """Return the client's request in its state before one call of the model."""
-    stored, facts, before, given = turn
-    asked = _request(stored, facts, [_with_seal(item) for item in (*stored.input, *given)])
-    asked.pop("conversation", None)
+    stored, facts, before, provided = turn
+    requested = _request(stored, facts, [_with_seal(item) for item in (*stored.input, *provided)])
+    requested.pop("conversation", None)
     if before is not None:
-        asked.pop("previous_response_id", None)
-    if "prompt" not in asked:
-        return decode_request(encode_large(asked), takes)
-    return restore(decode_request(encode_large(asked), lambda name: name == "opening" or takes(name)))
+        requested.pop("previous_response_id", None)
+    if "prompt" not in requested:
+        return decode_request(encode_large(requested), takes)
+    return restore(decode_request(encode_large(requested), lambda name: name == "opening" or takes(name)))
 
 
 def _request(stored: StoredResponse, facts: Facts, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def size_of_response(stored: StoredResponse) -> int:
     return len(stored.body) + size_of(stored.input) + size_of(stored.output)
 
 
-async def _target(parts: RunParts, facts: Facts) -> Target:
+async def _target(parts: RunParts, facts: Facts) -> ModelTarget:
     """Return the backend that was used, or else the backend that now serves the model."""
     found = await parts.models.candidates(facts.served_model or facts.model)
     return next((one for one in found if one.state.label == facts.backend), found[0])
@@ -174,21 +174,21 @@ async def _history(parts: RunParts, stored: StoredResponse) -> Sequence[StoredIt
 def _rounds(output: Sequence[StoredItem]) -> list[Sequence[StoredItem]]:
     """Return the output before each call of the model."""
     kinds = [_kind(item) for item in output]
-    given = 0
-    while given < len(output) and kinds[given] == "mcp_list_tools":
-        given += 1
+    provided = 0
+    while provided < len(output) and kinds[provided] == "mcp_list_tools":
+        provided += 1
     places = [
         place
-        for place in range(given + 1, len(output))
+        for place in range(provided + 1, len(output))
         if kinds[place - 1] in RUN_HERE and kinds[place] not in RUN_HERE
     ]
-    return [output[:place] for place in (given, *places)][:MOST_CALLS]
+    return [output[:place] for place in (provided, *places)][:MOST_CALLS]
 
 
-def _encoded_call(made: Translated) -> bytes:
-    target = made.target
-    request = {"model": target.model, **redacted(made.body)}
-    call = {"backend": target.state.label, "model": target.model, "path": PATHS[made.api], "request": request}
+def _encoded_call(created: Translated) -> bytes:
+    target = created.target
+    request = {"model": target.model, **redacted(created.body)}
+    call = {"backend": target.state.label, "model": target.model, "path": PATHS[created.api], "request": request}
     return encode_large(call)
 
 
@@ -224,7 +224,7 @@ def _kind(item: StoredItem) -> str:
 
 
 def _with_seal(item: StoredItem) -> dict[str, Any]:
-    shown: dict[str, Any] = decoded(item.body)
+    displayed: dict[str, Any] = decoded(item.body)
     if item.sealed:
-        shown["encrypted_content"] = item.sealed
-    return shown
+        displayed["encrypted_content"] = item.sealed
+    return displayed

@@ -194,9 +194,9 @@ def _area(area: RequirementArea) -> Json:
 
 
 def _result(result: VerifyResult) -> Json:
-    shown: Json = to_builtins(result)
-    del shown["exchanges"], shown["outcome"], shown["kind"]
-    return shown | {"state": result.state}
+    displayed: Json = to_builtins(result)
+    del displayed["exchanges"], displayed["outcome"], displayed["kind"]
+    return displayed | {"state": result.state}
 
 
 def _matrix(stored: Sequence[StoredReport]) -> Json:

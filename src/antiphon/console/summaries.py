@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from antiphon.ids import Clock
-from antiphon.objects.response_list import shown
+from antiphon.objects.response_list import displayed
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.store import Store
@@ -34,7 +34,7 @@ class KeyNames:
 
 def summary(facts: Facts, names: Mapping[str, str]) -> dict[str, Any]:
     """Return one response as the console lists it. `cost` is in units of the server's currency."""
-    return shown(facts) | {
+    return displayed(facts) | {
         "tenant": facts.tenant,
         "api_key_name": names.get(facts.key_id),
         "cost": in_units(facts.cost),

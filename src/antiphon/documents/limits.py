@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DocumentLimits:
     """What is read of a document, and with which resources."""
 
     version: int
@@ -32,8 +32,8 @@ class Limits:
     """Bytes of address space of a child process."""
 
 
-REQUEST = Limits(version=2, rows=1_000, columns=1_000, pages=2_000, cpu=20, seconds=60.0)
+REQUEST = DocumentLimits(version=2, rows=1_000, columns=1_000, pages=2_000, cpu=20, seconds=60.0)
 """For an `input_file`: a model can read the text of a whole file only if that is short."""
 
-INGESTION = Limits(version=3, rows=None, columns=None, pages=None, cpu=60, seconds=180.0)
+INGESTION = DocumentLimits(version=3, rows=None, columns=None, pages=None, cpu=60, seconds=180.0)
 """For a vector store. A workbook with 20 MB of text needs 8 seconds of CPU time and 90 MB of memory."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Literal
 
-from antiphon.documents.limits import REQUEST, Limits
+from antiphon.documents.limits import REQUEST, DocumentLimits
 from antiphon.sharing.child import Child, ChildError, Input, child_turns
 from antiphon.sharing.scheduler import FairScheduler
 
@@ -65,7 +65,7 @@ class DocumentReader:
         )
 
     async def read(
-        self, content: Input, filename: str, tenant: str = "", size: int = 0, limits: Limits = REQUEST
+        self, content: Input, filename: str, tenant: str = "", size: int = 0, limits: DocumentLimits = REQUEST
     ) -> Document:
         """Return the text of a file; its kind is detected from its bytes, else from its name.
 
@@ -73,7 +73,9 @@ class DocumentReader:
         The wait for the tenant's turn is limited only by the length of the queue.
         """
         bounds = {"rows": limits.rows, "columns": limits.columns, "pages": limits.pages, "longest": limits.longest}
-        head, payload = await self._ask(content, tenant, size, limits, task="text", filename=filename, **bounds)
+        head, payload = await self._send_request(
+            content, tenant, size, limits, task="text", filename=filename, **bounds
+        )
         try:
             return Document(str(payload, "utf-8"), int(head["pages"]), bool(head["is_cut"]), str(head["kind"]))
         except (KeyError, TypeError, ValueError) as error:
@@ -86,7 +88,7 @@ class DocumentReader:
         """
         limits = REQUEST
         task = {"task": "pages", "first": first, "count": count, "pixels": pixels, "longest": limits.longest}
-        head, payload = await self._ask(content, tenant, 0, limits, **task)
+        head, payload = await self._send_request(content, tenant, 0, limits, **task)
         try:
             sizes = [int(size) for size in head["sizes"]]
         except (KeyError, TypeError, ValueError) as error:
@@ -94,8 +96,8 @@ class DocumentReader:
         ends = list(accumulate(sizes))
         return [bytes(payload[end - size : end]) for size, end in zip(sizes, ends, strict=True)]
 
-    async def _ask(
-        self, content: Input, tenant: str, size: int, limits: Limits, **task: Any
+    async def _send_request(
+        self, content: Input, tenant: str, size: int, limits: DocumentLimits, **task: Any
     ) -> tuple[dict[str, Any], memoryview]:
         """Return the head and the payload of an answer, which is not copied: it can be large."""
         request = json.dumps(task | {"memory": limits.memory, "cpu": limits.cpu}).encode() + b"\n"
@@ -124,7 +126,7 @@ def _problem(head: dict[str, Any]) -> DocumentError:
     return DocumentError(code, str(head.get("message")), reason, pages if isinstance(pages, int) else 0)
 
 
-def _failed(error: ChildError, limits: Limits) -> DocumentError:
+def _failed(error: ChildError, limits: DocumentLimits) -> DocumentError:
     if error.reason == "busy":
         return DocumentError("invalid_file", "Too many files are being read at once. Try again later.", "busy")
     if error.reason == "slow":

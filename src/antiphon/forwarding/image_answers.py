@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from antiphon.errors import BackendError
-from antiphon.forwarding.passthrough import Passing, Sink
+from antiphon.forwarding.passthrough import Passing, PassthroughSink
 from antiphon.sharing.memory import PER_BYTE, Account
 
 MOST_ANSWER = 256 * 1024 * 1024
@@ -42,7 +42,7 @@ class PassingImages(Passing):
     most: int
     """Bytes that the tenant can ever hold."""
 
-    async def run(self, sink: Sink) -> None:
+    async def run(self, sink: PassthroughSink) -> None:
         """See `Passing.run`. Raises `BackendError` also for an image by URL that cannot be returned.
 
         Raises `AntiphonError` (503) if the server has no memory to hold the answer now.
@@ -54,7 +54,7 @@ class PassingImages(Passing):
 
     def count(self, size: int) -> None:
         """Count more bytes as held. Raises `AntiphonError` (503) without room, `BackendError` if there never is any."""
-        if self.account.held + size > self.most:
+        if self.account.retained + size > self.most:
             raise self.too_large(self.most)
         self.account.take(size)
 
@@ -120,13 +120,16 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 class _Checked:
-    """A destination that receives checked answers: a plain one at its end, a stream line by line. See `Sink`."""
+    """A destination that receives checked answers: a plain one at its end, a stream line by line.
 
-    def __init__(self, sink: Sink, passing: PassingImages) -> None:
+    See `PassthroughSink`.
+    """
+
+    def __init__(self, sink: PassthroughSink, passing: PassingImages) -> None:
         self._sink, self._passing = sink, passing
         self._head: tuple[int, str, Mapping[str, str]] | None = None
         """Of a plain answer, which can still become an error."""
-        self._held: list[bytes] = []
+        self._retained: list[bytes] = []
         self._size = 0
         self._end_of_last = b""
         self._is_marked = False
@@ -154,7 +157,7 @@ class _Checked:
         if self._size > MOST_ANSWER:
             raise self._passing.too_large(MOST_ANSWER)
         self._passing.count(len(part))
-        self._held.append(part)
+        self._retained.append(part)
         self._is_marked = self._is_marked or _is_marked(part) or _is_marked(self._end_of_last + part[:SEAM])
         self._end_of_last = (self._end_of_last + part[-SEAM:])[-SEAM:]
 
@@ -163,14 +166,14 @@ class _Checked:
         account = self._passing.account
         if self._is_marked:
             self._passing.count((PER_BYTE - 1) * self._size)
-            self._held = [text := await check(b"".join(self._held))]
-            account.release(account.held - len(text))  # taking it again could be refused by now
+            self._retained = [text := await check(b"".join(self._retained))]
+            account.release(account.retained - len(text))  # taking it again could be refused by now
         if self._head is not None:
             await self._sink.begin(*self._head)
-        for part in self._held:
+        for part in self._retained:
             account.release(len(part))  # the server counts what it sends
             await self._sink.write(part)
-        self._held, self._size, self._end_of_last, self._is_marked = [], 0, b"", False
+        self._retained, self._size, self._end_of_last, self._is_marked = [], 0, b"", False
 
     async def _lines(self, text: bytes) -> bytes:
         return b"".join([await self._line(line) for line in text.splitlines(keepends=True)])

@@ -12,14 +12,14 @@ from typing import Any, Protocol
 
 from antiphon.access.cache_salt import PARAMETER, salt_of
 from antiphon.access.metering import UNMETERED, UsageLease
-from antiphon.access.spending import NOTHING_SPENT, Spent, cost_of, name_of
+from antiphon.access.spending import NOTHING_SPENT, SpentTokens, cost_of, name_of
 from antiphon.errors import BackendError
 from antiphon.protocol.json_pieces import pieces
 from antiphon.protocol.response import Usage
-from antiphon.telemetry.observers import Call, Observers, Operation
+from antiphon.telemetry.observers import ObservedCall, Observers, Operation
 from antiphon.translation.to_chat_completions.tokens import by_size, request_tokens
 from antiphon.upstream.backend import Reply, sent_as
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.call import BROKEN, UpstreamReply, call
 from antiphon.upstream.router import Route
 
@@ -43,7 +43,7 @@ def _encode(value: Any) -> bytes:
     return _encoder.encode(value).encode()
 
 
-class Sink(Protocol):
+class PassthroughSink(Protocol):
     """The destination of a response that is passed on."""
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
@@ -71,11 +71,11 @@ class Passing:
         self.tenant, self._form = tenant, form
         self._observers, self._route, self._grant = observers, route, grant or UNMETERED
         self._path, self._request = path, request
-        self._newest: Call | None = None
+        self._newest: ObservedCall | None = None
         self._parts: tuple[bytes, bytes] | None = None
         """The request's JSON before and after the name of the model, if it was encoded beforehand."""
 
-    async def run(self, sink: Sink) -> None:
+    async def run(self, sink: PassthroughSink) -> None:
         """Pass the response on to `sink`. Raises `AntiphonError` if no backend returns one, or it breaks off."""
         if self._form is None:
             return await self._run(sink)
@@ -85,7 +85,7 @@ class Passing:
         finally:
             sent_as.reset(token)
 
-    async def _run(self, sink: Sink) -> None:
+    async def _run(self, sink: PassthroughSink) -> None:
         try:
             upstream, answer = await call(
                 self._route, self._path, self._body_for, self._observers, self._record, _begin
@@ -97,32 +97,32 @@ class Passing:
         except asyncio.CancelledError:
             if self._newest is not None and self._newest.error is None:
                 usage = Usage(input_tokens=request_tokens(self._request))
-                self._grant.tell(self.spent(usage))  # unless an answer began, with a better estimate
+                self._grant.report(self.spent(usage))  # unless an answer began, with a better estimate
             raise
 
     @property
-    def target(self) -> Target:
+    def target(self) -> ModelTarget:
         """The backend that was called last. Raises `TypeError` before the first call."""
         if self._newest is None:
             raise TypeError("no backend was called yet")
         return self._newest.target
 
-    def spent(self, usage: Usage) -> Spent:
+    def spent(self, usage: Usage) -> SpentTokens:
         """Return the cost of these tokens at the backend that was called last."""
         if self._newest is None:
             return NOTHING_SPENT
         target, cached = self._newest.target, usage.input_tokens_details.cached_tokens
-        return Spent(usage.input_tokens, usage.output_tokens, cached, name_of(target), cost_of(target, usage))
+        return SpentTokens(usage.input_tokens, usage.output_tokens, cached, name_of(target), cost_of(target, usage))
 
-    def _record(self, target: Target) -> Call:
-        self._newest = newest = Call(None, target, self._request, OPERATIONS[self._path])
+    def _record(self, target: ModelTarget) -> ObservedCall:
+        self._newest = newest = ObservedCall(None, target, self._request, OPERATIONS[self._path])
         return newest
 
-    def spent_on_request(self) -> Spent:
+    def spent_on_request(self) -> SpentTokens:
         """Return the tokens of the request alone, without an answer."""
         return self.spent(Usage(input_tokens=by_size(str(self._request.get("prompt", "")))))
 
-    def _body_for(self, target: Target) -> bytes:
+    def _body_for(self, target: ModelTarget) -> bytes:
         if self._form is not None:
             body, kind = self._form(target.model)
             sent_as.set(kind)
@@ -150,7 +150,9 @@ async def _begin(reply: Reply) -> tuple[bytes, AsyncIterator[bytes]]:
     return await anext(parts, b""), parts
 
 
-async def _copy(upstream: UpstreamReply[Call], first: bytes, rest: AsyncIterator[bytes], sink: Sink) -> None:
+async def _copy(
+    upstream: UpstreamReply[ObservedCall], first: bytes, rest: AsyncIterator[bytes], sink: PassthroughSink
+) -> None:
     """Pass a response on, byte for byte. Raises `BackendError` for a redirect, which no client may follow."""
     if (status := upstream.reply.status) >= HTTPStatus.MULTIPLE_CHOICES:
         identity = upstream.target.state.identity
@@ -171,7 +173,7 @@ async def _copy(upstream: UpstreamReply[Call], first: bytes, rest: AsyncIterator
     upstream.succeeded()
 
 
-async def _next(upstream: UpstreamReply[Call], rest: AsyncIterator[bytes]) -> bytes | None:
+async def _next(upstream: UpstreamReply[ObservedCall], rest: AsyncIterator[bytes]) -> bytes | None:
     """Return the next part, None at the end. Only what breaks here counts against the backend, no refusal by a sink."""
     try:
         return await anext(rest, None)

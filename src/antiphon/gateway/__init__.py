@@ -9,7 +9,7 @@ from antiphon.access.metering import UsageLease
 from antiphon.access.spending import Weight
 from antiphon.access.tally import ImagesTally, Tally
 from antiphon.access.weight import weight_of, weight_of_chat, weight_of_response
-from antiphon.forwarding.passthrough import Passing, Sink
+from antiphon.forwarding.passthrough import Passing, PassthroughSink
 from antiphon.gateway.gateway import Gateway, charged_to
 from antiphon.history.context import CHAINABLE
 from antiphon.jobs.queue import Queued
@@ -20,7 +20,7 @@ from antiphon.objects.webhooks import Webhooks
 from antiphon.process import going_away
 from antiphon.protocol.json_pieces import LargeObject, encode_large
 from antiphon.recording.completion_recorder import CompletionRecorder
-from antiphon.recording.idempotency import Log, check_key
+from antiphon.recording.idempotency import ReplayLog, check_key
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.runs.input_tokens import Count
 from antiphon.runs.run import Run
@@ -30,7 +30,7 @@ from antiphon.storage.records.containers import StoredContainer
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.responses import StoredItem
 from antiphon.storage.records.sessions import ConsoleSession
-from antiphon.storage.records.tenants import ApiKey, Reply, Role, UsageField
+from antiphon.storage.records.tenants import ApiKey, Role, StoredReply, UsageField
 from antiphon.telemetry.context import within_request
 from antiphon.translation.to_chat_completions.adjustments import ADJUSTED
 from antiphon.translation.wire import COMMENT, encode
@@ -53,17 +53,17 @@ __all__ = [
     "ImagesTally",
     "JsonObject",
     "LargeObject",
-    "Log",
     "Passing",
+    "PassthroughSink",
     "Queued",
-    "Reply",
+    "ReplayLog",
     "RequestIdentity",
     "Role",
     "Run",
-    "Sink",
     "Status",
     "StoredContainer",
     "StoredItem",
+    "StoredReply",
     "Tally",
     "UsageField",
     "UsageFound",

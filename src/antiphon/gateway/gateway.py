@@ -24,7 +24,7 @@ from antiphon.objects.usage import KeyUsage
 from antiphon.process import going_away
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
-from antiphon.protocol.validation.known_tools import decode_beside_tools, keep
+from antiphon.protocol.validation.known_tools import decode_except_tools, remember
 from antiphon.protocol.validation.large_requests import decode_large
 from antiphon.recording.completion_recorder import CompletionParts
 from antiphon.recording.facts import origin_of
@@ -42,7 +42,7 @@ from antiphon.storage.records.responses import StoredItem
 from antiphon.telemetry.scrape import Scrape
 
 if TYPE_CHECKING:
-    from antiphon.access.sessions import FailedAttempts, Sessions
+    from antiphon.access.sessions import ConsoleSessions, FailedAttempts
     from antiphon.console.containers import ContainerReader
     from antiphon.console.files import FileLists
     from antiphon.console.reader import ConsoleReader
@@ -130,12 +130,12 @@ class Gateway:
 
         Then it is decoded in a thread, and what the next turn sends again is kept. Raises `ClientError` (400).
         """
-        small = decode_beside_tools(body, self.accepts, self.tools, tenant)
+        small = decode_except_tools(body, self.accepts, self.tools, tenant)
         if small is not None:
             return small, False
         known = self.accepts, self.tools, self.inputs, tenant
         request, sent = await self.offload(tenant, decode_large, body, *known)
-        keep(request, self.tools, tenant)
+        remember(request, self.tools, tenant)
         if sent is not None:
             self.inputs.put(tenant, sent)
         return request, True
@@ -143,7 +143,7 @@ class Gateway:
     async def create(
         self,
         request: CreateResponse,
-        ticket: RequestIdentity | None = None,
+        identity: RequestIdentity | None = None,
         *,
         recalled: Sequence[StoredItem] | None = None,
         generates: bool = True,
@@ -154,11 +154,11 @@ class Gateway:
         that does not generate calls no model and completes empty (specification section 8, warm-up).
         """
         parts = self._parts
-        if ticket is None or not ticket.response_id:
-            ticket = identified(ticket, parts.run.new_id)
-        run = Run(await prepare(parts.run, request, ticket, recalled, generates=generates), parts.run)
+        if identity is None or not identity.response_id:
+            identity = identified(identity, parts.run.new_id)
+        run = Run(await prepare(parts.run, request, identity, recalled, generates=generates), parts.run)
         if parts.run.facts is not None:
-            run.origin = origin_of(request, ticket)
+            run.origin = origin_of(request, identity)
         if not generates:
             run.warm_up()
         return run
@@ -291,11 +291,11 @@ class Gateway:
         return WebhookDeliveries(self._parts.store)
 
     @cached_property
-    def sessions(self) -> "Sessions":
+    def sessions(self) -> "ConsoleSessions":
         """The sessions of the console."""
-        from antiphon.access.sessions import Sessions  # noqa: PLC0415 - for the console alone
+        from antiphon.access.sessions import ConsoleSessions  # noqa: PLC0415 - for the console alone
 
-        return Sessions(self._parts.store, self.now)
+        return ConsoleSessions(self._parts.store, self.now)
 
     @cached_property
     def failed_attempts(self) -> "FailedAttempts":
@@ -305,6 +305,6 @@ class Gateway:
         return FailedAttempts(monotonic)
 
 
-def charged_to(ticket: RequestIdentity, grant: UsageLease | None) -> RequestIdentity:
+def charged_to(identity: RequestIdentity, grant: UsageLease | None) -> RequestIdentity:
     """Return the ticket of a background response, which settles its reservation."""
-    return ticket if grant is None else replace(ticket, taken=grant.taken)
+    return identity if grant is None else replace(identity, taken=grant.taken)

@@ -38,10 +38,10 @@ class ImageParts:
 
     async def close(self) -> None:
         """Close the connections to the dedicated server, if it was used."""
-        router = self.router.made
+        router = self.router.created
         if router is not None and router is not self.backends:
-            for served in router.registry.backends:
-                await served.backend.close()
+            for backend in router.registry.backends:
+                await backend.backend.close()
 
 
 @dataclass(slots=True)

@@ -19,8 +19,8 @@ from antiphon.documents.reader import Document, DocumentError, DocumentReader
 from antiphon.errors import AntiphonError, ClientError, log
 from antiphon.extras import missing
 from antiphon.history.context import Context
-from antiphon.history.kept_texts import KeptTexts
 from antiphon.history.prompted import path_in_prompt
+from antiphon.history.text_cache import StoredTexts
 from antiphon.protocol.items.content import InputFile
 from antiphon.protocol.items.messages import InputItem
 from antiphon.protocol.requests import CreateResponse
@@ -83,7 +83,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Reading:
+class AttachmentReading:
     """The limits of one request while its files are read."""
 
     tenant: str
@@ -127,7 +127,7 @@ async def attach(
     if context.memory is None:
         context.memory = Account(attachments.memory, context.tenant)
     size = 0
-    reading = Reading(context.tenant, context.memory, request.store is not False)
+    reading = AttachmentReading(context.tenant, context.memory, request.store is not False)
     for wanted in _wanted(request, items, len(context.history), step):
         if not files.has(wanted.part, wanted.form):
             file = await attachments.read(wanted, reading)
@@ -165,7 +165,7 @@ class Attachments:
         self,
         files: Lazy[FileReader],
         documents: Lazy[DocumentReader],
-        texts: KeptTexts,
+        texts: StoredTexts,
         memory: Memory,
         offload: Offload,
         open_fetch: Callable[[], Awaitable[FetchFile]],
@@ -178,7 +178,7 @@ class Attachments:
         self._documents: Recent[bytes, Document | DocumentError] = Recent(REMEMBERED, _size_of)
         self._images: Recent[tuple[bytes, int], Sequence[str]] = Recent(REMEMBERED, lambda urls: sum(map(len, urls)))
 
-    async def read(self, wanted: Wanted, reading: Reading) -> ReadFile:
+    async def read(self, wanted: Wanted, reading: AttachmentReading) -> ReadFile:
         """Return a file in the form that a backend needs, or the reason why not. Raises `AntiphonError` (503)."""
         try:
             content = await self._content(wanted, reading)
@@ -203,7 +203,7 @@ class Attachments:
 
     # Content.
 
-    async def _content(self, wanted: Wanted, reading: Reading) -> "_Content":
+    async def _content(self, wanted: Wanted, reading: AttachmentReading) -> "_Content":
         """Return the content of a part; a stored file is read later, when its content is needed."""
         part, path = wanted.part, wanted.path
         if part.file_id:
@@ -223,7 +223,7 @@ class Attachments:
         name = _named(part.filename or "file", media_type)
         return _Content(name, await run(tenant, _digest, data), media_type, data)
 
-    async def _fetched(self, part: InputFile, url: str, path: str, reading: Reading) -> "_Content":
+    async def _fetched(self, part: InputFile, url: str, path: str, reading: AttachmentReading) -> "_Content":
         if (error := missing("files", "Files by URL", path)) is not None:
             raise error
         try:
@@ -248,14 +248,14 @@ class Attachments:
 
     # Forms.
 
-    async def _data(self, wanted: Wanted, content: "_Content", reading: Reading) -> ReadFile:
+    async def _data(self, wanted: Wanted, content: "_Content", reading: AttachmentReading) -> ReadFile:
         data = await self._bytes(content)
         media_type = content.media_type or mimetypes.guess_type(content.name)[0] or "application/octet-stream"
         await reading.memory.obtain(weight(4 * len(data) // 3))
         text = await self._offload.run(reading.tenant, encode, data)
         return ReadFile(wanted.part, content.name, data=f"data:{media_type};base64,{text}")
 
-    async def _text(self, wanted: Wanted, content: "_Content", reading: Reading) -> ReadFile:
+    async def _text(self, wanted: Wanted, content: "_Content", reading: AttachmentReading) -> ReadFile:
         is_scan = False
         try:
             document = await self._document(content, reading)
@@ -272,10 +272,10 @@ class Attachments:
         await reading.memory.obtain(weight(size, wide=0 if document.text.isascii() else size))
         text = await self._offload.run(reading.tenant, framed_file, document.text, content.name, is_cut=document.is_cut)
         if images and len(images) < document.pages:
-            text += FIRST_IMAGES.format(shown=len(images), pages=document.pages)
+            text += FIRST_IMAGES.format(displayed=len(images), pages=document.pages)
         return ReadFile(wanted.part, content.name, text=text, images=images)
 
-    async def _document(self, content: "_Content", reading: Reading) -> Document:
+    async def _document(self, content: "_Content", reading: AttachmentReading) -> Document:
         """Return the text of a file: from the cache, or by reading it now. Raises `DocumentError`."""
         tenant = reading.tenant
         key = content.digest + NAMES.get(ending_of(content.name), "text").encode()
@@ -292,13 +292,13 @@ class Attachments:
                     known = error
                 else:
                     if reading.is_stored or content.stored is not None:
-                        await self._texts.keep(tenant, content.digest, known)
+                        await self._texts.save(tenant, content.digest, known)
             self._documents.put(tenant, key, known)
         if isinstance(known, DocumentError):
             raise DocumentError(known.code, known.message, known.reason, known.pages)
         return known
 
-    async def _pages(self, part: InputFile, content: "_Content", reading: Reading) -> Sequence[str]:
+    async def _pages(self, part: InputFile, content: "_Content", reading: AttachmentReading) -> Sequence[str]:
         """Return images of the first pages of a PDF as URLs; empty if they cannot be rendered."""
         pixels = HIGH_PIXELS if part.detail == "high" else USUAL_PIXELS
         images = self._images.find(reading.tenant, (content.digest, pixels))
@@ -332,7 +332,7 @@ class _Content:
     stored: StoredFile | None = None
 
 
-async def _in_turn(reading: Reading, read: Callable[[], Awaitable[T]]) -> T:
+async def _in_turn(reading: AttachmentReading, read: Callable[[], Awaitable[T]]) -> T:
     """Return the result of a document reader. A background response waits while the readers are busy.
 
     Raises `DocumentError`.

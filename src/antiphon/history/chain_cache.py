@@ -18,7 +18,7 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.operations import responses
 from antiphon.storage.records.responses import ChainExtent, StoredItem, StoredResponse
 from antiphon.storage.store import Store
-from antiphon.translation.to_chat_completions.prefix import Log, Prefix
+from antiphon.translation.to_chat_completions.prefix import ChainLog, Prefix
 
 MOST_STEPS = 8
 """Responses between a new one and a cached one that are read one by one; beyond that the whole chain is read."""
@@ -89,7 +89,7 @@ class ChainCache:
     size: int = 0
     """Estimated bytes of the cache."""
     _known: dict[Key, _Known] = field(default_factory=dict)
-    _logs: OrderedDict[Log, list[Key]] = field(default_factory=OrderedDict)
+    _logs: OrderedDict[ChainLog, list[Key]] = field(default_factory=OrderedDict)
     """The responses that share each log, the most recently used log at the end."""
 
     async def prefix(
@@ -203,7 +203,7 @@ class ChainCache:
         if known.prefix.log in self._logs:
             self._drop(known.prefix.log)
 
-    def _drop(self, log: Log) -> None:
+    def _drop(self, log: ChainLog) -> None:
         self.size -= log.size
         for key in self._logs.pop(log):
             self._known.pop(key, None)

@@ -39,7 +39,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from antiphon.access.credentials import kept_item
+from antiphon.access.credentials import item_without_credentials
 from antiphon.errors import ClientError
 from antiphon.history.chain_cache import LONGEST
 from antiphon.history.decoding import WITH_STATE, load_few, load_items
@@ -58,8 +58,8 @@ from antiphon.sharing.memory import Account, weight
 from antiphon.storage.operations import conversations, responses
 from antiphon.storage.records.responses import LargeItem, StoredItem
 from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL, item_of, sign, stored_signature
-from antiphon.translation.to_chat_completions.prefix import MANY, Conversation, Prefix
-from antiphon.translation.to_chat_completions.reasoning import shown_text, with_text
+from antiphon.translation.to_chat_completions.prefix import MANY, ModelConversation, Prefix
+from antiphon.translation.to_chat_completions.reasoning import displayed_text, with_text
 from antiphon.translation.to_chat_completions.request import as_sent, normalise_input
 
 CHAINABLE = {"completed", "incomplete"}
@@ -89,7 +89,7 @@ class Context(Struct):
 
     prefix: Prefix | None = None
     """The history, if it is a chain."""
-    items: Conversation = field(default_factory=Conversation)
+    items: ModelConversation = field(default_factory=ModelConversation)
     """All items that the model sees, oldest first: parents' input and output in order, then the new input."""
     opened: dict[str, dict[str, Any]] = {}
     """What is known of the sealed state in its items: see `Unsealer`."""
@@ -102,7 +102,7 @@ class Context(Struct):
             self.memory.close()
 
     @property
-    def is_translated_beside(self) -> bool:
+    def is_translated_in_thread(self) -> bool:
         """Whether the items are now translated and encoded in a thread: other requests can extend the chain."""
         return self.is_large or (self.prefix is not None and self.prefix.log.is_large)
 
@@ -134,9 +134,9 @@ async def load_context(
     try:
         await loading.load_history(recalled)
         # A chain can be continued without a new input; a conversation without items has nothing to continue.
-        is_bare = not loading.given and request.previous_response_id is None and not context.history
+        is_bare = not loading.provided and request.previous_response_id is None and not context.history
         if needs_input and is_bare and not opening_of(request):
-            raise nothing_given()
+            raise no_input()
         await loading.add_input()
         await loading.check()
     except BaseException:
@@ -150,7 +150,7 @@ class _Loading:
     """The steps that build a context."""
 
     def __init__(self, parts: HistoryParts, request: CreateResponse, context: Context, intake: HistoryMemory) -> None:
-        self.given = request.input or []
+        self.provided = request.input or []
         """The new input, as it was received."""
         self._parts, self._request, self._context, self._intake = parts, request, context, intake
         self._is_checked = False
@@ -158,8 +158,8 @@ class _Loading:
     async def load_history(self, recalled: Sequence[StoredItem] | None) -> None:
         """Load the history before the new input."""
         parts, request, context = self._parts, self._request, self._context
-        if not isinstance(self.given, str):
-            parts.bounds.check_input(len(self.given))
+        if not isinstance(self.provided, str):
+            parts.bounds.check_input(len(self.provided))
         if recalled is not None:
             await self._intake.known(recalled)
             context.is_large = context.is_large or _size(recalled) > LARGE
@@ -176,7 +176,7 @@ class _Loading:
         if conversation is None:
             raise conversation_not_found(conversation_id)
         await self._intake.measured_conversation(conversation)
-        parts.bounds.check_addition(conversation, 1 if isinstance(self.given, str) else len(self.given))
+        parts.bounds.check_addition(conversation, 1 if isinstance(self.provided, str) else len(self.provided))
         stored = await parts.store.read(conversations.items, context.tenant, conversation_id)
         if stored is None:
             raise conversation_not_found(conversation_id)
@@ -187,32 +187,32 @@ class _Loading:
 
     async def add_input(self) -> None:
         """Add the new input with its references resolved."""
-        parts, context, given = self._parts, self._context, self.given
+        parts, context, provided = self._parts, self._context, self.provided
         # Items are counted here, and not characters: a body with a long text is large already.
-        is_long = len(given) > MANY and not isinstance(given, str)
-        context.is_large = context.is_large or is_long or type(given) is SentItems
+        is_long = len(provided) > MANY and not isinstance(provided, str)
+        context.is_large = context.is_large or is_long or type(provided) is SentItems
         # A long input was kept as raw JSON: what the last request of the conversation already had is not decoded.
-        if type(given) is SentItems:
+        if type(provided) is SentItems:
             is_stored = self._request.store is not False
-            reading = parts.offload.run(context.tenant, read_sent, given, parts.new_id, is_stored=is_stored)
+            reading = parts.offload.run(context.tenant, read_sent, provided, parts.new_id, is_stored=is_stored)
             sent, items, content_parts = await reading
             await self._intake.add(weight(0, content_parts))
             # The known beginning was checked with that request, and has its messages: only the rest is new.
             if sent is not None:
                 context.input, context.opened = items, sent.opened
-                context.items = Conversation(items, sent.prefix)
+                context.items = ModelConversation(items, sent.prefix)
                 self._is_checked = True
                 return
         elif context.is_large:
-            items, content_parts = await parts.offload.run(context.tenant, normalised, given, parts.new_id)
+            items, content_parts = await parts.offload.run(context.tenant, normalised, provided, parts.new_id)
             await self._intake.add(weight(0, content_parts))
         else:
-            items = normalise_input(given, parts.new_id) if given else []
+            items = normalise_input(provided, parts.new_id) if provided else []
         # Some clients send the calls of the last answer again, together with their outputs.
-        if context.history and not isinstance(given, str) and not CALLS.keys().isdisjoint(map(type, items)):
+        if context.history and not isinstance(provided, str) and not CALLS.keys().isdisjoint(map(type, items)):
             from antiphon.history.repeated_calls import without_repeated  # noqa: PLC0415 - few inputs contain calls
 
-            items = without_repeated(given, items, context.history, context.prefix)
+            items = without_repeated(provided, items, context.history, context.prefix)
         refers = _References(parts, context, self._intake)
         # One after the other: each reference is counted before the next one is loaded.
         for item in items:
@@ -222,7 +222,7 @@ class _Loading:
                 await refers.recall_signature(item)
         # The translated turns of a chain are shared with other requests, so a thread builds its own.
         prefix = None if context.is_large else context.prefix
-        context.items = Conversation([*context.history, *context.input], prefix)
+        context.items = ModelConversation([*context.history, *context.input], prefix)
         # With a prefix, the items before it are already translated, so their number does not count.
         context.is_large = context.is_large or (len(context.items) > MANY and context.prefix is None)
 
@@ -245,16 +245,16 @@ def _size(stored: Sequence[StoredItem]) -> int:
 
 def _check(request: CreateResponse, context: Context) -> None:
     """Raise `ClientError` (400) if the new input does not match the history."""
-    given = request.input
-    if given and (context.history or request.conversation is not None) and isinstance(given, list):
-        _check_new(given, context, may_refer=request.conversation is None)
+    request_input = request.input
+    if request_input and (context.history or request.conversation is not None) and isinstance(request_input, list):
+        _check_new(request_input, context, may_refer=request.conversation is None)
     if context.prefix is not None:
         context.prefix.check_calls(context.input)
     else:
         check_calls(context.items)
 
 
-def nothing_given() -> ClientError:
+def no_input() -> ClientError:
     """Return the error for a request without input (specification section 13)."""
     return ClientError(
         """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided.""",
@@ -304,26 +304,26 @@ def store_item(item: Item, sealed: str | None = None, *, is_large: bool = False)
         item = msgspec.structs.replace(item, encrypted_content=msgspec.UNSET)
     if type(item) in SIGNABLE:
         sealed = sealed or stored_signature(item)
-    kept, image = kept_item(item), None
-    if type(kept) is ImageGenerationCall:
-        from antiphon.protocol.kept_images import as_kept  # noqa: PLC0415 - few items are images
+    stored, image = item_without_credentials(item), None
+    if type(stored) is ImageGenerationCall:
+        from antiphon.protocol.stored_images import as_stored  # noqa: PLC0415 - few items are images
 
-        kept, image = as_kept(kept)
-    body = b"".join(pieces(msgspec.to_builtins(kept), _encode)) if is_large else _encode(kept)
+        stored, image = as_stored(stored)
+    body = b"".join(pieces(msgspec.to_builtins(stored), _encode)) if is_large else _encode(stored)
     if image is None:
         return StoredItem(str(item.id), body, sealed)
     return StoredItem(str(item.id), body, sealed, image.blob, image.size)
 
 
-def _check_new(given: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
+def _check_new(items: Sequence[InputItem], context: Context, *, may_refer: bool) -> None:
     """Raise `ClientError` (400) if an item of the input would replace or duplicate an approval request of the history.
 
     Otherwise a client could repeat an approval request with other arguments, or invent one, and approve it at once. An
     `item_reference` refers to the stored item, unchanged.
     """
-    if any(type(item) is McpApprovalRequest for item in given):
+    if any(type(item) is McpApprovalRequest for item in items):
         raise _request_outside_history()
-    named = {item.id for item in given if item.id and not (may_refer and type(item) is ItemReference)}
+    named = {item.id for item in items if item.id and not (may_refer and type(item) is ItemReference)}
     if named and (known := next((item.id for item in context.history if item.id in named), None)):
         raise duplicate_item(str(known))
 
@@ -381,7 +381,7 @@ class _References:
             stored = await self._load(item.id)
             if stored is not None and stored.sealed:
                 item.encrypted_content = stored.sealed
-            if stored is not None and type(item) is Reasoning and not shown_text(item):
+            if stored is not None and type(item) is Reasoning and not displayed_text(item):
                 await self._recall_text(item, stored)
         return item
 
@@ -391,7 +391,7 @@ class _References:
         """
         tenant = self._context.tenant
         (loaded,) = await load_few([stored], self._offload, tenant)
-        text = shown_text(loaded) if isinstance(loaded, Reasoning) else ""
+        text = displayed_text(loaded) if isinstance(loaded, Reasoning) else ""
         if text:
             state = self._keyring.unseal(stored.sealed, tenant) if stored.sealed else None
             item.encrypted_content = self._keyring.seal(with_text(state or {}, text), tenant)

@@ -50,8 +50,8 @@ def template_of(stored: StoredPrompt) -> PromptTemplate:
 
 def unknown_prompt(prompt_id: str, version: str | None = None) -> ClientError:
     """Return the error for a prompt, or a version, that does not exist (specification of hosted tools, section 11)."""
-    which = "" if version is None else f" and version '{refusals.shown(version)}'"
-    return ClientError(f"Prompt with id '{refusals.shown(prompt_id)}'{which} not found.", status=404)
+    which = "" if version is None else f" and version '{refusals.quoted(version)}'"
+    return ClientError(f"Prompt with id '{refusals.quoted(prompt_id)}'{which} not found.", status=404)
 
 
 def merged(request: CreateResponse, prompt: PromptParam, template: PromptTemplate) -> PromptedRequest:
@@ -100,13 +100,13 @@ def path_in_prompt(request: CreateResponse, part: ContentPart) -> str | None:
 
 def echoed(request: CreateResponse) -> dict[str, Any]:
     """Return the fields in which a response repeats its prompt: messages are in `instructions`, as in OpenAI's."""
-    said: dict[str, Any] = {"prompt": msgspec.to_builtins(request.prompt)}
+    fields: dict[str, Any] = {"prompt": msgspec.to_builtins(request.prompt)}
     if opening := opening_of(request):
         instructions: list[InputItem] = [*opening]
         if request.instructions:
             instructions.insert(0, _developer(request.instructions))
-        said["instructions"] = instructions
-    return said
+        fields["instructions"] = instructions
+    return fields
 
 
 def _developer(text: str) -> Message:

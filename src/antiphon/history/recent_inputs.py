@@ -10,7 +10,7 @@ from antiphon.sharing.recent import Recent
 MOST = 64 * 1024 * 1024
 """Bytes of all histories, of all tenants: about 10 of 1 MB."""
 
-KEPT = 600.0
+RETAINED = 600.0
 """Seconds after its last turn in which a history is kept."""
 
 EVERY = 60.0
@@ -41,6 +41,6 @@ class RecentInputs:
             self._timer = asyncio.get_running_loop().call_later(EVERY, self._sweep)
 
     def _sweep(self) -> None:
-        oldest = self._now() - KEPT
+        oldest = self._now() - RETAINED
         self._inputs.drop(lambda entry: entry[1] < oldest)
         self._timer = asyncio.get_running_loop().call_later(EVERY, self._sweep) if self._inputs.size else None

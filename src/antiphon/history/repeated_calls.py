@@ -15,20 +15,20 @@ _COMPARED = ("name", "arguments", "input", "action", "actions", "operation", "co
 
 
 def without_repeated(
-    given: Sequence[InputItem], items: list[InputItem], history: Sequence[InputItem], prefix: Prefix | None
+    provided: Sequence[InputItem], items: list[InputItem], history: Sequence[InputItem], prefix: Prefix | None
 ) -> list[InputItem]:
     """Return the new input without the calls that the history already has, as they are stored there.
 
-    `given` is the input as the client sent it: only a call without an id is merged. `items` are the same, normalised.
-    A call with another name or other arguments stays, so that `check_calls` rejects it.
+    `provided` is the input as the client sent it: only a call without an id is merged. `items` are the same,
+    normalised. A call with another name or other arguments stays, so that `check_calls` rejects it.
     """
-    kept = [bool(item.id) or type(item) not in CALLS for item in given]
-    if all(kept):
+    stored = [bool(item.id) or type(item) not in CALLS for item in provided]
+    if all(stored):
         return items
-    ids = {tie(item) for item, is_kept in zip(items, kept, strict=True) if not is_kept} - {""}
+    ids = {tie(item) for item, is_stored in zip(items, stored, strict=True) if not is_stored} - {""}
     known = _known(ids, history, prefix)
-    pairs = zip(items, kept, strict=True)
-    return [item for item, is_kept in pairs if is_kept or not _is_same(item, known.get(tie(item)))]
+    pairs = zip(items, stored, strict=True)
+    return [item for item, is_stored in pairs if is_stored or not _is_same(item, known.get(tie(item)))]
 
 
 def _known(ids: set[str], history: Sequence[InputItem], prefix: Prefix | None) -> dict[str, InputItem]:

@@ -17,7 +17,7 @@ from antiphon.protocol.items.messages import ID_PREFIXES, InputItem, Reasoning
 from antiphon.protocol.known_inputs import SentItems
 from antiphon.protocol.validation.call_rules import check_calls
 from antiphon.translation.signed_calls import SIGNABLE, SIGNED_CALL
-from antiphon.translation.to_chat_completions.prefix import Log, Prefix
+from antiphon.translation.to_chat_completions.prefix import ChainLog, Prefix
 from antiphon.translation.to_chat_completions.request import normalise_input
 
 
@@ -25,7 +25,7 @@ from antiphon.translation.to_chat_completions.request import normalise_input
 class SentHistory:
     """What the items of an input have become."""
 
-    prefix: Prefix = field(default_factory=lambda: Prefix(Log(is_sent=True)))
+    prefix: Prefix = field(default_factory=lambda: Prefix(ChainLog(is_sent=True)))
     parts: int = 0
     """The number of its items, including the parts of their content."""
     size: int = 0
@@ -34,7 +34,9 @@ class SentHistory:
     """The states in its `encrypted_content`, by that. An `Unsealer` adds what it opens."""
 
 
-def read_sent(given: SentItems, new_id: NewId, *, is_stored: bool) -> tuple[SentHistory | None, list[InputItem], int]:
+def read_sent(
+    provided: SentItems, new_id: NewId, *, is_stored: bool
+) -> tuple[SentHistory | None, list[InputItem], int]:
     """Return what the items of an input that is kept for the next turn have become, the items, and their number as
     `normalised` counts it.
 
@@ -42,34 +44,34 @@ def read_sent(given: SentItems, new_id: NewId, *, is_stored: bool) -> tuple[Sent
     `is_stored`, an item without an id has another one in each response. For a thread of the tenant. Raises as
     `check_calls`.
     """
-    known = given.known.history
+    known = provided.known.history
     before = known if isinstance(known, SentHistory) else SentHistory()
     length = before.prefix.length
-    new, parts = normalised(given[length:], new_id)
-    items = _renamed(given, before.prefix.items, new_id) if is_stored else before.prefix.items
+    new, parts = normalised(provided[length:], new_id)
+    items = _renamed(provided, before.prefix.items, new_id) if is_stored else before.prefix.items
     items += new
     parts += before.parts
     if _needs_store(new):
         return None, items, parts
-    size = len(given.known.json)
+    size = len(provided.known.json)
     prefix = before.prefix.extended(new, PER_BYTE * (size - before.size))
     if prefix.open or not prefix.is_sound:
         check_calls(items)
-    history = given.known.history = SentHistory(prefix, parts, size, {**before.opened})
+    history = provided.known.history = SentHistory(prefix, parts, size, {**before.opened})
     return history, items, parts
 
 
-def _renamed(given: Sequence[InputItem], items: list[InputItem], new_id: NewId) -> list[InputItem]:
+def _renamed(provided: Sequence[InputItem], items: list[InputItem], new_id: NewId) -> list[InputItem]:
     """Return the items with new ids where the client gave none."""
     return [
         item if sent.id else replace(item, id=new_id(ID_PREFIXES[type(item)]))
-        for sent, item in zip(given, items, strict=False)
+        for sent, item in zip(provided, items, strict=False)
     ]
 
 
-def normalised(given: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[InputItem], int]:
+def normalised(provided: Sequence[InputItem] | str, new_id: NewId) -> tuple[list[InputItem], int]:
     """Return the items of an input, and their number including the parts of their content."""
-    items = normalise_input(given, new_id)
+    items = normalise_input(provided, new_id)
     contents = [getattr(item, "content", None) for item in items]
     return items, len(items) + sum([len(content) - 1 for content in contents if isinstance(content, list) and content])
 

@@ -28,7 +28,7 @@ from antiphon.translation.to_chat_completions.history import remembered
 from antiphon.translation.to_chat_completions.tokens import MEDIA, MEDIUM, MEDIUM_DATA, MESSAGE, UNSEEN, by_size
 from antiphon.translation.tool_mapping.calls import output_of
 
-KEPT = (AdditionalTools, ConfigurationUpdate, Compaction, McpListTools)
+RETAINED = (AdditionalTools, ConfigurationUpdate, Compaction, McpListTools)
 
 INSTRUCTING = ("system", "developer")
 
@@ -56,7 +56,7 @@ class Turns:
         """The tokens before each start."""
         self.tokens = 0
         """The estimated tokens that the model reads of all turns."""
-        self.kept_tokens = 0
+        self.retained_tokens = 0
         """The tokens of the items that are always retained; instructions are not counted."""
         read = {place for place, _ in remembered(items)}
         waits = awaited(items)
@@ -68,7 +68,7 @@ class Turns:
             if _is_droppable(item):
                 self.tokens += tokens
             elif isinstance(item, Compaction):
-                self.kept_tokens += tokens
+                self.retained_tokens += tokens
 
     def within(self, limit: int) -> list[InputItem] | None:
         """Return the items without the oldest turns, so that at most `limit` tokens remain; None if nothing is dropped.
@@ -80,8 +80,8 @@ class Turns:
             return None
         start = bisect_left(self._before, -(-excess // step) * step, hi=len(self._starts) - 1)
         cut = self._starts[start]
-        kept = [item for item in self._items[:cut] if not _is_droppable(item)]
-        return [*kept, *self._items[cut:]] if len(kept) < cut else None
+        stored = [item for item in self._items[:cut] if not _is_droppable(item)]
+        return [*stored, *self._items[cut:]] if len(stored) < cut else None
 
 
 def has_older_turns(items: Sequence[InputItem]) -> bool:
@@ -144,4 +144,4 @@ def _is_by(item: InputItem, *roles: str) -> bool:
 
 
 def _is_droppable(item: InputItem) -> bool:
-    return not (_is_by(item, *INSTRUCTING) or isinstance(item, KEPT))
+    return not (_is_by(item, *INSTRUCTING) or isinstance(item, RETAINED))

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 
-from antiphon.cache.cache import Cache
+from antiphon.cache.cache import AnswerCache
 from antiphon.errors import AntiphonError, BackendError, StoreError, log
 from antiphon.protocol.items.content import ContentPart, InputImage, InputText
 from antiphon.protocol.items.messages import Message
@@ -17,7 +17,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.response import Response, Usage
 from antiphon.sharing.recent import Recent
 from antiphon.telemetry.kinds import Counter
-from antiphon.translation.to_chat_completions.vision import PROMPT, Image
+from antiphon.translation.to_chat_completions.vision import PROMPT, RequestImage
 from antiphon.translation.writer import output_text
 
 AT_ONCE = 4
@@ -43,15 +43,15 @@ class _Making:
 class Vision:
     """All descriptions of images. `model` describes them; its name is the one that clients use."""
 
-    def __init__(self, model: str, respond: Respond, cache: Cache, count: Counter) -> None:
+    def __init__(self, model: str, respond: Respond, cache: AnswerCache, count: Counter) -> None:
         self.model = model
         self._respond, self._cache, self._count = respond, cache, count
         self._known: Recent[bytes, str] = Recent(MOST_BYTES, len)
         self._making: dict[bytes, _Making] = {}
 
     async def describe(
-        self, images: Collection[Image], tenant: str, see: Callable[[Usage], None], *, is_stored: bool
-    ) -> dict[Image, str]:
+        self, images: Collection[RequestImage], tenant: str, see: Callable[[Usage], None], *, is_stored: bool
+    ) -> dict[RequestImage, str]:
         """Return the description of each image.
 
         `see` is called with the tokens of each new one, even if another one fails. `is_stored` caches them in
@@ -59,7 +59,7 @@ class Vision:
         """
         slots = asyncio.Semaphore(AT_ONCE)
 
-        async def one(image: Image) -> str:
+        async def one(image: RequestImage) -> str:
             async with slots:
                 text, usage = await self._description(image, tenant, is_stored=is_stored)
             if usage is not None:
@@ -69,13 +69,13 @@ class Vision:
         wanted = list(dict.fromkeys(images))
         tasks = [asyncio.create_task(one(image)) for image in wanted]
         try:
-            made = await asyncio.gather(*tasks)
+            created = await asyncio.gather(*tasks)
         finally:
             for task in tasks:  # after a failure the others are useless
                 task.cancel()
-        return dict(zip(wanted, made, strict=True))
+        return dict(zip(wanted, created, strict=True))
 
-    async def _description(self, image: Image, tenant: str, *, is_stored: bool) -> tuple[str, Usage | None]:
+    async def _description(self, image: RequestImage, tenant: str, *, is_stored: bool) -> tuple[str, Usage | None]:
         key = await self._cache.digest(tenant, "vision", self.model, image.url, image.question)
         if known := await self._find(tenant, key):
             self._count.add("known")
@@ -111,7 +111,7 @@ class Vision:
             self._known.put(tenant, key, known)
         return known
 
-    async def _make(self, image: Image, tenant: str, key: bytes) -> tuple[str, Usage | None]:
+    async def _make(self, image: RequestImage, tenant: str, key: bytes) -> tuple[str, Usage | None]:
         try:
             response = await self._respond(request_for(image, self.model), tenant)
         except AntiphonError as error:
@@ -127,12 +127,12 @@ class Vision:
 
     async def _store(self, tenant: str, key: bytes, text: str) -> None:
         try:
-            await self._cache.keep(tenant, key, text.encode(), self._cache.longest)
+            await self._cache.save(tenant, key, text.encode(), self._cache.longest)
         except StoreError as error:
             log.warning("Cannot store the description of an image: %s", error)
 
 
-def request_for(image: Image, model: str) -> CreateResponse:
+def request_for(image: RequestImage, model: str) -> CreateResponse:
     """Return the request to describe an image."""
     content: list[ContentPart] = [InputText(text=PROMPT + image.question), InputImage(image_url=image.url)]
     return CreateResponse(model=model, input=[Message(role="user", content=content)], store=False)

@@ -42,7 +42,7 @@ KINDS: Mapping[int, dict[str, str]] = {
 """What the error of a status has instead of the type of a client's mistake."""
 
 
-class Refused(Exception):  # noqa: N818 - the client's error, which the parser only forwards
+class RejectedRequest(Exception):  # noqa: N818 - the client's error, which the parser only forwards
     """Valid HTTP that is rejected with `status`."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -79,7 +79,7 @@ class ClosingConnection(asyncio.Protocol):
         self._answered: RequestCycle | None = None
         """The running request."""
         self._pipeline: deque[RequestCycle] = deque()
-        self._held = b""
+        self._retained = b""
         """Bytes after the waiting requests, unparsed while requests wait."""
         self.is_read_paused = False
         self.writable: asyncio.Event | None = None
@@ -93,7 +93,7 @@ class ClosingConnection(asyncio.Protocol):
 
     def resume_reading(self) -> None:
         """Resume reading from the client, unless unparsed bytes are left."""
-        if self._held:
+        if self._retained:
             return
         self.is_read_paused = False
         self.transport.resume_reading()
@@ -178,9 +178,9 @@ class ClosingConnection(asyncio.Protocol):
     def _refuse(self, status: int, message: str) -> None:
         if self._is_leaving or self.transport.is_closing():
             return
-        can_be_told = self._can_be_told()
+        can_be_reported = self._can_be_notified()
         self._disconnect()
-        if not can_be_told:
+        if not can_be_reported:
             self._finish()
             return
         error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
@@ -190,7 +190,7 @@ class ClosingConnection(asyncio.Protocol):
         self.transport.write(STATUS_LINES[status] + head + body)
         self._leave()
 
-    def _can_be_told(self) -> bool:
+    def _can_be_notified(self) -> bool:
         """Whether the client would read a reply now as the reply to the invalid request."""
         if self.cycle is None or self.cycle.response_complete:
             return not (self._in_body and self.cycle is not None)
@@ -206,7 +206,7 @@ class ClosingConnection(asyncio.Protocol):
 
     def _drop_waiting(self) -> None:
         self._pipeline.clear()
-        self._held = b""
+        self._retained = b""
 
     def _leave(self) -> None:
         self._is_leaving = True

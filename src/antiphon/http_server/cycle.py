@@ -24,7 +24,7 @@ FAULT = b"Internal Server Error"
 _log = logging.getLogger("uvicorn.error")
 
 
-class Connection(Protocol):
+class RequestConnection(Protocol):
     """The methods of a connection that a request needs."""
 
     transport: asyncio.Transport
@@ -55,7 +55,7 @@ class RequestCycle:
     )
 
     def __init__(
-        self, scope: dict[str, Any], connection: Connection, *, keep_alive: bool, expects_continue: bool
+        self, scope: dict[str, Any], connection: RequestConnection, *, keep_alive: bool, expects_continue: bool
     ) -> None:
         self.scope, self.connection = scope, connection
         self.keep_alive, self.expects_continue = keep_alive, expects_continue

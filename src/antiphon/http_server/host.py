@@ -19,7 +19,7 @@ from antiphon.http_server.http_limits import HttpConnection
 LAST_WORDS = 1.0
 """Seconds in which aborted replies can still send their error."""
 
-LOOK_EVERY = 0.05
+POLL_INTERVAL = 0.05
 """Seconds between checks whether all replies are sent."""
 
 NO_NEWS = ("without completing response", "Invalid UTF-8 sequence received")
@@ -53,7 +53,7 @@ class HostLimits(Protocol):
         ...
 
 
-class Service(Protocol):
+class HostedService(Protocol):
     """The parts behind the application, which end with the host."""
 
     async def drain(self) -> None:
@@ -65,7 +65,7 @@ class Service(Protocol):
         ...
 
 
-class Host(uvicorn.Server):
+class UvicornHost(uvicorn.Server):
     """Serves an application until a signal, and then returns.
 
     After SIGTERM running replies have `grace` seconds to finish; after SIGINT none, since a person is waiting.
@@ -78,7 +78,7 @@ class Host(uvicorn.Server):
     def __init__(
         self,
         app: AsgiApp,
-        service: Service,
+        service: HostedService,
         grace: float,
         *,
         limits: HostLimits,
@@ -153,7 +153,7 @@ class Host(uvicorn.Server):
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         while self.server_state.tasks and loop.time() < until:  # noqa: ASYNC110 - uvicorn has no event for it
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(POLL_INTERVAL)
 
 
 def silence_uvicorn() -> None:

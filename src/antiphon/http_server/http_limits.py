@@ -13,7 +13,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser, par
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr, is_ssl
 
 from antiphon.http_server.asgi import CONNECTION
-from antiphon.http_server.closing import ClosingConnection, ConnectionLimits, Refused
+from antiphon.http_server.closing import ClosingConnection, ConnectionLimits, RejectedRequest
 from antiphon.http_server.cycle import RequestCycle
 from antiphon.http_server.handshake import FRAMING, flaw_of, is_handshake
 
@@ -52,7 +52,7 @@ class HttpConnection(ClosingConnection):
         self._parser = self._new_parser()
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
-        self._refused: Refused | None = None
+        self._refused: RejectedRequest | None = None
         self._is_upgrade = self._is_resuming = False
         self._begun = self._wire = self._body = 0
 
@@ -76,7 +76,7 @@ class HttpConnection(ClosingConnection):
         self._parser = None
 
     def data_received(self, data: bytes, *, is_turn: bool = False) -> None:
-        """See asyncio.Protocol. Bytes that arrive while a request runs wait (`_take_held`)."""
+        """See asyncio.Protocol. Bytes that arrive while a request runs wait (`_take_buffered`)."""
         if self._is_leaving:
             return
         if self._is_one_too_many:
@@ -84,8 +84,8 @@ class HttpConnection(ClosingConnection):
             return
         cycle = self.cycle
         if not is_turn and (self._pipeline or not (self._in_body or cycle is None or cycle.response_complete)):
-            self._held += data
-            self._take_held()
+            self._retained += data
+            self._take_buffered()
             return
         was_idle, self._begun = not (self._in_head or self._in_body), 0
         rest = data
@@ -101,7 +101,7 @@ class HttpConnection(ClosingConnection):
                     self._pass_over()
                     rest = rest[upgrade.args[0] :]
             except HttpParserError as error:
-                refused = self._refused or Refused(400, "Invalid HTTP request received.")
+                refused = self._refused or RejectedRequest(400, "Invalid HTTP request received.")
                 _log.debug("Refused: %s", error)
                 self._refuse(refused.status, refused.message)
                 break
@@ -197,8 +197,8 @@ class HttpConnection(ClosingConnection):
             return
         if self._pipeline:
             self._run(self._pipeline.popleft())
-            if self._held:
-                self._take_held()
+            if self._retained:
+                self._take_buffered()
         else:
             self._idle_until = self.loop.time() + self._config.timeout_keep_alive
             if self._idle_timer is None:
@@ -268,7 +268,7 @@ class HttpConnection(ClosingConnection):
                 config=self._config, server_state=self.state, app_state=self._app_state
             )
             protocol.open(self.transport, head)
-        except Refused as refused:
+        except RejectedRequest as refused:
             self._refuse(refused.status, refused.message)
         except Exception as error:
             _log.error("A WebSocket cannot be opened", exc_info=error)
@@ -293,16 +293,16 @@ class HttpConnection(ClosingConnection):
             self._parser.feed_data(b"POST / HTTP/1.1\r\n" + b"".join(framing) + b"\r\n")
             self._is_resuming = False
 
-    def _take_held(self) -> None:
+    def _take_buffered(self) -> None:
         """Parse the bytes that arrived while a request ran, up to the end of the next request. The rest waits."""
-        held, start = self._held, 0
-        while start < len(held) and not (self._pipeline or self._is_leaving or self.transport.is_closing()):
-            end = held.find(HEAD_END, start) + len(HEAD_END)
-            end = end if end >= len(HEAD_END) else len(held)
-            self.data_received(held[start:end], is_turn=True)
+        retained, start = self._retained, 0
+        while start < len(retained) and not (self._pipeline or self._is_leaving or self.transport.is_closing()):
+            end = retained.find(HEAD_END, start) + len(HEAD_END)
+            end = end if end >= len(HEAD_END) else len(retained)
+            self.data_received(retained[start:end], is_turn=True)
             start = end
-        self._held = b"" if self._is_leaving or self.transport.is_closing() else held[start:]
-        if self._held:
+        self._retained = b"" if self._is_leaving or self.transport.is_closing() else retained[start:]
+        if self._retained:
             self._pause_reading()
 
     def _pause_reading(self) -> None:
@@ -316,7 +316,7 @@ class HttpConnection(ClosingConnection):
     def _check_framing(self, codings: bytes) -> None:
         """Reject a body with other codings than chunked: the parser checks only the end of the last coding.
 
-        Raises `Refused`. HTTP/1.0 has no codings (RFC 9112, section 6.1).
+        Raises `RejectedRequest`. HTTP/1.0 has no codings (RFC 9112, section 6.1).
         """
         if codings.lower() != b"chunked" or self._parser.get_http_version() == "1.0":
             raise self._refusal(
@@ -335,9 +335,9 @@ class HttpConnection(ClosingConnection):
         elif framing > 2 * MAX_HEAD + self._body // PIECES:
             self._refuse(400, "The request's body is sent in chunks that are too small.")
 
-    def _too_large(self) -> Refused:
+    def _too_large(self) -> RejectedRequest:
         return self._refusal(431, f"The request's headers are larger than {MAX_HEAD} bytes.")
 
-    def _refusal(self, status: int, message: str) -> Refused:
-        self._refused = Refused(status, message)
+    def _refusal(self, status: int, message: str) -> RejectedRequest:
+        self._refused = RejectedRequest(status, message)
         return self._refused

@@ -42,7 +42,7 @@ class LateInflation(Extension):
         self.is_compressed = False
         """Whether the newest message is compressed."""
         self._library = library
-        self._starts_anew = "client_no_context_takeover" in parameters
+        self._starts_again = "client_no_context_takeover" in parameters
         self._bits = int(parameters.get("client_max_window_bits") or zlib.MAX_WBITS)
         self._decoder = self._new_decoder()
 
@@ -62,7 +62,7 @@ class LateInflation(Extension):
 
     def inflated(self, frames: Sequence[bytes]) -> Iterator[bytes]:
         """Return the data of a message, at most `STEP` bytes at a time. Raises `zlib.error`."""
-        if self._starts_anew:
+        if self._starts_again:
             self._decoder = self._new_decoder()
         for data in (*frames, _END):
             piece = self._decoder.decompress(data, STEP)

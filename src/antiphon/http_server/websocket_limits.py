@@ -15,7 +15,7 @@ from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
 from antiphon.http_server.asgi import BODY
-from antiphon.http_server.closing import ConnectionLimits, Refused
+from antiphon.http_server.closing import ConnectionLimits, RejectedRequest
 from antiphon.http_server.late_inflation import STEP, LateInflationFactory
 
 LAST_WORDS = 5.0
@@ -45,7 +45,7 @@ SMALL = 64 * 1024
 """Bytes up to which a text is a string for the application, as in ASGI; a larger one stays bytes."""
 
 
-class Frames(ServerProtocol):
+class LimitedProtocol(ServerProtocol):
     """The protocol of one connection; it counts the bytes of the frame that has not arrived completely.
 
     Only documented methods are used, which version 15 of the library has, too: it has no limit for a frame yet.
@@ -58,10 +58,10 @@ class Frames(ServerProtocol):
         super().__init__(extensions=extensions, max_size=max_size, logger=logging.getLogger("uvicorn.error"))
 
     def accept(self, request: Request) -> Response:
-        """Return the reply to a handshake. Raises `Refused` if it is invalid."""
+        """Return the reply to a handshake. Raises `RejectedRequest` if it is invalid."""
         response = super().accept(request)
         if response.status_code != HTTPStatus.SWITCHING_PROTOCOLS:
-            raise Refused(response.status_code, bytes(response.body).decode().strip())
+            raise RejectedRequest(response.status_code, bytes(response.body).decode().strip())
         return response
 
     def receive_data(self, data: bytes | bytearray) -> None:
@@ -91,7 +91,7 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._limits = limits
         self._deflate = LateInflationFactory()
         extensions = [self._deflate] if self.config.ws_per_message_deflate else []
-        self.conn: Frames = Frames(extensions, self.config.ws_max_size)
+        self.conn: LimitedProtocol = LimitedProtocol(extensions, self.config.ws_max_size)
         self._is_refused = False
         self._pending = 0
         self._queued = 0
@@ -100,12 +100,12 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         """Bytes after these messages."""
 
     def open(self, transport: asyncio.Transport, head: bytes) -> None:
-        """Take over a connection with this handshake. Raises `Refused` if it is invalid."""
+        """Take over a connection with this handshake. Raises `RejectedRequest` if it is invalid."""
         try:
             self.connection_made(transport)
             self.data_received(head)
             if not self.handshake_initiated:
-                raise Refused(HTTPStatus.BAD_REQUEST, "The WebSocket handshake is not a valid HTTP request.")
+                raise RejectedRequest(HTTPStatus.BAD_REQUEST, "The WebSocket handshake is not a valid HTTP request.")
         except Exception:
             self.connections.discard(self)
             raise

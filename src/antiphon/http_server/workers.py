@@ -24,12 +24,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True, slots=True)
-class Topic(Generic[T]):
+class WorkerTopic(Generic[T]):
     """A kind of state that every process can report."""
 
     name: str
     type: type[T]
-    tell: Callable[[], T]
+    report: Callable[[], T]
 
 
 class Workers:
@@ -38,7 +38,7 @@ class Workers:
     `log` receives a warning for each process that does not answer.
     """
 
-    def __init__(self, folder: Path, name: str, *topics: Topic[Any], log: logging.Logger) -> None:
+    def __init__(self, folder: Path, name: str, *topics: WorkerTopic[Any], log: logging.Logger) -> None:
         self.name = name
         self._folder = folder
         self._topics = {topic.name: topic for topic in topics}
@@ -57,23 +57,23 @@ class Workers:
             self._server.close()
             (self._folder / self.name).unlink(missing_ok=True)
 
-    async def others(self, topic: Topic[T]) -> list[T]:
+    async def others(self, topic: WorkerTopic[T]) -> list[T]:
         """Return the reports of the others."""
         paths = [path for path in sorted(self._folder.iterdir()) if path.name != self.name]
-        answers = await asyncio.gather(*(self._ask(path, topic) for path in paths))
-        return [told for answer in answers for told in answer]
+        answers = await asyncio.gather(*(self._send_request(path, topic) for path in paths))
+        return [reported for answer in answers for reported in answer]
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             name = (await reader.readline()).decode().strip()
-            writer.write(_encode(self._topics[name].tell()))
+            writer.write(_encode(self._topics[name].report()))
             await writer.drain()
         except (OSError, KeyError):
             pass  # the other process stopped waiting, or requests an unknown topic
         finally:
             writer.close()
 
-    async def _ask(self, path: Path, topic: Topic[T]) -> list[T]:
+    async def _send_request(self, path: Path, topic: WorkerTopic[T]) -> list[T]:
         """Return its report, or nothing."""
         writer: asyncio.StreamWriter | None = None
         try:

@@ -12,7 +12,7 @@ from antiphon.storage.records.responses import PurgeSize
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import RETENTION, expire_containers, purge
 
-LOOK_EVERY = 2.0
+POLL_INTERVAL = 2.0
 """Seconds between two checks of the clock; other servers wait for this one to write its time."""
 
 PURGE_EVERY = 60.0
@@ -42,11 +42,11 @@ DeleteBlobs = Callable[[Sequence[str]], Awaitable[None]]
 
 async def sweep(store: Store, delete_blobs: DeleteBlobs) -> int:
     """Delete the content that no file refers to; return how many blobs. Raises `StoreError`."""
-    gone = 0
-    while gone < MOST_BLOBS and (stale := await store.write(files.claim_stale, BLOBS_AT_ONCE)):
+    removed = 0
+    while removed < MOST_BLOBS and (stale := await store.write(files.claim_stale, BLOBS_AT_ONCE)):
         await delete_blobs(stale)
-        gone += len(stale)
-    return gone
+        removed += len(stale)
+    return removed
 
 
 class Cleaner(Periodic):
@@ -60,12 +60,12 @@ class Cleaner(Periodic):
         retention: int = RETENTION,
         delete_blobs: DeleteBlobs | None = None,
     ) -> None:
-        super().__init__(LOOK_EVERY, "Cannot delete expired data")
+        super().__init__(POLL_INTERVAL, "Cannot delete expired data")
         self._store, self._fraction, self._upkeep, self._retention = store, fraction, upkeep, retention
         self._purged: float | None = None
         self._delete_blobs = delete_blobs
 
-    async def look(self) -> None:
+    async def poll_once(self) -> None:
         """Check the disk and the clock once, and purge if a purge is due. Raises `StoreError`."""
         self._upkeep.is_disk_full = not await self._store.has_room()
         skew = await self._store.clock_skew()
@@ -92,10 +92,10 @@ class Cleaner(Periodic):
             log.warning("This server's clock agrees with the store's again.")
 
     def _report_size(self, size: PurgeSize) -> None:
-        held = size.expired if size.is_too_large else 0
-        if held and not self._upkeep.purge_held:
+        retained = size.expired if size.is_too_large else 0
+        if retained and not self._upkeep.purge_held:
             log.error("%s Expired data is not deleted. %s", too_large(size, self._fraction), CHECK)
-        self._upkeep.purge_held = held
+        self._upkeep.purge_held = retained
 
 
 def differs(skew: float) -> str:
@@ -115,7 +115,7 @@ async def objection(store: Store, fraction: float) -> str | None:
     """Return why a purge by an operator should not run: a wrong clock, or too much to delete; else None."""
     skew, until = await store.clock_skew(), time.monotonic() + PATIENCE
     while skew is None and time.monotonic() < until:
-        await asyncio.sleep(LOOK_EVERY / 4)
+        await asyncio.sleep(POLL_INTERVAL / 4)
         skew = await store.clock_skew()
     if skew is not None and abs(skew) > MOST_SKEW:
         return differs(skew)

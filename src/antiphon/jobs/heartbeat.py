@@ -10,7 +10,7 @@ from antiphon.storage.store import Pulse
 LATE = 2.5
 """Seconds without a beat of the event loop after which the thread beats: well before the worker would expire."""
 
-LOOK_EVERY = 0.5
+POLL_INTERVAL = 0.5
 """Seconds between two checks whether the event loop is late."""
 
 
@@ -49,7 +49,7 @@ class Heartbeat:
             self._thread.join()
 
     def _run(self) -> None:
-        while self._needed.wait() and not self._ended.wait(LOOK_EVERY):
+        while self._needed.wait() and not self._ended.wait(POLL_INTERVAL):
             self._needed.clear()
             if self._ended.is_set():  # `close` may have set `_needed` before it was cleared
                 break

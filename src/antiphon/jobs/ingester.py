@@ -22,7 +22,7 @@ from antiphon.upstream.permitted import permit
 
 Ingest = Callable[[IngestionParts, Ingestion], Awaitable[None]]
 
-LOOK_EVERY = 1.0
+POLL_INTERVAL = 1.0
 """Seconds between two checks whether this worker still owns its files."""
 
 IDLE = 30.0
@@ -71,12 +71,12 @@ class Ingester:
         with self.parts.process.wakes.expect(INGESTIONS) as change:
             while True:
                 try:
-                    await self._look()
+                    await self._poll()
                 except StoreError as error:
                     log.debug("Cannot claim files for ingestion: %s", error)
                 except Exception as error:
                     reportable(error)  # logs it; the other files must continue
-                usual = LOOK_EVERY if self._running or self._strays else IDLE
+                usual = POLL_INTERVAL if self._running or self._strays else IDLE
                 await change.wait(min(usual, self._pause()) if self.parts.outages.known else usual)
 
     def _pause(self) -> float:
@@ -86,11 +86,11 @@ class Ingester:
             return 0.0 if self._skipped else IDLE
         return left
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         store, worker = self.parts.store, self.parts.process.worker
         self._skipped = False
         if self._ingest is not None:
-            await self._look_at_own()
+            await self._poll_own()
         if not await store.read(ingestions.is_waiting):
             return
         ingest = self._ingest
@@ -111,7 +111,7 @@ class Ingester:
             self._begin(ingestion, ingest)
 
     def _begin(self, ingestion: Ingestion, ingest: Ingest) -> None:
-        self.parts.process.holding.add(_lease(ingestion))
+        self.parts.process.leases.add(_lease(ingestion))
         _, older = self._running.get(ingestion.seq, (0, None))
         if older is not None:  # it ingests a replaced version
             _stop(older)
@@ -125,7 +125,7 @@ class Ingester:
             await ingest(self.parts, ingestion)
         except StoreError as error:
             log.warning("Cannot ingest the file %s; retrying: %s", ingestion.file.file_id, error)
-            await asyncio.sleep(LOOK_EVERY)  # this worker may claim the file again at once
+            await asyncio.sleep(POLL_INTERVAL)  # this worker may claim the file again at once
             with suppress(StoreError):
                 await self.parts.store.write(ingestions.release, self.parts.process.worker, ingestion.seq)
         except Exception as error:
@@ -134,11 +134,11 @@ class Ingester:
             _, newest = self._running.get(ingestion.seq, (0, None))
             if newest is asyncio.current_task():  # this worker may have claimed a newer version meanwhile
                 del self._running[ingestion.seq]
-            self.parts.process.holding.discard(_lease(ingestion))
+            self.parts.process.leases.discard(_lease(ingestion))
             self._slots.leave(ingestion.file.tenant)
             self.parts.process.wakes.wake(INGESTIONS)
 
-    async def _look_at_own(self) -> None:
+    async def _poll_own(self) -> None:
         """Stop work on files that this worker lost; release files that it owns without knowing of them."""
         running = dict(self._running)
         owned = await self.parts.store.read(ingestions.owned, self.parts.process.worker)
@@ -148,7 +148,7 @@ class Ingester:
         now = asyncio.get_running_loop().time()
         self._strays = {seq: self._strays.get(seq, now) for seq in owned.keys() - self._running.keys()}
         # Only after a while: a check can run between a step in the store and the same step here.
-        for seq in [seq for seq, since in self._strays.items() if now - since >= LOOK_EVERY]:
+        for seq in [seq for seq, since in self._strays.items() if now - since >= POLL_INTERVAL]:
             await self.parts.store.write(ingestions.release, self.parts.process.worker, seq)
 
 

@@ -20,7 +20,7 @@ from antiphon.storage.records.files import StoredFile
 from antiphon.storage.records.vector_stores import Ingestion
 
 if TYPE_CHECKING:
-    from antiphon.search.fitting import Part
+    from antiphon.search.fitting import EmbeddedPart
 
 SECONDS = 600.0
 """Time limit of one file in seconds."""
@@ -43,7 +43,7 @@ MOST_CHUNKS = 500_000
 AT_ONCE = 128
 """Chunks that are cut, embedded and written at once: some hundred kilobytes of text."""
 
-GIVEN_UP_AFTER = 24 * 3600.0
+ABANDONED_AFTER = 24 * 3600.0
 """Seconds of an outage of the embedding model after which its files fail. Until then they wait."""
 
 TRIED = "text"
@@ -103,7 +103,7 @@ async def _try_model(parts: IngestionParts, ingestion: Ingestion) -> None:
 async def _wait(parts: IngestionParts, ingestion: Ingestion, error: UnavailableError) -> None:
     """Return the file to the queue: no worker of this process claims it before the model's pause ends."""
     lasted = parts.outages.lasts(ingestion.embedding_model) or 0.0
-    if lasted > GIVEN_UP_AFTER:
+    if lasted > ABANDONED_AFTER:
         await parts.store.write(ingestions.fail, ingestion, "server_error", error.message)
         return
     log.warning("The file %s waits for the embedding model: %s", ingestion.file.file_id, error.gist)
@@ -204,7 +204,9 @@ async def _rows(parts: IngestionParts, ingestion: Ingestion, part: Sequence[Chun
     return rows
 
 
-async def _embedded(parts: IngestionParts, ingestion: Ingestion, texts: Sequence[str]) -> "Sequence[Sequence[Part]]":
+async def _embedded(
+    parts: IngestionParts, ingestion: Ingestion, texts: Sequence[str]
+) -> "Sequence[Sequence[EmbeddedPart]]":
     """Return the parts of texts with their vectors. Raises `AntiphonError`, but not `ClientError`."""
     try:
         return await parts.embeddings(ingestion.embedding_model).embed_parts(texts, ingestion.file.tenant)

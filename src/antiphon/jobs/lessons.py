@@ -16,7 +16,7 @@ MOST_AT_ONCE = 100
 async def store_new(store: Store, states: Iterable[BackendState], now: float) -> Sequence[Lesson]:
     """Store the lessons that are not stored yet, and return them. Raises `StoreError`."""
     new = [
-        (one, StoredLesson(place_of(state.backend), model, one.tenant, one.name, one.said, one.learned_at))
+        (one, StoredLesson(place_of(state.backend), model, one.tenant, one.name, one.stated, one.learned_at))
         for state in states
         for model, lessons in state.lessons.items()
         for one in lessons.new()
@@ -35,7 +35,7 @@ def use(states: Iterable[BackendState], records: Sequence[StoredLesson], saved: 
         stored: dict[str, list[Lesson]] = {model: [] for model in state.lessons}
         for one in records:
             if one.place == place:
-                lesson = Lesson(one.name, one.tenant, one.said, one.learned_at)
+                lesson = Lesson(one.name, one.tenant, one.stated, one.learned_at)
                 stored.setdefault(one.model, []).append(lesson)
         for model, lessons in stored.items():
             state.lessons_of(model).follow(lessons, saved)

@@ -18,7 +18,7 @@ from antiphon.upstream.outages import Outages
 
 if TYPE_CHECKING:
     from antiphon.objects.file_text import FileTexts
-    from antiphon.search.contract import Embeddings
+    from antiphon.search.contract import EmbeddingModel
     from antiphon.storage.blobs.base import FileReader
 
 
@@ -46,7 +46,7 @@ class IngestionParts:
     process: ProcessState
     files: "Lazy[FileReader]"
     texts: "Lazy[FileTexts]"
-    embeddings: "Callable[[str], Embeddings]"
+    embeddings: "Callable[[str], EmbeddingModel]"
     """Returns the embeddings client for a model, which knows the limits of its server."""
     outages: Outages
     """Embedding models that do not answer."""

@@ -1,8 +1,8 @@
 """Keeps the profiles of models and the lessons about them up to date: reads them from the store, and starts probes.
 
-`look` runs every half minute, so a server uses the results of `antiphon models probe` and of other processes. A profile
-is no longer used once its model has another digest. With `probe = "auto"` a model that is in use and has no profile is
-probed while its backend is idle.
+`poll_once` runs every half minute, so a server uses the results of `antiphon models probe` and of other processes. A
+profile is no longer used once its model has another digest. With `probe = "auto"` a model that is in use and has no
+profile is probed while its backend is idle.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from antiphon.upstream.lessons import LIFE, Lesson
 from antiphon.upstream.probing.measurement import Measurement, decode, summary
 from antiphon.upstream.registry import ModelRegistry
 
-LOOK_EVERY = 30.0
+POLL_INTERVAL = 30.0
 """Seconds between two reads of the store."""
 
 CHECK_EVERY = 300.0
@@ -54,7 +54,7 @@ class ProfileKeeper(Periodic):
     """Updates the profiles of one server's models, from `start` to `close`; with `probes` it also probes models."""
 
     def __init__(self, store: Store, registry: ModelRegistry, now: Clock, *, probes: bool = False) -> None:
-        super().__init__(LOOK_EVERY, "Cannot update the profiles of models")
+        super().__init__(POLL_INTERVAL, "Cannot update the profiles of models")
         self._store, self._registry, self._now, self._probes = store, registry, now, probes
         self._stale: dict[Key, str] = {}
         """By changed model: the digest in its profile."""
@@ -75,14 +75,14 @@ class ProfileKeeper(Periodic):
             self._use(state, records)
         return records
 
-    async def look(self) -> None:
+    async def poll_once(self) -> None:
         """Use the profiles in the store, then check each model that is in use. Raises `StoreError`."""
         records = {(one.place, one.model): one for one in await self.load()}
         if not (records or self._probes):
             return
         for state in list(self._registry.backends):
             for model in sorted({target.model for target in state.targets.values()}):
-                await self._look_at(state, model, records.get((place_of(state.backend), model)))
+                await self._inspect(state, model, records.get((place_of(state.backend), model)))
 
     async def close(self) -> None:
         """Stop, and store new lessons."""
@@ -100,7 +100,7 @@ class ProfileKeeper(Periodic):
         if known != state.measured:
             state.update(measured=known)
 
-    async def _look_at(self, state: BackendState, model: str, record: StoredProfile | None) -> None:
+    async def _inspect(self, state: BackendState, model: str, record: StoredProfile | None) -> None:
         """Check whether a model has changed since it was probed, and probe it if that is enabled."""
         key = place_of(state.backend), model
         clock = self._registry.clock
@@ -137,7 +137,7 @@ class ProfileKeeper(Periodic):
 
     async def _probe(self, state: BackendState, model: str) -> None:
         from antiphon.upstream.probing.consent import is_free  # noqa: PLC0415 - for servers that probe alone
-        from antiphon.upstream.probing.idle import BusyError, WhenIdle  # noqa: PLC0415
+        from antiphon.upstream.probing.idle import BackendBusyError, WhenIdle  # noqa: PLC0415
         from antiphon.upstream.probing.interview import Interview  # noqa: PLC0415
 
         backend, place = state.backend, place_of(state.backend)
@@ -149,7 +149,7 @@ class ProfileKeeper(Periodic):
             found = await Interview(state, model, WhenIdle(state)).run()
             await store_measurement(self._store, backend, model, found, self._now)
             is_done = True
-        except (BusyError, BackendError) as error:
+        except (BackendBusyError, BackendError) as error:
             log.info("The model '%s' at '%s' was not probed: %s", model, state.name, str(error) or "it is busy")
             self._next[place, model] = self._registry.clock() + TRY_AGAIN
             return

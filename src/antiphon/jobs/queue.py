@@ -13,9 +13,9 @@ from antiphon.errors import AntiphonError, ClientError, reportable
 from antiphon.history.context import Context, conversation_locked, conversation_not_found
 from antiphon.history.decoding import load_item, load_items
 from antiphon.history.history_memory import HistoryMemory
-from antiphon.jobs.half_made import close_half_made
 from antiphon.jobs.parts import JobParts
 from antiphon.jobs.recorder import QUEUED, BackgroundRecorder, Lost, frames_of
+from antiphon.jobs.unfinished_items import close_unfinished
 from antiphon.objects.pages import JsonObject
 from antiphon.objects.responses import Responses
 from antiphon.protocol.requests import BackgroundOptions, CreateResponse, LocalRequest
@@ -23,7 +23,7 @@ from antiphon.protocol.response import Response
 from antiphon.protocol.tools import McpTool
 from antiphon.protocol.validation.validate import LARGE, decode_request
 from antiphon.recording.checkpoints import from_bytes
-from antiphon.recording.facts import Origin, facts_of, origin_of
+from antiphon.recording.facts import ResponseOrigin, facts_of, origin_of
 from antiphon.recording.persistence import RequestIdentity, Retention, encode_json, ended, identified
 from antiphon.runs.plan import ResumeState
 from antiphon.runs.prepare import (
@@ -40,7 +40,7 @@ from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.storage.operations import jobs
 from antiphon.storage.records.facts import BACKGROUND, STORED, STREAM
 from antiphon.storage.records.jobs import SOONEST, Deferral, Job, LockResult
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.telemetry.context import note
 from antiphon.translation.to_chat_completions.prefix import MANY
 from antiphon.translation.writer import ResponseWriter
@@ -72,18 +72,18 @@ class BackgroundQueue:
     def __init__(self, parts: JobParts, stored: Responses) -> None:
         self._parts, self._stored = parts, stored
 
-    async def enqueue(self, request: CreateResponse, body: bytes, ticket: RequestIdentity | None = None) -> Queued:
+    async def enqueue(self, request: CreateResponse, body: bytes, identity: RequestIdentity | None = None) -> Queued:
         """Queue a background response; return it in its current state, durable.
 
         `body` is the request's JSON, for the worker that runs it. Raises `ClientError` if the request can be rejected
         before the model is called.
         """
         parts = self._parts
-        ticket = identified(ticket, parts.run.new_id)
+        identity = identified(identity, parts.run.new_id)
         if not parts.run.history.bounds.stored_bytes:
-            return await _enqueue(parts, request, body, ticket)
-        with await parts.run.quota.reserve(ticket.tenant, len(body)):
-            return await _enqueue(parts, request, body, ticket)
+            return await _enqueue(parts, request, body, identity)
+        with await parts.run.quota.reserve(identity.tenant, len(body)):
+            return await _enqueue(parts, request, body, identity)
 
     async def cancel(self, tenant: str, response_id: str) -> JsonObject:
         """End a background response, on any server; return its current state. One that has ended is unchanged.
@@ -99,49 +99,50 @@ class BackgroundQueue:
         return response
 
 
-async def _enqueue(parts: JobParts, request: CreateResponse, body: bytes, ticket: RequestIdentity) -> Queued:
-    context = await gather(parts.run, request, ticket.tenant, is_large=ticket.is_large)
+async def _enqueue(parts: JobParts, request: CreateResponse, body: bytes, identity: RequestIdentity) -> Queued:
+    context = await gather(parts.run, request, identity.tenant, is_large=identity.is_large)
     try:
-        return await _put(parts, request, body, ticket, context)
+        return await _put(parts, request, body, identity, context)
     finally:
         context.release()
 
 
 async def _put(
-    parts: JobParts, request: CreateResponse, body: bytes, ticket: RequestIdentity, context: Context
+    parts: JobParts, request: CreateResponse, body: bytes, identity: RequestIdentity, context: Context
 ) -> Queued:
     items = context.items
     candidates = await parts.run.models.candidates(request.model)
     if isinstance(request, LocalRequest):
         candidates = candidates.taking(request.parameters)
     if carries_credentials(request) and (
-        McpTool in parts.run.toolset.served or any(each.api_for(request, items) == "responses" for each in candidates)
+        McpTool in parts.run.toolset.supported
+        or any(each.api_for(request, items) == "responses" for each in candidates)
     ):
         raise lost_meanwhile()
     ignored = checked_tools(parts.run, request, items, candidates[0])
-    await check_stores(parts.run, request, items, candidates[0], ticket.tenant)
+    await check_stores(parts.run, request, items, candidates[0], identity.tenant)
     if runs_code(parts.run, request, items):
         from antiphon.runs.containers import containers_of  # noqa: PLC0415 - few requests run code
 
-        await containers_of(parts.run, request, items, candidates[0], ticket.tenant)
-    response = open_response(request, ticket.response_id, int(parts.run.now()))
+        await containers_of(parts.run, request, items, candidates[0], identity.tenant)
+    response = open_response(request, identity.response_id, int(parts.run.now()))
     response = replace_struct(response, status="queued")
     writer = _writer(parts, response)
     writer.queue()
-    reply = _reply(response, ticket, bool(request.stream))
-    retention = _retention_of(parts, request, ticket.tenant)
+    reply = _reply(response, identity, bool(request.stream))
+    retention = _retention_of(parts, request, identity.tenant)
     facts = None
     if parts.run.facts is not None:
-        facts = facts_of(origin_of(request, ticket), response, context.input, parts.run.now())
+        facts = facts_of(origin_of(request, identity), response, context.input, parts.run.now())
     if context.is_large:
-        stored = await parts.run.offload.run(ticket.tenant, retention.of, response, context, {}, facts)
+        stored = await parts.run.offload.run(identity.tenant, retention.of, response, context, {}, facts)
     else:
         stored = retention.of(response, context, {}, facts)
     frames = frames_of(writer.take()) if stored.is_streamed else []
-    kept, most = without_credentials(request, body), parts.queue_per_tenant
+    saved, most = without_credentials(request, body), parts.queue_per_tenant
     deferral = SOONEST if request.background_options is None else _deferral_of(request, response.created_at)
     outcome = await parts.store.write(
-        jobs.enqueue, stored, kept, frames, reply, ticket.taken, most=most, deferral=deferral
+        jobs.enqueue, stored, saved, frames, reply, identity.taken, most=most, deferral=deferral
     )
     if outcome is LockResult.FULL:
         raise queue_full(most)
@@ -175,7 +176,7 @@ async def end(parts: JobParts, job: Job, error: AntiphonError | None = None) -> 
     stored = job.response
     writer = _writer(parts, msgspec.json.decode(stored.body, type=Response))
     writer.rewind(job.next_number)
-    output = await close_half_made(parts, job, writer)
+    output = await close_unfinished(parts, job, writer)
     if error is not None:
         writer.fail(error)
     else:
@@ -267,13 +268,13 @@ async def _take_up(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
 
         request = restore(request)
     request = replace_struct(request, input=items)
-    is_sealed_shown = view_of(request).encrypted
+    is_sealed_displayed = view_of(request).encrypted
     resume = ResumeState(
         created_at=stored.created_at,
-        kept=[load_item(item if is_sealed_shown else replace(item, sealed=None)) for item in stored.output],
+        stored=[load_item(item if is_sealed_displayed else replace(item, sealed=None)) for item in stored.output],
         sealed={item.id: item.sealed for item in stored.output if item.sealed},
         next_number=job.next_number,
-        begins=job.kept_number <= QUEUED,
+        begins=job.stored_number <= QUEUED,
         work=from_bytes(job.called),
         is_large=is_large,
         defers_for=_deferral_of(request, stored.created_at).begin_by - parts.run.now() if job.uses_idle else 0,
@@ -285,13 +286,13 @@ async def _take_up(parts: JobParts, job: Job, intake: HistoryMemory) -> Backgrou
     return recorder
 
 
-def _origin_of(parts: JobParts, job: Job, model: str) -> Origin | None:
+def _origin_of(parts: JobParts, job: Job, model: str) -> ResponseOrigin | None:
     """Return the origin of a background response; None if facts are not stored."""
     if parts.run.facts is None:
         return None
     stored = job.response
     flags = BACKGROUND | (STORED if stored.is_stored else 0) | (STREAM if stored.is_streamed else 0)
-    return Origin(model, stored.tenant, job.taken.key_id, flags, len(job.request), job.attempt)
+    return ResponseOrigin(model, stored.tenant, job.taken.key_id, flags, len(job.request), job.attempt)
 
 
 def lost_meanwhile() -> ClientError:
@@ -326,8 +327,8 @@ def _writer(parts: JobParts, response: Response) -> ResponseWriter:
     return ResponseWriter(response, parts.run.new_id, parts.run.now, seal=lambda state: "")
 
 
-def _reply(response: Response, ticket: RequestIdentity, is_stream: bool) -> Reply | None:
+def _reply(response: Response, identity: RequestIdentity, is_stream: bool) -> StoredReply | None:
     """Return the answer to a repetition of the request: the queued response, or a replay of its log."""
-    if not ticket.key:
+    if not identity.key:
         return None
-    return Reply(ticket.tenant, ticket.key, is_stream, b"" if is_stream else encode_json(response))
+    return StoredReply(identity.tenant, identity.key, is_stream, b"" if is_stream else encode_json(response))

@@ -16,7 +16,7 @@ from antiphon.recording.persistence import Retention, ended
 from antiphon.runs.run import Run
 from antiphon.storage.operations import jobs
 from antiphon.storage.records.facts import Facts
-from antiphon.storage.records.jobs import Frames, Job, Progress, Reservation
+from antiphon.storage.records.jobs import EventFrames, Job, Progress, Reservation
 from antiphon.storage.records.responses import StoredItem
 from antiphon.translation.wire import encode
 from antiphon.webhooks.announcement import announcement
@@ -24,7 +24,7 @@ from antiphon.webhooks.announcement import announcement
 FLUSH_EVERY = 0.04
 """Seconds for which events are collected before they are written: the delay of readers, and the number of writes."""
 
-SHOWN_AFTER = 1.0
+VISIBLE_AFTER = 1.0
 """Seconds after which an open item of a response without a stream is written, so that a client that cancels it
 receives the item so far, from any server. Items that close sooner cost no such write."""
 
@@ -48,16 +48,16 @@ LARGE = 1024 * 1024
 """Bytes of events above which each is stored separately: a replay reads and sends one of them at once."""
 
 
-def frames_of(events: Sequence[Event], *, have_images: bool = False) -> list[Frames]:
+def frames_of(events: Sequence[Event], *, have_images: bool = False) -> list[EventFrames]:
     """Return events as they are stored for replay; those that `have_images` with references to these."""
     if have_images:
-        from antiphon.protocol.kept_images import as_logged  # noqa: PLC0415 - few responses make images
+        from antiphon.protocol.stored_images import as_logged  # noqa: PLC0415 - few responses make images
 
         events = list(map(as_logged, events))
     body = encode(events)
     if len(body) <= LARGE or len(events) == 1:
-        return [Frames(events[0].sequence_number, events[-1].sequence_number, body)]
-    return [Frames(event.sequence_number, event.sequence_number, encode([event])) for event in events]
+        return [EventFrames(events[0].sequence_number, events[-1].sequence_number, body)]
+    return [EventFrames(event.sequence_number, event.sequence_number, encode([event])) for event in events]
 
 
 class BackgroundRecorder:
@@ -75,14 +75,14 @@ class BackgroundRecorder:
         self._is_lost = False
         self.run: Run
         self._pending: list[Event] = []
-        self._half_made: list[Event] = []
+        self._unfinished: list[Event] = []
         """Events of open items that are not written yet, of a response without a stream."""
-        self._half_made_since = 0.0
+        self._unfinished_since = 0.0
         self._open = 0
         self._news = asyncio.Event()
         self._writing = asyncio.Lock()
         self._done: list[tuple[int, StoredItem]] = []
-        self._is_kept = False
+        self._is_stored = False
         self._has_images = False
         """An image was generated; images are not stored in the log."""
         self.sees_events = False
@@ -115,20 +115,20 @@ class BackgroundRecorder:
     def see(self, batch: Sequence[Event]) -> None:
         """See `Recorder.see`: `add` has them."""
 
-    async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
-        """See `Recorder.keep`. Raises `Lost` if the job belongs to another worker."""
+    async def save(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+        """See `Recorder.save`. Raises `Lost` if the job belongs to another worker."""
         async with self._writing:
             self._flushing.cancel()
             events, self._pending = [*self._pending, *end], []
             context = self.run.context
             if context.is_large:
-                kept = await self._parts.run.offload.run(
+                saved = await self._parts.run.offload.run(
                     context.tenant, self._retention.of, response, context, sealed, self.facts
                 )
             else:
-                kept = self._retention.of(response, context, sealed, self.facts)
-            stored = ended(kept, self._parts.run.now())
-            is_kept = await self._persist(
+                saved = self._retention.of(response, context, sealed, self.facts)
+            stored = ended(saved, self._parts.run.now())
+            is_stored = await self._persist(
                 lambda: self._parts.store.write(
                     jobs.finish,
                     self._job,
@@ -140,9 +140,9 @@ class BackgroundRecorder:
                     ),
                 )
             )
-            if not is_kept:
+            if not is_stored:
                 raise Lost
-            self._is_kept = True
+            self._is_stored = True
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
         """See `Recorder.leave`: it continues, here or on another server, unless it was ended from outside."""
@@ -156,7 +156,7 @@ class BackgroundRecorder:
         try:
             async with self._writing:
                 await self._flush()  # the log must have all events before the calls
-                await self._save(Progress(self._take_half_made(), (), keep=False, called=to_bytes(work)))
+                await self._save(Progress(self._take_unfinished(), (), save=False, called=to_bytes(work)))
         except Lost:
             self._is_lost = True
             raise asyncio.CancelledError from None
@@ -166,11 +166,11 @@ class BackgroundRecorder:
 
     def _charge(self) -> None:
         """Count the tokens of this attempt; the one that ends the job counts the request, and settles reservations."""
-        job, whose = self._job, self._job.taken
-        if not whose.key_id:
+        job, owner = self._job, self._job.taken
+        if not owner.key_id:
             return
-        settled = Reservation(whose.key_id, cost=None if whose.cost is None else 0)
-        taken, requests = (whose, 1) if self._is_kept else (settled, 0)
+        settled = Reservation(owner.key_id, cost=None if owner.cost is None else 0)
+        taken, requests = (owner, 1) if self._is_stored else (settled, 0)
         self._parts.meter.charge(job.response.tenant, taken, job.response.created_at, requests, self.run.spent())
 
     async def _flush_often(self) -> None:
@@ -189,26 +189,26 @@ class BackgroundRecorder:
         while not self._pending:
             self._news.clear()
             try:
-                async with asyncio.timeout(SHOWN_AFTER if self._half_made else PULSE_AFTER):
+                async with asyncio.timeout(VISIBLE_AFTER if self._unfinished else PULSE_AFTER):
                     await self._news.wait()
             except TimeoutError:
-                if self._half_made:
+                if self._unfinished:
                     return
                 self.add(self.run.heartbeat())
         await asyncio.sleep(FLUSH_EVERY)
 
     async def _flush(self) -> None:
         batch, self._pending = self._pending, []
-        kept = self._note(batch)
-        for events, keep in ((batch[:kept], True), (batch[kept:], False)):
+        stored = self._note(batch)
+        for events, save in ((batch[:stored], True), (batch[stored:], False)):
             if events:
-                await self._advance(events, keep)
-        if self._half_made and not batch:  # silence
-            await self._save(Progress(self._take_half_made(), (), keep=False))
+                await self._advance(events, save)
+        if self._unfinished and not batch:  # silence
+            await self._save(Progress(self._take_unfinished(), (), save=False))
 
     def _note(self, batch: Sequence[Event]) -> int:
         """Note the items that close; return how many events precede the last moment without an open item."""
-        kept = 0
+        stored = 0
         for count, event in enumerate(batch, 1):
             if isinstance(event, ResponseOutputItemAddedEvent):
                 self._open += 1
@@ -217,36 +217,36 @@ class BackgroundRecorder:
                 self._has_images |= type(event.item) is ImageGenerationCall
                 self._done.append((event.output_index, self._stored(event.item)))
             if not self._open:
-                kept = count
-        return kept
+                stored = count
+        return stored
 
     def _stored(self, item: Any) -> StoredItem:
         return store_item(item, self.run.sealed.get(item.id))
 
-    async def _advance(self, events: Sequence[Event], keep: bool) -> None:
-        output, self._done = (self._done, []) if keep else ((), self._done)
+    async def _advance(self, events: Sequence[Event], save: bool) -> None:
+        output, self._done = (self._done, []) if save else ((), self._done)
         frames = (
             frames_of(events, have_images=self._has_images)
             if self._retention.is_streamed
-            else self._delayed(events, keep)
+            else self._delayed(events, save)
         )
         if not (frames or output):
             return
-        await self._save(Progress(frames, output, keep))
+        await self._save(Progress(frames, output, save))
 
-    def _delayed(self, events: Sequence[Event], keep: bool) -> Sequence[Frames]:
-        """Take events without readers; return those of open items once the oldest has waited for `SHOWN_AFTER`."""
+    def _delayed(self, events: Sequence[Event], save: bool) -> Sequence[EventFrames]:
+        """Take events without readers; return those of open items once the oldest has waited for `VISIBLE_AFTER`."""
         now = asyncio.get_running_loop().time()
-        if keep:
-            self._half_made = []
+        if save:
+            self._unfinished = []
             return ()
-        if not self._half_made:
-            self._half_made_since = now
-        self._half_made += events
-        return self._take_half_made() if now - self._half_made_since >= SHOWN_AFTER else ()
+        if not self._unfinished:
+            self._unfinished_since = now
+        self._unfinished += events
+        return self._take_unfinished() if now - self._unfinished_since >= VISIBLE_AFTER else ()
 
-    def _take_half_made(self) -> Sequence[Frames]:
-        events, self._half_made = self._half_made, []
+    def _take_unfinished(self) -> Sequence[EventFrames]:
+        events, self._unfinished = self._unfinished, []
         return frames_of(events, have_images=self._has_images) if events else ()
 
     async def _save(self, progress: Progress) -> None:

@@ -6,17 +6,17 @@ from functools import partial
 import msgspec
 
 from antiphon.errors import ClientError
-from antiphon.objects.items import KEPT, ItemViews
+from antiphon.objects.items import RETAINED, ItemViews
 from antiphon.objects.large import LARGE, decoded
 from antiphon.objects.pages import not_found
 from antiphon.process import ProcessState
 from antiphon.protocol.json_pieces import encode_large
 from antiphon.storage.operations import event_log, responses
-from antiphon.storage.records.jobs import Frames
+from antiphon.storage.records.jobs import EventFrames
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.store import Store
 
-LOOK_AGAIN = 1.0
+POLL_INTERVAL = 1.0
 """Seconds between two checks of the log without a notification: another replica's may be lost."""
 
 OPEN = frozenset({"queued", "in_progress"})
@@ -48,14 +48,14 @@ class Replays:
         with self._process.wakes.expect(response_id) as change:
             while True:
                 read = partial(self._store.read, event_log.tail, tenant, response_id, after)
-                tail = await change.look((tenant, after), read)
+                tail = await change.shared_read((tenant, after), read)
                 if tail is None or self._process.is_over or generation not in (None, tail.generation):
                     raise CutOff
                 generation = tail.generation
                 for frames in tail.frames:
                     is_whole = padding and frames.first > after
-                    body = frames.body if is_whole else await self._shown(tenant, frames, after, padding)
-                    if KEPT not in body:
+                    body = frames.body if is_whole else await self._displayed(tenant, frames, after, padding)
+                    if RETAINED not in body:
                         yield body
                     else:
                         async for event in self._with_images(tenant, body):
@@ -64,9 +64,9 @@ class Replays:
                 if not tail.frames and tail.status not in OPEN:
                     return
                 if not tail.frames:
-                    await change.wait(LOOK_AGAIN)
+                    await change.wait(POLL_INTERVAL)
 
-    async def _shown(self, tenant: str, frames: Frames, after: int, padding: bool) -> bytes:
+    async def _displayed(self, tenant: str, frames: EventFrames, after: int, padding: bool) -> bytes:
         """Return the frames that a client has not received; large ones are split in a thread."""
         if len(frames.body) <= LARGE:
             return _part(frames, after, padding)
@@ -80,7 +80,7 @@ class Replays:
             yield await event_with_images(self._views, tenant, event) + b"\n\n"
 
 
-def _part(frames: Frames, after: int, padding: bool) -> bytes:
+def _part(frames: EventFrames, after: int, padding: bool) -> bytes:
     body = frames.body
     if frames.first <= after:
         events = body.split(b"\n\n")

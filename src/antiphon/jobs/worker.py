@@ -14,15 +14,15 @@ from antiphon.errors import StoreError, log, reportable
 from antiphon.jobs.heartbeat import Heartbeat
 from antiphon.jobs.parts import JobParts
 from antiphon.jobs.queue import end, work
-from antiphon.sharing.scheduler import KEPT_FREE, SHARE, FairScheduler
+from antiphon.sharing.scheduler import RESERVED_SLOTS, SHARE, FairScheduler
 from antiphon.storage.changes import JOBS
 from antiphon.storage.operations import jobs, leases
 from antiphon.storage.records.jobs import Job, Slots
 from antiphon.telemetry.context import About, begin
 
 BEAT_EVERY = 1.5
-LOOK_EVERY = 1.0
-LOOK_AFTER = 0.1
+POLL_INTERVAL = 1.0
+POLL_AFTER = 0.1
 """From news of a response that runs here to a check whether this worker still owns it."""
 SILENCE = 6.0
 LATE = 3.0
@@ -33,7 +33,7 @@ MOST_RECENT = 64
 
 
 @dataclass(slots=True)
-class Watch:
+class WorkerWatch:
     """The last seen heartbeat of another worker, and for how long it has not changed."""
 
     beat: int
@@ -54,8 +54,8 @@ class Worker:
     _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _claiming: list[asyncio.Task[None]] = field(default_factory=list)
     _beating: list[asyncio.Task[None]] = field(default_factory=list)
-    _watched: dict[str, Watch] = field(default_factory=dict)
-    _looked: float = 0.0
+    _watched: dict[str, WorkerWatch] = field(default_factory=dict)
+    _polled: float = 0.0
     _heartbeat: Heartbeat | None = None
     _slots: FairScheduler = field(init=False)
     """Held by jobs that no other job ends."""
@@ -66,7 +66,7 @@ class Worker:
     _pending: "asyncio.Future[Job | None] | None" = None
     """The claim that was made last."""
     _soon: asyncio.TimerHandle | None = None
-    _looks: "set[asyncio.Future[None]]" = field(default_factory=set)
+    _polls: "set[asyncio.Future[None]]" = field(default_factory=set)
     _strays: dict[str, float] = field(default_factory=dict)
     """What this worker owns in the store without knowing of it, with the time of detection."""
 
@@ -74,20 +74,20 @@ class Worker:
         # A capacity of 0 would mean no limit there; with a concurrency of 0, `_claim` claims nothing.
         slots = FairScheduler(max(1, self.concurrency), leaves_room=True)
         self._slots = self.parts.shared.add("background_jobs", slots)
-        idle = FairScheduler(max(1, self.concurrency - self.concurrency // KEPT_FREE), leaves_room=True)
+        idle = FairScheduler(max(1, self.concurrency - self.concurrency // RESERVED_SLOTS), leaves_room=True)
         self._idle = self.parts.shared.add("deferred_jobs", idle)
 
     def start(self) -> None:
         """Start to work."""
         pulse = self.parts.store.pulse(self.parts.process.worker)
         if pulse is not None:
-            self._heartbeat = Heartbeat(pulse, lambda: bool(self._running or self.parts.process.holding))
-            self.parts.process.holding.begin = self._heartbeat.need
+            self._heartbeat = Heartbeat(pulse, lambda: bool(self._running or self.parts.process.leases))
+            self.parts.process.leases.begin = self._heartbeat.need
         self.parts.process.wakes.listen(self.parts.store)
-        self.parts.store.on_change(self._hear)
+        self.parts.store.on_change(self._receive)
         self._claiming = [
-            asyncio.create_task(self._repeat(self._claim, LOOK_EVERY)),
-            asyncio.create_task(self._repeat(self._look, LOOK_EVERY)),
+            asyncio.create_task(self._repeat(self._claim, POLL_INTERVAL)),
+            asyncio.create_task(self._repeat(self._poll, POLL_INTERVAL)),
         ]
         self._beating = [asyncio.create_task(self._repeat(self._beat, BEAT_EVERY))]
 
@@ -96,7 +96,7 @@ class Worker:
         if self._soon is not None:
             self._soon.cancel()
         claiming, self._claiming = self._claiming, []
-        await _cancel([*claiming, *self._looks])
+        await _cancel([*claiming, *self._polls])
         await _cancel(list(self._running.values()))
         with suppress(StoreError):
             if self._pending is not None:  # a claim in progress may have been granted
@@ -129,7 +129,7 @@ class Worker:
         while self._slots.in_use < self.concurrency:
             here = int(SHARE * (self.concurrency - self._slots.in_use))  # the scheduler's limit for one tenant
             free = self.concurrency - len(self._running)
-            idle = free - self.concurrency // KEPT_FREE
+            idle = free - self.concurrency // RESERVED_SLOTS
             slots = Slots(free, idle, int(SHARE * idle), self._recent.keys())
             # A write that is cancelled here can still be granted in the store, so the claim survives this task:
             # `release_jobs` waits for it.
@@ -177,37 +177,37 @@ class Worker:
         if newest is not None and newest.attempt == job.attempt:
             await end(self.parts, newest, known)
 
-    def _hear(self, what: str) -> None:
+    def _receive(self, what: str) -> None:
         """Check a response that runs here after a change: it may have been cancelled."""
         if self._soon is None and (what in self._running if what else self._running):
-            self._soon = asyncio.get_running_loop().call_later(LOOK_AFTER, self._look_soon)
+            self._soon = asyncio.get_running_loop().call_later(POLL_AFTER, self._poll_soon)
 
-    def _look_soon(self) -> None:
+    def _poll_soon(self) -> None:
         self._soon = None
-        task = asyncio.ensure_future(self._look_at_own())
-        self._looks.add(task)
-        task.add_done_callback(self._looked_at)
+        task = asyncio.ensure_future(self._poll_own())
+        self._polls.add(task)
+        task.add_done_callback(self._has_polled)
 
-    def _looked_at(self, task: "asyncio.Future[None]") -> None:
-        self._looks.discard(task)
+    def _has_polled(self, task: "asyncio.Future[None]") -> None:
+        self._polls.discard(task)
         if not task.cancelled() and isinstance(error := task.exception(), StoreError):
             log.debug("Cannot check background responses: %s", error)
 
     async def _beat(self) -> None:
-        if self._running or self.parts.process.holding:
+        if self._running or self.parts.process.leases:
             await self.parts.store.write(leases.beat, self.parts.process.worker)
             if self._heartbeat is not None:
                 self._heartbeat.beaten()
 
-    async def _look(self) -> None:
-        await self.look_at_others()
-        await self._look_at_own()
+    async def _poll(self) -> None:
+        await self.poll_others()
+        await self._poll_own()
 
-    async def look_at_others(self) -> None:
+    async def poll_others(self) -> None:
         """Expire the workers that have been silent for too long."""
         now = asyncio.get_running_loop().time()
-        gap, self._looked = now - self._looked, now
-        gap = 0.0 if gap > LATE else min(gap, 2 * LOOK_EVERY)
+        gap, self._polled = now - self._polled, now
+        gap = 0.0 if gap > LATE else min(gap, 2 * POLL_INTERVAL)
         try:
             await self._judge(gap)
         except StoreError:
@@ -221,7 +221,7 @@ class Worker:
         for worker, beat in beats.items():
             watch = self._watched.get(worker)
             if worker == self.parts.process.worker or watch is None or watch.beat != beat:
-                self._watched[worker] = Watch(beat)
+                self._watched[worker] = WorkerWatch(beat)
                 continue
             watch.silence += gap
             if watch.silence >= SILENCE and await self.parts.store.write(leases.expire_worker, worker, beat):
@@ -230,19 +230,19 @@ class Worker:
                 )
                 del self._watched[worker]
 
-    async def _look_at_own(self) -> None:
+    async def _poll_own(self) -> None:
         """Stop work that this worker lost; release jobs and leases that it owns without knowing of them."""
         running = set(self._running)
         owned = await self.parts.store.read(leases.owned, self.parts.process.worker)
         for response_id in running - owned.keys():
             if task := self._running.get(response_id):
                 task.cancel()
-        held = await self.parts.store.read(leases.held, self.parts.process.worker)
+        retained = await self.parts.store.read(leases.retained, self.parts.process.worker)
         now = asyncio.get_running_loop().time()
-        strays = (owned.keys() - self._running.keys()) | (set(held) - self.parts.process.holding)
+        strays = (owned.keys() - self._running.keys()) | (set(retained) - self.parts.process.leases)
         self._strays = {one: self._strays.get(one, now) for one in strays}
         # Only after a while: a check can run between a step in the store and the same step here.
-        for response_id in [one for one, since in self._strays.items() if now - since >= LOOK_EVERY]:
+        for response_id in [one for one, since in self._strays.items() if now - since >= POLL_INTERVAL]:
             await self.parts.store.write(leases.give_back, self.parts.process.worker, response_id)
             await self.parts.store.write(leases.release, self.parts.process.worker, response_id)
 

@@ -11,11 +11,11 @@ import msgspec
 
 from antiphon.errors import AntiphonError, APITimeoutError, BackendError, ClientError
 from antiphon.library.asgi_app import AsgiApplication
-from antiphon.library.call import Call, encoded
+from antiphon.library.call import ApiCall, encoded
 from antiphon.library.forms import Form
-from antiphon.library.in_process import BrokenOff, Exchange, Request, Server
+from antiphon.library.in_process import BrokenOff, InProcessExchange, InProcessRequest, InProcessServer
 from antiphon.library.options import Options
-from antiphon.library.service import Service
+from antiphon.library.service import LibraryService
 from antiphon.library.streams import LOST, cut_off
 from antiphon.server.request import ON_ERROR
 
@@ -23,10 +23,10 @@ from antiphon.server.request import ON_ERROR
 class Api:
     """Sends requests to the application of a service, which is created by the first of them."""
 
-    def __init__(self, service: Service) -> None:
-        self._server = Server(AsgiApplication(service))
+    def __init__(self, service: LibraryService) -> None:
+        self._server = InProcessServer(AsgiApplication(service))
 
-    async def send(self, call: Call, options: Options) -> tuple[bytes, Mapping[bytes, bytes]]:
+    async def send(self, call: ApiCall, options: Options) -> tuple[bytes, Mapping[bytes, bytes]]:
         """Return body and headers of the reply. Raises the error of the request. Cancelling it ends the request."""
         exchange, headers = await self._begin(call, options, None)
         parts = []
@@ -39,7 +39,7 @@ class Api:
             exchange.leave()
         return b"".join(parts), headers
 
-    async def lines(self, call: Call, options: Options) -> AsyncGenerator[list[bytes], None]:
+    async def lines(self, call: ApiCall, options: Options) -> AsyncGenerator[list[bytes], None]:
         """Yield the data of the events of the reply, those that arrive together at once. Raises as `send`."""
         exchange, _ = await self._begin(call, options, options.timeout)
         waiting = bytearray()  # the beginning of a frame
@@ -64,8 +64,8 @@ class Api:
         await self._server.end()
 
     async def _begin(
-        self, call: Call, options: Options, seconds: float | None
-    ) -> tuple[Exchange, Mapping[bytes, bytes]]:
+        self, call: ApiCall, options: Options, seconds: float | None
+    ) -> tuple[InProcessExchange, Mapping[bytes, bytes]]:
         raised: list[AntiphonError] = []
         request = _request(call, options, raised.append)
         try:
@@ -82,7 +82,7 @@ class Api:
         raise error
 
 
-def _request(call: Call, options: Options, on_error: Callable[[AntiphonError], None]) -> Request:
+def _request(call: ApiCall, options: Options, on_error: Callable[[AntiphonError], None]) -> InProcessRequest:
     headers = {name.encode(): value.encode() for name, value in options.headers.items()} | {b"host": b"localhost"}
     body: bytes | AsyncGenerator[bytes, None] = b""
     if isinstance(call.body, Form):
@@ -92,7 +92,7 @@ def _request(call: Call, options: Options, on_error: Callable[[AntiphonError], N
         body = encoded(call.body)
         headers |= {b"content-type": b"application/json", b"content-length": b"%d" % len(body)}
     query = urlencode(call.query, doseq=True).encode()
-    return Request(call.method, f"/v1{call.path}", query, list(headers.items()), body, {ON_ERROR: on_error})
+    return InProcessRequest(call.method, f"/v1{call.path}", query, list(headers.items()), body, {ON_ERROR: on_error})
 
 
 def _error(status: int, body: bytes) -> AntiphonError:

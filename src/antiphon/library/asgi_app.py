@@ -10,7 +10,7 @@ from antiphon.build.hosting import app_of, limits_of
 from antiphon.config import Settings
 from antiphon.errors import AntiphonError, reportable
 from antiphon.http_server.asgi import AsgiApp, Receive, Scope, Send
-from antiphon.library.service import IN_APPLICATIONS, Service
+from antiphon.library.service import IN_APPLICATIONS, LibraryService
 from antiphon.server.limits import hosts_of
 from antiphon.upstream.backend import Backend
 
@@ -22,7 +22,7 @@ class AsgiApplication:
     then the first request starts it, and `lifespan`, or `close`, ends it.
     """
 
-    def __init__(self, service: Service, *, has_console: bool = False) -> None:
+    def __init__(self, service: LibraryService, *, has_console: bool = False) -> None:
         self._service, self._has_console = service, has_console
         self._app: AsgiApp | None = None
         self._opening = asyncio.Lock()
@@ -62,10 +62,10 @@ class AsgiApplication:
     async def _open(self) -> AsgiApp:
         async with self._opening:
             if self._app is None:
-                house = await self._service.open()
+                application = await self._service.open()
                 settings = self._service.settings
                 limits = replace(limits_of(settings), hosts=hosts_of("", settings.allowed_hosts))
-                self._app = app_of(house, settings, limits, has_console=self._has_console)
+                self._app = app_of(application, settings, limits, has_console=self._has_console)
             return self._app
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -102,5 +102,5 @@ def asgi(
     >>> app.mount("/ai", api)  # clients use the base URL http://…/ai/v1
     """
     return AsgiApplication(
-        Service(settings, backend, key, store, rejects=IN_APPLICATIONS, what="application"), has_console=console
+        LibraryService(settings, backend, key, store, rejects=IN_APPLICATIONS, what="application"), has_console=console
     )

@@ -8,7 +8,7 @@ from antiphon.library.calls import Calls
 from antiphon.library.resources.conversations import AsyncConversations
 from antiphon.library.resources.models import AsyncModels
 from antiphon.library.resources.responses import AsyncResponses
-from antiphon.library.service import Service
+from antiphon.library.service import LibraryService
 from antiphon.upstream.backend import Backend
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class AsyncAntiphon:
         key: str = "",
         store: str | None = None,
     ) -> None:
-        self._calls = calls = Calls(Service(settings, backend, key, store))
+        self._calls = calls = Calls(LibraryService(settings, backend, key, store))
         self.responses = AsyncResponses(calls)
         self.conversations = AsyncConversations(calls)
         self.models = AsyncModels(calls)

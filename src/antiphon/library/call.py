@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ApiCall:
     """A request: its path below `/v1`, its query, and its body, which is a JSON object or a form."""
 
     method: str

@@ -29,12 +29,12 @@ from antiphon.gateway import (
     within_request,
 )
 from antiphon.ids import new_id
-from antiphon.library.call import Call, encoded, path
+from antiphon.library.call import ApiCall, encoded, path
 from antiphon.library.options import Options, limited
 from antiphon.library.pages import AsyncPages, Listed, last_id
 from antiphon.library.parameters import as_query, following, with_extra, without_options
 from antiphon.library.reading import own_event, read_event, read_image_event, read_object
-from antiphon.library.service import Service
+from antiphon.library.service import LibraryService
 from antiphon.library.streams import LOST, AsyncResponseStream, AsyncStream, Batches, cut_off
 from antiphon.protocol.events import Event, Keepalive
 from antiphon.protocol.objects import ApiObject
@@ -63,7 +63,7 @@ DATA, DONE = b"data: ", b"data: [DONE]"
 class Calls:
     """What the resources of a client share."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: LibraryService) -> None:
         self._service = service
         self._api: Api | None = None
         self._streams: weakref.WeakSet[AsyncStream[Any]] = weakref.WeakSet()
@@ -97,7 +97,7 @@ class Calls:
         return self._api
 
     async def call(
-        self, kind: type[T], call: Call, options: Options, direct: Callable[[Gateway], Awaitable[JsonObject | T]]
+        self, kind: type[T], call: ApiCall, options: Options, direct: Callable[[Gateway], Awaitable[JsonObject | T]]
     ) -> T:
         """Return the result of the gateway as a typed object; of the HTTP API, if the call has headers."""
         if options.headers:
@@ -108,7 +108,7 @@ class Calls:
                 return await self.read(kind, result) if isinstance(result, dict) else result
 
     async def plain(
-        self, call: Call, options: Options, direct: Callable[[Gateway], Awaitable[JsonObject]]
+        self, call: ApiCall, options: Options, direct: Callable[[Gateway], Awaitable[JsonObject]]
     ) -> JsonObject:
         """Return the result as plain data, otherwise as `call`."""
         if options.headers:
@@ -119,7 +119,7 @@ class Calls:
             with identified():
                 return await direct(await self.gateway())
 
-    async def send(self, kind: type[T], call: Call, options: Options) -> T:
+    async def send(self, kind: type[T], call: ApiCall, options: Options) -> T:
         """Return the result of the HTTP API as a typed object; a large one is read in a thread."""
         body, _ = await self._reply(call, options)
         if len(body) <= LARGE:
@@ -140,7 +140,7 @@ class Calls:
 
         async def fetch(after: str | None) -> Listed[T]:
             query = as_query({**filters, **following(after)})
-            return await self.send(ListPage[kind], Call("GET", where, query), options)  # type: ignore[valid-type]
+            return await self.send(ListPage[kind], ApiCall("GET", where, query), options)  # type: ignore[valid-type]
 
         return AsyncPages(fetch, cursor)
 
@@ -148,10 +148,10 @@ class Calls:
         """Return the content at a path of the HTTP API."""
         from antiphon.library.contents import BinaryContent  # noqa: PLC0415 - for files alone
 
-        body, _ = await self._reply(Call("GET", where), options)
+        body, _ = await self._reply(ApiCall("GET", where), options)
         return BinaryContent(body)
 
-    async def image_events(self, call: Call, options: Options) -> AsyncStream[Any]:
+    async def image_events(self, call: ApiCall, options: Options) -> AsyncStream[Any]:
         """Return the events of images, once the first has arrived. Raises the error of the request."""
         gateway, api = await self.gateway(), await self.api()
 
@@ -170,7 +170,7 @@ class Calls:
         self._streams.add(stream)
         return await stream.begin()
 
-    async def counted(self, call: Call, options: Options) -> InputTokenCount:
+    async def counted(self, call: ApiCall, options: Options) -> InputTokenCount:
         """Return a count of the HTTP API; a header of the reply states whether it is exact."""
         body, headers = await self._reply(call, options)
         is_exact = headers.get(b"antiphon-token-count") == b"exact"
@@ -183,13 +183,13 @@ class Calls:
             return await self.send(Response, _response_call(parameters, stream=False), options)
         async with limited(options.timeout):
             with identified():
-                gateway, request, body, ticket = await self._request(parameters, stream=False)
+                gateway, request, body, identity = await self._request(parameters, stream=False)
                 if request.background:
-                    queued = await gateway.queue.enqueue(request, body, ticket)
+                    queued = await gateway.queue.enqueue(request, body, identity)
                     return read_object(msgspec.to_builtins(queued.response), Response)
-                run = await gateway.create(request, ticket)
+                run = await gateway.create(request, identity)
                 response = await run.result()
-                return await self.read(Response, msgspec.to_builtins(response), is_large=ticket.is_large)
+                return await self.read(Response, msgspec.to_builtins(response), is_large=identity.is_large)
 
     async def batches(self, parameters: Mapping[str, Any]) -> AsyncGenerator[Sequence[Event], None]:
         """Create a response; yield its events as they arrive."""
@@ -210,7 +210,7 @@ class Calls:
         """Yield the events of a background response after a number, to the end."""
         query = as_query({"starting_after": starting_after})
         if options.headers:
-            call = Call("GET", path("/responses/{}", response_id), {**query, "stream": ["true"]})
+            call = ApiCall("GET", path("/responses/{}", response_id), {**query, "stream": ["true"]})
             source = self._sent(call, options)
         else:
             with identified():
@@ -235,18 +235,18 @@ class Calls:
             return read_object(data, kind)
         return await (await self.gateway()).offload(TENANT, _read_large, data, kind)
 
-    async def _reply(self, call: Call, options: Options) -> tuple[bytes, Mapping[bytes, bytes]]:
+    async def _reply(self, call: ApiCall, options: Options) -> tuple[bytes, Mapping[bytes, bytes]]:
         async with limited(options.timeout):
             return await (await self.api()).send(call, options)
 
     async def _begun(self, parameters: Mapping[str, Any]) -> Batches:
-        gateway, request, body, ticket = await self._request(parameters, stream=True)
+        gateway, request, body, identity = await self._request(parameters, stream=True)
         if request.background:
-            queued = await gateway.queue.enqueue(request, body, ticket)
+            queued = await gateway.queue.enqueue(request, body, identity)
             return _replayed(gateway, queued.response.id, -1)
-        return _made(await gateway.create(request, ticket))
+        return _created(await gateway.create(request, identity))
 
-    async def _sent(self, call: Call, options: Options) -> AsyncGenerator[Sequence[Event], None]:
+    async def _sent(self, call: ApiCall, options: Options) -> AsyncGenerator[Sequence[Event], None]:
         gateway, api = await self.gateway(), await self.api()
         async with aclosing(api.lines(call, options)) as batches:
             async for lines in batches:
@@ -265,8 +265,8 @@ class Calls:
         request, is_large = await self._decoded_request(gateway, body)
         if request.prompt is not None:
             request, body = await gateway.prompts.resolve(TENANT, request, len(body))
-        ticket = RequestIdentity(TENANT, gateway.new_id("resp"), size=len(body), is_large=is_large)
-        return gateway, request, body, ticket
+        identity = RequestIdentity(TENANT, gateway.new_id("resp"), size=len(body), is_large=is_large)
+        return gateway, request, body, identity
 
     async def _decoded_request(self, gateway: Gateway, body: bytes) -> tuple[CreateResponse, bool]:
         accepts = gateway.accepts
@@ -304,8 +304,8 @@ def _creation(parameters: Mapping[str, Any], *, stream: bool) -> dict[str, Any]:
     return {**with_extra(parameters), "stream": stream}
 
 
-def _response_call(parameters: Mapping[str, Any], *, stream: bool) -> Call:
-    return Call("POST", "/responses", body=_creation(parameters, stream=stream))
+def _response_call(parameters: Mapping[str, Any], *, stream: bool) -> ApiCall:
+    return ApiCall("POST", "/responses", body=_creation(parameters, stream=stream))
 
 
 def page_query(parameters: Mapping[str, Any]) -> InputItemsQuery:
@@ -313,12 +313,12 @@ def page_query(parameters: Mapping[str, Any]) -> InputItemsQuery:
     return decode_input_items_query(as_query(parameters))
 
 
-def shown(include: Sequence[Include] | None) -> Collection[Include]:
+def displayed(include: Sequence[Include] | None) -> Collection[Include]:
     """Return `include` after validation. Raises `ClientError`."""
     return decode_include({"include": list(include or ())})
 
 
-async def _made(run: Run) -> AsyncGenerator[Sequence[Event], None]:
+async def _created(run: Run) -> AsyncGenerator[Sequence[Event], None]:
     async with aclosing(run.events()) as batches:
         async for batch in batches:
             yield [own_event(event) for event in batch]

@@ -43,8 +43,8 @@ def _last_text(response: Response) -> str:
 
 def _object_of(text: str, kind: type[T]) -> T:
     of_pydantic = getattr(kind, "model_validate_json", None)
-    made: T = msgspec.json.decode(text, type=kind) if of_pydantic is None else of_pydantic(text)
-    return made
+    created: T = msgspec.json.decode(text, type=kind) if of_pydantic is None else of_pydantic(text)
+    return created
 
 
 def _schema_of(kind: type[Any]) -> dict[str, Any]:
@@ -71,12 +71,12 @@ def _strict(schema: Any) -> Any:
     """Return a schema by the rules of strict ones: objects are closed and all their properties are required."""
     if not isinstance(schema, dict):
         return schema
-    made = {name: value for name, value in schema.items() if name != "default"}
-    made |= {name: {key: _strict(one) for key, one in made[name].items()} for name in _IN_MAPS if name in made}
-    made |= {name: [_strict(one) for one in made[name]] for name in _IN_LISTS if name in made}
-    made |= {name: _strict(made[name]) for name in _ALONE if name in made}
-    if made.get("type") == "object":
-        made = {"additionalProperties": False, **made, "required": list(made.get("properties", ()))}
-    if "$ref" in made and len(made) > 1:  # OpenAI rejects a reference with a description next to it
-        made = {"anyOf": [{"$ref": made.pop("$ref")}], **made}
-    return made
+    created = {name: value for name, value in schema.items() if name != "default"}
+    created |= {name: {key: _strict(one) for key, one in created[name].items()} for name in _IN_MAPS if name in created}
+    created |= {name: [_strict(one) for one in created[name]] for name in _IN_LISTS if name in created}
+    created |= {name: _strict(created[name]) for name in _ALONE if name in created}
+    if created.get("type") == "object":
+        created = {"additionalProperties": False, **created, "required": list(created.get("properties", ()))}
+    if "$ref" in created and len(created) > 1:  # OpenAI rejects a reference with a description next to it
+        created = {"anyOf": [{"$ref": created.pop("$ref")}], **created}
+    return created

@@ -18,7 +18,7 @@ class BrokenOff(Exception):  # noqa: N818 - the reader reports it in the terms o
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class InProcessRequest:
     """A request. `path` has no query; names of headers are in lower case.
 
     A body in pieces is read as the application asks for it. `extra` are additional keys of the ASGI scope.
@@ -53,13 +53,13 @@ class Request:
         }
 
 
-class Exchange:
+class InProcessExchange:
     """A request and its reply. Call `begin`, then `read` until it returns nothing, and `leave` in the end.
 
     With a `timeout` in seconds, `TimeoutError` is raised if the application sends nothing for that time.
     """
 
-    def __init__(self, app: AsgiApp, request: Request, timeout: float | None) -> None:
+    def __init__(self, app: AsgiApp, request: InProcessRequest, timeout: float | None) -> None:
         self._app, self._request, self._timeout = app, request, timeout
         self._parts: asyncio.Queue[bytes | Exception | None] = asyncio.Queue(AHEAD)
         self._head: asyncio.Future[tuple[int, RawHeaders]] = asyncio.get_running_loop().create_future()
@@ -150,19 +150,20 @@ class Exchange:
             await self._parts.put(part)
 
 
-class Server:
+class InProcessServer:
     """An application with its running exchanges."""
 
     def __init__(self, app: AsgiApplication) -> None:
         self._app = app
-        self._exchanges: set[Exchange] = set()
+        self._exchanges: set[InProcessExchange] = set()
 
-    async def send(self, request: Request, seconds: float | None) -> tuple[Exchange, int, RawHeaders]:
-        """Send a request; return the exchange, with status and headers of the reply. Raises as `Exchange.begin`.
+    async def send(self, request: InProcessRequest, seconds: float | None) -> tuple[InProcessExchange, int, RawHeaders]:
+        """Send a request; return the exchange, with status and headers of the reply. Raises as
+        `InProcessExchange.begin`.
 
         `seconds` is the longest time without a byte from the application.
         """
-        exchange = Exchange(self._app, request, seconds)
+        exchange = InProcessExchange(self._app, request, seconds)
         self._exchanges.add(exchange)
         exchange.task.add_done_callback(lambda _: self._exchanges.discard(exchange))
         status, headers = await exchange.begin()

@@ -60,29 +60,29 @@ def pause_of(interval_ms: object) -> float:
     return _positive("poll_interval_ms", interval_ms, "milliseconds", "the default") / 1000
 
 
-def _headers(given: object) -> dict[str, str]:
-    if given is None:
+def _headers(provided: object) -> dict[str, str]:
+    if provided is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise TypeError(f"`extra_headers` is a {type(given).__name__}. Pass a dictionary of texts.")
-    for name, value in given.items():
+    if not isinstance(provided, Mapping):
+        raise TypeError(f"`extra_headers` is a {type(provided).__name__}. Pass a dictionary of texts.")
+    for name, value in provided.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise TypeError(f"The header {name!r} in `extra_headers` is not a text with a text as its value.")
         if not name.isascii() or any(mark in f"{name}{value}" for mark in "\r\n\0"):
             raise ValueError(f"The header {name!r} in `extra_headers` has characters that no header can have.")
         if name.lower() in OF_THE_TRANSFER:
             raise ValueError(f"The header {name!r} in `extra_headers` has no effect inside a program. Remove it.")
-    return {name.lower(): value for name, value in given.items()}
+    return {name.lower(): value for name, value in provided.items()}
 
 
-def _seconds(given: object) -> float | None:
-    return None if given is None else _positive("timeout", given, "seconds", "no limit")
+def _seconds(value: object) -> float | None:
+    return None if value is None else _positive("timeout", value, "seconds", "no limit")
 
 
-def _positive(name: str, given: object, unit: str, otherwise: str) -> float:
+def _positive(name: str, value: object, unit: str, otherwise: str) -> float:
     """Return a number above 0. Raises `TypeError` and `ValueError`, which name the argument and what None means."""
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise TypeError(f"`{name}` is a {type(given).__name__}. Pass {unit} as a number, or None for {otherwise}.")
-    if not given > 0:
-        raise ValueError(f"`{name}` is {given}. Pass a positive number of {unit}, or None for {otherwise}.")
-    return float(given)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"`{name}` is a {type(value).__name__}. Pass {unit} as a number, or None for {otherwise}.")
+    if not value > 0:
+        raise ValueError(f"`{name}` is {value}. Pass a positive number of {unit}, or None for {otherwise}.")
+    return float(value)

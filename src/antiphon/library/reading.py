@@ -32,16 +32,16 @@ _Part = ContentPart | SummaryText | ReasoningText
 
 def read_object(data: dict[str, Any], kind: type[T]) -> T:
     """Return plain data as an object of this kind; the items in it are read one by one."""
-    made = msgspec.convert(data, kind)
+    created = msgspec.convert(data, kind)
     for name in ("output", "data"):
-        items = getattr(made, name, None)
+        items = getattr(created, name, None)
         if isinstance(items, list) and items and isinstance(items[0], dict):
-            setattr(made, name, [read_item(item) for item in items])
-    if "sent" in made.__struct_fields__:  # see `Forwarded`
-        made.sent = data  # type: ignore[attr-defined]  # it is loaded only where it is used
-    if isinstance(made, Response):
-        made.output_text = "".join(_texts(made.output))
-    return made
+            setattr(created, name, [read_item(item) for item in items])
+    if "sent" in created.__struct_fields__:  # see `Forwarded`
+        created.sent = data  # type: ignore[attr-defined]  # it is loaded only where it is used
+    if isinstance(created, Response):
+        created.output_text = "".join(_texts(created.output))
+    return created
 
 
 def read_item(data: dict[str, Any]) -> OutputItem:

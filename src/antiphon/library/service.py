@@ -43,7 +43,7 @@ ANOTHER_LOOP = (
 )
 
 
-class Service:
+class LibraryService:
     """Opens its parts at first use, and closes them. It belongs to the event loop of its first use.
 
     `settings` have the same effect as in a file for `antiphon serve`; those named in `rejects` raise `ConfigError`.
@@ -63,7 +63,7 @@ class Service:
     ) -> None:
         self.settings, self._environment, self._backends = _resolved(settings, backend, key, store, rejects)
         self.what = what
-        self._house: Application | None = None
+        self._application: Application | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._adopting = threading.Lock()
         self._making: asyncio.Task[Application] | None = None
@@ -77,34 +77,34 @@ class Service:
         self.check_loop()
         if self._is_closed:
             raise RuntimeError(CLOSED.format(what=self.what))
-        if self._house is None:
+        if self._application is None:
             if self._making is None:
                 self._making = asyncio.create_task(self._make())
                 self._making.add_done_callback(_note)
-            self._house = await asyncio.shield(self._making)
-        return self._house
+            self._application = await asyncio.shield(self._making)
+        return self._application
 
     async def _make(self) -> Application:
         try:
-            house = await build(self.settings, self._environment, backends=self._backends)
+            application = await build(self.settings, self._environment, backends=self._backends)
         except BaseException:
             self._making = None  # the next call tries again
             raise
-        house.start()
-        return house
+        application.start()
+        return application
 
     async def close(self) -> None:
         """Release everything. The next process that opens the store continues background work."""
         self.check_loop()
         self._is_closed = True
-        making, self._making, self._house = self._making, None, None
+        making, self._making, self._application = self._making, None, None
         if making is None:
             return
         await asyncio.wait({making})
         if not making.cancelled() and making.exception() is None:
-            house = making.result()
-            house.abort()
-            await house.close()
+            application = making.result()
+            application.abort()
+            await application.close()
 
     def reset(self) -> None:
         """Reset it after it was closed: the next use opens it again, in any event loop."""

@@ -11,8 +11,8 @@ from antiphon.config import Settings
 from antiphon.errors import ConfigError
 from antiphon.library.asgi_app import AsgiApplication
 from antiphon.library.background_loop import LoopOwner
-from antiphon.library.in_process import BrokenOff, Exchange, Request, Server
-from antiphon.library.service import Service
+from antiphon.library.in_process import BrokenOff, InProcessExchange, InProcessRequest, InProcessServer
+from antiphon.library.service import LibraryService
 from antiphon.upstream.backend import Backend
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def http_client(
     completed
     """
     http = http_library()
-    app = AsgiApplication(Service(settings, backend, key, store))
+    app = AsgiApplication(LibraryService(settings, backend, key, store))
     return http.Client(transport=_SyncTransport(http, app))  # type: ignore[no-any-return]  # of one of two libraries
 
 
@@ -63,7 +63,7 @@ def async_http_client(
     completed
     """
     http = http_library()
-    app = AsgiApplication(Service(settings, backend, key, store, what="HTTP client"))
+    app = AsgiApplication(LibraryService(settings, backend, key, store, what="HTTP client"))
     return http.AsyncClient(transport=_AsyncTransport(http, app))  # type: ignore[no-any-return]  # as above
 
 
@@ -85,26 +85,26 @@ class _SyncTransport:
     """A transport in the sense of the HTTP library, for calls without `await`."""
 
     def __init__(self, http: Any, app: AsgiApplication) -> None:
-        self._http, self._server = http, Server(app)
+        self._http, self._server = http, InProcessServer(app)
         self._owner = LoopOwner(self._server.close)
 
     def close(self) -> None:
         self._owner.close()
 
     def handle_request(self, request: Any) -> Any:
-        made, timeout = _request(request, request.read()), _timeout(request)
+        created, timeout = _request(request, request.read()), _timeout(request)
         with _translated(self._http, request):
-            exchange, status, headers = self._owner.run(self._server.send(made, timeout))
+            exchange, status, headers = self._owner.run(self._server.send(created, timeout))
         body = _body_types(self._http)[0](self, exchange, request)
         return self._http.Response(status, headers=headers, stream=body)
 
-    def parts(self, exchange: Exchange, request: Any) -> Iterator[bytes]:
+    def parts(self, exchange: InProcessExchange, request: Any) -> Iterator[bytes]:
         """Yield the body of a reply as it arrives."""
         with _translated(self._http, request):
             while part := self._owner.run(exchange.read()):
                 yield part
 
-    def leave(self, exchange: Exchange) -> None:
+    def leave(self, exchange: InProcessExchange) -> None:
         """End an exchange."""
         self._owner.loop.post(exchange.leave)
 
@@ -119,16 +119,16 @@ class _AsyncTransport:
     """A transport in the sense of the HTTP library, for the event loop of its first request."""
 
     def __init__(self, http: Any, app: AsgiApplication) -> None:
-        self._http, self._server = http, Server(app)
+        self._http, self._server = http, InProcessServer(app)
 
     async def handle_async_request(self, request: Any) -> Any:
-        made, timeout = _request(request, await request.aread()), _timeout(request)
+        created, timeout = _request(request, await request.aread()), _timeout(request)
         with _translated(self._http, request):
-            exchange, status, headers = await self._server.send(made, timeout)
+            exchange, status, headers = await self._server.send(created, timeout)
         body = _body_types(self._http)[1](self, exchange, request)
         return self._http.Response(status, headers=headers, stream=body)
 
-    async def parts(self, exchange: Exchange, request: Any) -> AsyncIterator[bytes]:
+    async def parts(self, exchange: InProcessExchange, request: Any) -> AsyncIterator[bytes]:
         """Yield the body of a reply as it arrives."""
         with _translated(self._http, request):
             while part := await exchange.read():
@@ -145,7 +145,7 @@ class _AsyncTransport:
 
 
 class _SyncBody:
-    def __init__(self, transport: _SyncTransport, exchange: Exchange, request: Any) -> None:
+    def __init__(self, transport: _SyncTransport, exchange: InProcessExchange, request: Any) -> None:
         self._transport, self._exchange, self._request = transport, exchange, request
 
     def __iter__(self) -> Iterator[bytes]:
@@ -156,7 +156,7 @@ class _SyncBody:
 
 
 class _AsyncBody:
-    def __init__(self, transport: _AsyncTransport, exchange: Exchange, request: Any) -> None:
+    def __init__(self, transport: _AsyncTransport, exchange: InProcessExchange, request: Any) -> None:
         self._transport, self._exchange, self._request = transport, exchange, request
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -173,9 +173,9 @@ def _body_types(http: Any) -> tuple[type[_SyncBody], type[_AsyncBody]]:
     return type("SyncBody", bases[0], {}), type("AsyncBody", bases[1], {})
 
 
-def _request(request: Any, body: bytes) -> Request:
+def _request(request: Any, body: bytes) -> InProcessRequest:
     headers = [(name.lower(), value) for name, value in request.headers.raw]
-    return Request(request.method, request.url.path, request.url.query, headers, body)
+    return InProcessRequest(request.method, request.url.path, request.url.query, headers, body)
 
 
 def _timeout(request: Any) -> float | None:

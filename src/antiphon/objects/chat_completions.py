@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from antiphon.objects.large import Capacity, decoded, shown, size_of
+from antiphon.objects.large import Capacity, built_object, decoded, size_of
 from antiphon.objects.pages import LONGEST_ID, JsonObject, not_found, page_of, unknown_bound
 from antiphon.protocol.resources import CompletionMessagesQuery, CompletionsQuery
 from antiphon.recording.completion_recorder import CompletionParts, CompletionRecorder
@@ -38,7 +38,7 @@ class ChatCompletions:
         if page.is_unknown:
             raise unknown_bound("after", str(query.after)[:LONGEST_ID], "stored chat completion")
         size = sum(len(one.body) for one in page.completions)
-        return await shown(self._capacity, tenant, size, _completions, page.completions, page.has_more)
+        return await built_object(self._capacity, tenant, size, _completions, page.completions, page.has_more)
 
     async def retrieve(self, tenant: str, completion_id: str) -> JsonObject:
         """Return a completion. Raises `ClientError` (404) if it is unknown."""
@@ -68,12 +68,12 @@ class ChatCompletions:
             raise not_found(WHAT, completion_id)
         if page.unknown:
             raise unknown_bound("after", str(query.after)[:LONGEST_ID], "message")
-        return await shown(self._capacity, tenant, size_of(page.items), _messages, page.items, page.has_more)
+        return await built_object(self._capacity, tenant, size_of(page.items), _messages, page.items, page.has_more)
 
     async def _show(self, tenant: str, completion_id: str, found: StoredCompletion | None) -> JsonObject:
         if found is None:
             raise not_found(WHAT, completion_id)
-        return await shown(self._capacity, tenant, len(found.body), _completion, found)
+        return await built_object(self._capacity, tenant, len(found.body), _completion, found)
 
 
 def _completion(completion: StoredCompletion) -> JsonObject:

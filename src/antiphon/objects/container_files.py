@@ -3,9 +3,9 @@
 import os
 from collections.abc import AsyncGenerator
 
-from antiphon.objects.container_objects import container_full, no_such_file, shown_container_file, unknown_after
+from antiphon.objects.container_objects import container_file_object, container_full, no_such_file, unknown_after
 from antiphon.objects.containers import Containers, reply_of
-from antiphon.objects.file_limits import Room, too_large, within_storage
+from antiphon.objects.file_limits import ContentRoom, too_large, within_storage
 from antiphon.objects.files import Files, Written
 from antiphon.objects.pages import JsonObject, page_of
 from antiphon.protocol.containers import ContainerFilesQuery, path_in_container
@@ -17,7 +17,7 @@ from antiphon.storage.records.containers import (
     StoredContainer,
     StoredContainerFile,
 )
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 
 FILES_AT_ONCE = 100
@@ -32,7 +32,7 @@ class ContainerFiles:
         self._quota = all_containers.limits.quota
 
     async def add(
-        self, container: StoredContainer, filename: str, written: Written, ticket: RequestIdentity
+        self, container: StoredContainer, filename: str, written: Written, identity: RequestIdentity
     ) -> JsonObject:
         """Create a file from written content, and store it as the reply for the ticket's key; return it.
 
@@ -40,8 +40,8 @@ class ContainerFiles:
         has expired, 404 if it was deleted. The caller must then `drop` the content.
         """
         path = path_in_container(os.urandom(16).hex(), filename)
-        file = self._containers.new_file(container, path, written.size, written.blob, ticket.response_id)
-        return await self._put(container, file, reply_of(ticket, shown_container_file(file)))
+        file = self._containers.new_file(container, path, written.size, written.blob, identity.response_id)
+        return await self._put(container, file, reply_of(identity, container_file_object(file)))
 
     async def copy(self, container: StoredContainer, file_id: str) -> JsonObject:
         """Copy a file of the tenant into a container. Copying it again returns the same file. Copies share the content.
@@ -53,15 +53,15 @@ class ContainerFiles:
         return await self._put(container, file)
 
     async def _put(
-        self, container: StoredContainer, file: StoredContainerFile, reply: Reply | None = None
+        self, container: StoredContainer, file: StoredContainerFile, reply: StoredReply | None = None
     ) -> JsonObject:
-        kept = await self._store.write(
+        stored = await self._store.write(
             containers.put_files, container.tenant, container.id, [file], self._quota, reply=reply
         )
-        if kept is None:
+        if stored is None:
             await self._containers.running(container.tenant, container.id)
             raise container_full(self._quota)
-        return shown_container_file(kept[0])
+        return container_file_object(stored[0])
 
     async def list(self, tenant: str, container_id: str, query: ContainerFilesQuery) -> JsonObject:
         """Return a page of an unexpired container's files.
@@ -73,11 +73,11 @@ class ContainerFiles:
         page = await self._store.read(containers.file_page, tenant, container_id, wanted)
         if page.is_unknown:
             raise unknown_after(query.after, "container file")
-        return page_of([shown_container_file(one) for one in page.files], has_more=page.has_more)
+        return page_of([container_file_object(one) for one in page.files], has_more=page.has_more)
 
     async def retrieve(self, tenant: str, container_id: str, file_id: str) -> JsonObject:
         """Return a file of an unexpired container. Raises as `load`."""
-        return shown_container_file(await self.load(tenant, container_id, file_id))
+        return container_file_object(await self.load(tenant, container_id, file_id))
 
     async def delete(self, tenant: str, container_id: str, file_id: str) -> JsonObject:
         """Delete a file of an unexpired container; return the confirmation. Raises as `load`."""
@@ -102,7 +102,7 @@ class ContainerFiles:
         """Yield the content from `start` up to but excluding `end`, in parts of at most 1 MiB."""
         return self._files.read_blob(file.tenant, file.blob, start, min(end, file.size))
 
-    async def room(self, container: StoredContainer) -> Room:
+    async def room(self, container: StoredContainer) -> ContentRoom:
         """Return the maximum size of a new file. Raises `ClientError` if there is no room."""
         quota, tenant = self._quota, container.tenant
         file_sizes = [file.size async for file in self._all(container)]
@@ -112,7 +112,7 @@ class ContainerFiles:
         limits = self._files.limits
         stored = await self._store.read(sizes.stored_bytes, tenant) if limits.stored_bytes else 0
         left, error = within_storage(limits, stored, left, error)
-        return Room(limits.file, too_large(limits.file, "file"), container.id, left, error)
+        return ContentRoom(limits.file, too_large(limits.file, "file"), container.id, left, error)
 
     async def _all(self, container: StoredContainer) -> AsyncGenerator[StoredContainerFile, None]:
         """Yield all files of a container, oldest first."""

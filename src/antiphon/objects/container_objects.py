@@ -19,9 +19,9 @@ class ContainerLimits:
     """The largest `memory_limit` of a container in bytes."""
 
 
-def shown_container(container: StoredContainer) -> JsonObject:
+def container_object(container: StoredContainer) -> JsonObject:
     """Return a container as an API object."""
-    shown: JsonObject = {
+    displayed: JsonObject = {
         "id": container.id,
         "object": "container",
         "created_at": container.created_at,
@@ -32,11 +32,11 @@ def shown_container(container: StoredContainer) -> JsonObject:
         "memory_limit": container.memory_limit,
     }
     if container.network_policy:
-        shown["network_policy"] = msgspec.json.decode(container.network_policy)
-    return shown
+        displayed["network_policy"] = msgspec.json.decode(container.network_policy)
+    return displayed
 
 
-def shown_container_file(file: StoredContainerFile) -> JsonObject:
+def container_file_object(file: StoredContainerFile) -> JsonObject:
     """Return a file of a container as an API object."""
     return {
         "id": file.id,

@@ -15,7 +15,7 @@ from antiphon.objects.container_objects import (
     container_expired,
     container_full,
     container_not_found,
-    shown_container,
+    container_object,
     too_many_containers,
     unknown_after,
 )
@@ -37,7 +37,7 @@ from antiphon.storage.containers import find_container
 from antiphon.storage.operations import containers
 from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.storage.records.files import StoredFile
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 
 SMALLEST: MemoryLimit = "1g"
@@ -61,7 +61,7 @@ class Containers:
         self._store, self._files, self._new_id, self._now = store, files, make_id, clock
         self.limits = limits or ContainerLimits()
 
-    async def create(self, request: CreateContainer, ticket: RequestIdentity) -> JsonObject:
+    async def create(self, request: CreateContainer, identity: RequestIdentity) -> JsonObject:
         """Create a container with copies of files for the ticket's tenant; it is the reply for the ticket's key.
 
         It has the id of the ticket, if the ticket has one. Raises `ClientError`: 400 for a memory limit above the
@@ -71,8 +71,8 @@ class Containers:
         self._check_memory(memory)
         used = int(self._now())
         container = StoredContainer(
-            ticket.response_id or self._new_id("cntr"),
-            ticket.tenant,
+            identity.response_id or self._new_id("cntr"),
+            identity.tenant,
             request.name,
             used,
             used,
@@ -81,10 +81,10 @@ class Containers:
             DISABLED if request.network_policy else "",
         )
         files = await self._copies(container, request.file_ids or ())
-        reply, quota = reply_of(ticket, shown_container(container)), self.limits.quota
+        reply, quota = reply_of(identity, container_object(container)), self.limits.quota
         if not await self._store.write(containers.put, container, files, quota, reply=reply):
             raise too_many_containers(quota)
-        return shown_container(container)
+        return container_object(container)
 
     async def _copies(self, container: StoredContainer, file_ids: Sequence[str]) -> Sequence[StoredContainerFile]:
         """Return copies of files, which are not yet stored. Raises `ClientError` if they do not fit."""
@@ -101,7 +101,7 @@ class Containers:
     def _check_memory(self, wanted: MemoryLimit) -> None:
         if MEMORY[wanted] > self.limits.memory:
             admitted = [name for name, size in MEMORY.items() if size <= self.limits.memory]
-            raise refusals.value_not_served("memory_limit", wanted, admitted)
+            raise refusals.unsupported_value("memory_limit", wanted, admitted)
 
     async def list(self, tenant: str, query: ContainersQuery) -> JsonObject:
         """Return a page of the containers. Raises `ClientError` (400) if `after` is not in the list."""
@@ -109,11 +109,11 @@ class Containers:
         page = await self._store.read(containers.page, tenant, wanted)
         if page.is_unknown:
             raise unknown_after(query.after, "container")
-        return page_of([shown_container(one) for one in page.containers], has_more=page.has_more)
+        return page_of([container_object(one) for one in page.containers], has_more=page.has_more)
 
     async def retrieve(self, tenant: str, container_id: str) -> JsonObject:
         """Return a container. Raises as `load`."""
-        return shown_container(await self.load(tenant, container_id))
+        return container_object(await self.load(tenant, container_id))
 
     async def delete(self, tenant: str, container_id: str) -> JsonObject:
         """Delete a container with its files, even during a call; return the confirmation.
@@ -157,6 +157,6 @@ def limits_of(bounds: Bounds) -> ContainerLimits:
     return ContainerLimits(quota, MEMORY[bounds.container_memory])
 
 
-def reply_of(ticket: RequestIdentity, shown: JsonObject) -> Reply | None:
+def reply_of(identity: RequestIdentity, displayed: JsonObject) -> StoredReply | None:
     """Return an object as the reply to store for the ticket's key; None if it has none."""
-    return Reply(ticket.tenant, ticket.key, False, msgspec.json.encode(shown)) if ticket.key else None
+    return StoredReply(identity.tenant, identity.key, False, msgspec.json.encode(displayed)) if identity.key else None

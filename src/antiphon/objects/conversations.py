@@ -20,7 +20,7 @@ from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import conversations, pages
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredConversation, StoredItem
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 from antiphon.translation.to_chat_completions.request import normalise_input
 
@@ -42,33 +42,33 @@ class Conversations:
         self._bounds, self._quota = bounds, quota
         self._new_id, self._now = new_id, now
 
-    async def create(self, request: CreateConversation, ticket: RequestIdentity) -> JsonObject:
+    async def create(self, request: CreateConversation, identity: RequestIdentity) -> JsonObject:
         """Create a conversation with its first items. The ticket has its id, and whether the items are large."""
         metadata = msgspec.json.encode(request.metadata or {})
-        conversation = StoredConversation(ticket.response_id, int(self._now()), metadata, ticket.tenant)
-        shown = _shown(conversation)
-        body = msgspec.json.encode(shown)
-        reply = Reply(ticket.tenant, ticket.key, False, body) if ticket.key else None
-        items = await self._new_items(ticket.tenant, request.items or [], is_large=ticket.is_large)
+        conversation = StoredConversation(identity.response_id, int(self._now()), metadata, identity.tenant)
+        displayed = _displayed(conversation)
+        body = msgspec.json.encode(displayed)
+        reply = StoredReply(identity.tenant, identity.key, False, body) if identity.key else None
+        items = await self._new_items(identity.tenant, request.items or [], is_large=identity.is_large)
         self._check_room(conversation, items)
-        with await self._quota.reserve(ticket.tenant, size_of(items)):
+        with await self._quota.reserve(identity.tenant, size_of(items)):
             await self._store.write(conversations.create, conversation, items, reply)
-        return shown
+        return displayed
 
     async def list(self, tenant: str | None, limit: int, after: str) -> Sequence[JsonObject]:
         """Return conversations with tenants and item counts, newest first. Without a `tenant`, include all tenants."""
         found = await self._store.read(conversations.page, tenant, limit, after)
-        return [_shown(one) | {"tenant": one.tenant or None, "items": one.items} for one in found]
+        return [_displayed(one) | {"tenant": one.tenant or None, "items": one.items} for one in found]
 
     async def retrieve(self, tenant: str, conversation_id: str) -> JsonObject:
         """Return a conversation. Raises `ClientError` (404) if it is unknown."""
-        return _shown(await self._load(tenant, conversation_id))
+        return _displayed(await self._load(tenant, conversation_id))
 
     async def update(self, tenant: str, conversation_id: str, metadata: Mapping[str, str] | None) -> JsonObject:
         """Replace a conversation's metadata. Raises `ClientError` (404) if it is unknown."""
         body = msgspec.json.encode(metadata or {})
         conversation = await self._store.write(conversations.update, tenant, conversation_id, body)
-        return _shown(_found(conversation, conversation_id))
+        return _displayed(_found(conversation, conversation_id))
 
     async def delete(self, tenant: str, conversation_id: str) -> JsonObject:
         """Delete a conversation and its items. Raises `ClientError`: 404 if it is unknown, 400 while it is locked."""
@@ -129,7 +129,7 @@ class Conversations:
         if outcome is LockResult.UNKNOWN:
             raise not_found("Item", item_id)
         _check(outcome, conversation_id)
-        return _shown(conversation)
+        return _displayed(conversation)
 
     async def _load(self, tenant: str, conversation_id: str) -> StoredConversation:
         return _found(await self._store.read(conversations.load, tenant, conversation_id), conversation_id)
@@ -164,7 +164,7 @@ def _check(outcome: LockResult, conversation_id: str) -> None:
         raise conversation_locked()
 
 
-def _shown(conversation: StoredConversation) -> JsonObject:
+def _displayed(conversation: StoredConversation) -> JsonObject:
     return {
         "id": conversation.id,
         "object": "conversation",

@@ -21,7 +21,7 @@ class FileLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ContentRoom:
     """The maximum number of bytes of new content, and the error for larger content.
 
     `owner` groups uploads: all content that is being received for the same owner has at most `shared` bytes together,
@@ -35,7 +35,7 @@ class Room:
     shared_error: ClientError
 
 
-def room_of(limits: FileLimits, tenant: str, use: FileUse, stored: int) -> Room:
+def room_of(limits: FileLimits, tenant: str, use: FileUse, stored: int) -> ContentRoom:
     """Return the room for a file of a tenant. `use` is its file usage, and `stored` the bytes of all its data.
 
     Raises `ClientError` (429) if a limit is reached.
@@ -44,7 +44,7 @@ def room_of(limits: FileLimits, tenant: str, use: FileUse, stored: int) -> Room:
     if use.files >= limits.quota.files or use.size >= limits.quota.size:
         raise quota
     left, error = within_storage(limits, stored, limits.quota.size - use.size, quota)
-    return Room(limits.file, too_large(limits.file, "file"), tenant, left, error)
+    return ContentRoom(limits.file, too_large(limits.file, "file"), tenant, left, error)
 
 
 def within_storage(limits: FileLimits, stored: int, left: int, error: ClientError) -> tuple[int, ClientError]:

@@ -2,7 +2,7 @@
 
 from antiphon.documents.limits import INGESTION
 from antiphon.documents.reader import Document, DocumentError, DocumentReader
-from antiphon.history.kept_texts import KeptTexts
+from antiphon.history.text_cache import StoredTexts
 from antiphon.sharing.lazy import Lazy
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.records.files import StoredFile
@@ -26,7 +26,7 @@ def weight_of_file(file: StoredFile, most: int) -> int:
 class FileTexts:
     """Reads the texts of stored files; the store has those that were read before."""
 
-    def __init__(self, files: Lazy[FileReader], documents: Lazy[DocumentReader], texts: KeptTexts) -> None:
+    def __init__(self, files: Lazy[FileReader], documents: Lazy[DocumentReader], texts: StoredTexts) -> None:
         self._files, self._documents, self._texts = files, documents, texts
 
     async def load(self, file: StoredFile) -> str:
@@ -47,5 +47,5 @@ class FileTexts:
         content = files.read(file)
         document = await self._documents.get().read(content, file.filename, file.tenant, file.size, INGESTION)
         if await files.find(file.tenant, file.id) is not None:  # a text is deleted with its last file
-            await self._texts.keep(file.tenant, file.digest, document, INGESTION)
+            await self._texts.save(file.tenant, file.digest, document, INGESTION)
         return document

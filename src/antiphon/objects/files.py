@@ -13,7 +13,7 @@ import msgspec
 
 from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, new_file_id, now
-from antiphon.objects.file_limits import FileLimits, Room, over_quota, over_storage, room_of
+from antiphon.objects.file_limits import ContentRoom, FileLimits, over_quota, over_storage, room_of
 from antiphon.objects.pages import JsonObject, page_of, unknown_bound
 from antiphon.protocol.files import FileForm, FilesQuery, lifetime_of
 from antiphon.recording.persistence import RequestIdentity
@@ -21,7 +21,7 @@ from antiphon.sharing.offload import Offload
 from antiphon.storage.blobs.base import BlobStorage
 from antiphon.storage.operations import files, sizes
 from antiphon.storage.records.files import FilePage, FileQuery, StoredFile
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 
 HOLD = 2 * 86_400
@@ -73,31 +73,33 @@ class Files:
 
     # The API's objects.
 
-    async def create(self, form: FileForm, filename: str, written: Written, ticket: RequestIdentity) -> JsonObject:
+    async def create(self, form: FileForm, filename: str, written: Written, identity: RequestIdentity) -> JsonObject:
         """Create a file of the ticket's tenant from written content, and store it as the reply for the ticket's key.
 
         Raises `ClientError` (429) if it exceeds the tenant's quota, `StoreError`. The caller must then `drop` the blob.
         """
-        tenant, lifetime = ticket.tenant, lifetime_of(form.purpose, form.expires_after)
+        tenant, lifetime = identity.tenant, lifetime_of(form.purpose, form.expires_after)
         file = self.new_file(tenant, filename, form.purpose, written, lifetime)
-        reply = Reply(tenant, ticket.key, False, msgspec.json.encode(shown_file(file))) if ticket.key else None
-        stored = await self._store.write(files.put, file, self.limits.quota, reply, ticket.response_id)
+        reply = (
+            StoredReply(tenant, identity.key, False, msgspec.json.encode(file_object(file))) if identity.key else None
+        )
+        stored = await self._store.write(files.put, file, self.limits.quota, reply, identity.response_id)
         if stored is None:
             raise over_quota(await self._store.read(files.use, tenant), self.limits.quota)
         if stored.blob != file.blob:
             await self.sweep_now()
-        return shown_file(stored)
+        return file_object(stored)
 
     async def list(self, tenant: str, query: FilesQuery) -> JsonObject:
         """Return a page of the files; a large page is built in a thread. Raises as `page`."""
         page = await self.page(tenant, query)
         if len(page.files) <= FEW or self._offload is None:
-            return _shown_page(page)
-        return await self._offload.run(tenant, _shown_page, page)
+            return _displayed_page(page)
+        return await self._offload.run(tenant, _displayed_page, page)
 
     async def retrieve(self, tenant: str, file_id: str) -> JsonObject:
         """Return a file. Raises `ClientError` (404) if it is unknown, `StoreError`."""
-        return shown_file(await self.load(tenant, file_id))
+        return file_object(await self.load(tenant, file_id))
 
     async def delete(self, tenant: str, file_id: str) -> JsonObject:
         """Delete a file; return the confirmation. Raises `ClientError` (404) if it is unknown, `StoreError`."""
@@ -137,7 +139,7 @@ class Files:
             raise unknown_bound("after", query.after, "file")
         return page
 
-    async def room(self, tenant: str) -> Room:
+    async def room(self, tenant: str) -> ContentRoom:
         """Return the maximum size of the tenant's next file. Raises `ClientError` (429) if it has no room."""
         stored = await self._store.read(sizes.stored_bytes, tenant) if self.limits.stored_bytes else 0
         return room_of(self.limits, tenant, await self._store.read(files.use, tenant), stored)
@@ -152,9 +154,9 @@ class Files:
     # Content.
 
     @property
-    def held(self) -> int:
+    def retained(self) -> int:
         """Bytes of memory that writing one file uses."""
-        return self._blobs.held
+        return self._blobs.retained
 
     def read(self, file: StoredFile, start: int = 0, end: int | None = None) -> AsyncGenerator[bytes, None]:
         """Yield the content from `start` up to but excluding `end`, in parts of at most 1 MiB. Raises `StoreError`."""
@@ -165,7 +167,7 @@ class Files:
         return self._blobs.read(blob, start, end, tenant)
 
     async def write(
-        self, tenant: str, content: AsyncIterable[bytes], room: Room, also: Digest | None = None
+        self, tenant: str, content: AsyncIterable[bytes], room: ContentRoom, also: Digest | None = None
     ) -> Written:
         """Write content to a new blob as it arrives. `also` is a second digest to update with it.
 
@@ -219,19 +221,19 @@ class Files:
 
         If the directory or bucket fails to delete a blob, the deletion is retried after an hour.
         """
-        gone, kept = [], []
+        removed, stored = [], []
         for blob in stale:
             try:
                 await self._blobs.delete(blob)
             except StoreError as error:
                 log.warning("Failed to delete unused file content: %s", error)
-                kept.append(blob)
+                stored.append(blob)
             else:
-                gone.append(blob)
-        if gone:
-            await self._store.write(files.forget, gone)
-        if kept:
-            await self._store.write(files.postpone, kept, RETRY)
+                removed.append(blob)
+        if removed:
+            await self._store.write(files.forget, removed)
+        if stored:
+            await self._store.write(files.postpone, stored, RETRY)
 
     async def sweep_now(self) -> None:
         """Delete stale blobs after a request. If that fails, the periodic cleaner deletes them later."""
@@ -241,7 +243,7 @@ class Files:
             log.warning("Failed to delete unused file content; it will be deleted later: %s", error)
 
 
-def shown_file(file: StoredFile) -> JsonObject:
+def file_object(file: StoredFile) -> JsonObject:
     """Return a file as an API object."""
     return {
         "id": file.id,
@@ -256,8 +258,8 @@ def shown_file(file: StoredFile) -> JsonObject:
     }
 
 
-def _shown_page(page: FilePage) -> JsonObject:
-    return page_of([shown_file(file) for file in page.files], has_more=page.has_more)
+def _displayed_page(page: FilePage) -> JsonObject:
+    return page_of([file_object(file) for file in page.files], has_more=page.has_more)
 
 
 def not_found(file_id: str, param: str = "id") -> ClientError:

@@ -1,6 +1,7 @@
 """Images of `image_generation_call` items: stored as blobs, and inserted again when a client reads the item.
 
-A stored item has a reference instead of the image (`protocol/kept_images.py`), so that turns of a chain do not read it.
+A stored item has a reference instead of the image (`protocol/stored_images.py`), so that turns of a chain do not read
+it.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 from antiphon.objects.files import Files
 from antiphon.objects.large import decoded
 from antiphon.protocol.json_pieces import LargeObject, encode_large
-from antiphon.protocol.kept_images import KeptImage, as_base64
+from antiphon.protocol.stored_images import StoredImage, as_base64
 from antiphon.sharing.memory import Account, Memory
 from antiphon.storage.blobs.base import FileReader
 from antiphon.storage.operations import item_blobs
@@ -49,7 +50,7 @@ class Images:
     def __init__(self, store: Store, open_files: Callable[[], Files]) -> None:
         self._store, self._open_files = store, open_files
 
-    async def keep(self, tenant: str, data: bytes) -> str:
+    async def save(self, tenant: str, data: bytes) -> str:
         """Store an image while its response runs, and then as long as a response contains it."""
 
         async def content() -> AsyncGenerator[bytes, None]:
@@ -58,9 +59,9 @@ class Images:
         files = self._open_files()
         return (await files.write(tenant, content(), await files.room(tenant))).blob
 
-    async def load(self, tenant: str, kept: KeptImage) -> bytes | None:
+    async def load(self, tenant: str, stored_image: StoredImage) -> bytes | None:
         """Return a stored image, or None if the tenant has no such blob. Raises `StoreError`."""
-        return await _load(self._store, self._open_files(), tenant, kept)
+        return await _load(self._store, self._open_files(), tenant, stored_image)
 
     async def load_file(self, tenant: str, file_id: str, most: int) -> bytes | None:
         """Return the content of a file, or None if it is unknown or too large. Raises `StoreError`."""
@@ -71,10 +72,10 @@ class Images:
         return b"".join([part async for part in files.read(found)])
 
 
-async def _load(store: Store, files: FileReader, tenant: str, kept: KeptImage) -> bytes | None:
-    if not await store.read(item_blobs.owns, tenant, kept.blob):
+async def _load(store: Store, files: FileReader, tenant: str, stored_image: StoredImage) -> bytes | None:
+    if not await store.read(item_blobs.owns, tenant, stored_image.blob):
         return None
-    return b"".join([part async for part in files.read_blob(tenant, kept.blob, 0, kept.size)])
+    return b"".join([part async for part in files.read_blob(tenant, stored_image.blob, 0, stored_image.size)])
 
 
 async def with_images(parts: ImageParts, tenant: str, value: Object) -> Object:
@@ -83,17 +84,17 @@ async def with_images(parts: ImageParts, tenant: str, value: Object) -> Object:
     The memory of the images counts for the tenant until the object is released. Raises `StoreError`, and the exceptions
     of `Memory.take` if not enough memory is available.
     """
-    items = [(item, kept) for item in _items_of(value) if (kept := KeptImage.read(item.get("result")))]
+    items = [(item, stored) for item in _items_of(value) if (stored := StoredImage.read(item.get("result")))]
     if not items:
         return value
     account = Account(parts.memory, tenant)
-    account.take(PER_BYTE * sum(kept.size for _, kept in items))
-    for item, kept in items:
-        data = await _load(parts.store, parts.files, tenant, kept)
+    account.take(PER_BYTE * sum(stored.size for _, stored in items))
+    for item, stored in items:
+        data = await _load(parts.store, parts.files, tenant, stored)
         item["result"] = None if data is None else await asyncio.to_thread(as_base64, data)
-    made = LargeObject(value)
-    made.account = account
-    return made
+    created = LargeObject(value)
+    created.account = account
+    return created
 
 
 async def event_with_images(parts: ImageParts, tenant: str, event: bytes) -> bytes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from antiphon.access.keyring import Keyring
-from antiphon.objects.large import LARGE, Capacity, decoded, shown, size_of
+from antiphon.objects.large import LARGE, Capacity, built_object, decoded, size_of
 from antiphon.objects.pages import JsonObject, page_of
 from antiphon.protocol.resources import InputItemsQuery
 from antiphon.storage.records.responses import PageQuery, StoredItem, StoredResponse
@@ -31,8 +31,8 @@ If the original request did not include it, the field is sealed with the item.
 PREFIX = "ig_"
 """The prefix of the ids of items with images that this server generated."""
 
-KEPT = b'"kept:'
-"""The prefix of an image reference (`protocol/kept_images.py`)."""
+RETAINED = b'"kept:'
+"""The prefix of an image reference (`protocol/stored_images.py`)."""
 
 Opens = Callable[[str], Mapping[str, Any] | None]
 
@@ -58,19 +58,19 @@ class ItemViews:
         """Return a stored response. A running one has its finished items."""
         size = len(stored.body) + size_of(stored.output)
         opens = self._opening(stored.tenant, include)
-        if size <= LARGE:  # most are: `shown` would add a stack frame to each
-            response = shown_response(stored, include, opens)
+        if size <= LARGE:  # most are: `built_object` would add a stack frame to each
+            response = response_object(stored, include, opens)
         else:
-            response = await shown(self.capacity, stored.tenant, size, shown_response, stored, include, opens)
+            response = await built_object(self.capacity, stored.tenant, size, response_object, stored, include, opens)
         for item in stored.output:  # like `have_images`, without another stack frame
-            if item.id[:3] == PREFIX and KEPT in item.body:
+            if item.id[:3] == PREFIX and RETAINED in item.body:
                 return await self._put_images(stored.tenant, response)
         return response
 
     async def item(self, tenant: str, item: StoredItem, include: Collection[str]) -> JsonObject:
         """Return one item."""
         opens = self._opening(tenant, include)
-        value = await shown(self.capacity, tenant, size_of([item]), shown_item, item, include, opens)
+        value = await built_object(self.capacity, tenant, size_of([item]), item_object, item, include, opens)
         return await self.with_images(tenant, [item], value)
 
     async def page(
@@ -78,7 +78,7 @@ class ItemViews:
     ) -> JsonObject:
         """Return items as a page of a list."""
         opens = self._opening(tenant, query.include)
-        page = await shown(self.capacity, tenant, size_of(items), _page, items, query.include, has_more, opens)
+        page = await built_object(self.capacity, tenant, size_of(items), _page, items, query.include, has_more, opens)
         return await self.with_images(tenant, items, page)
 
     async def with_images(self, tenant: str, items: Sequence[StoredItem], value: JsonObject) -> JsonObject:
@@ -96,11 +96,11 @@ class ItemViews:
         return partial(_unsealed, self._keyring, tenant) if is_requested else None
 
 
-def shown_response(stored: StoredResponse, include: Collection[str], opens: Opens | None = None) -> JsonObject:
+def response_object(stored: StoredResponse, include: Collection[str], opens: Opens | None = None) -> JsonObject:
     """Return a stored response as its JSON object, without slices."""
     response: JsonObject = decoded(stored.body)
     response["status"] = stored.status
-    response["output"] = [shown_item(item, include, opens) for item in stored.output]
+    response["output"] = [item_object(item, include, opens) for item in stored.output]
     response["output_text"] = "".join(
         part["text"]
         for item in response["output"]
@@ -119,7 +119,7 @@ def page_query(query: InputItemsQuery) -> PageQuery:
 def have_images(items: Sequence[StoredItem]) -> bool:
     """Return whether one of these items has an image that is stored separately."""
     for item in items:  # noqa: SIM110 - most lists are short, and this calls nothing
-        if item.id[:3] == PREFIX and KEPT in item.body:
+        if item.id[:3] == PREFIX and RETAINED in item.body:
             return True
     return False
 
@@ -132,16 +132,16 @@ def _page(items: Sequence[StoredItem], include: Collection[str], has_more: bool,
 def _listed_item(stored: StoredItem, include: Collection[str], opens: Opens | None) -> JsonObject | msgspec.Raw:
     """Return an item as its JSON object, or a large item as it is stored if all its fields are shown."""
     if len(stored.body) < LARGE or (stored.sealed and "reasoning.encrypted_content" in include):
-        return shown_item(stored, include, opens)
+        return item_object(stored, include, opens)
     has_more = any(mark in stored.body for mark in _ON_DEMAND)
-    return shown_item(stored, include, opens) if has_more else msgspec.Raw(stored.body)
+    return item_object(stored, include, opens) if has_more else msgspec.Raw(stored.body)
 
 
 _ON_DEMAND = (b'"input_image"', b'"computer_call_output"', *(f'"{kind}"'.encode() for kind in INCLUDED))
 """Texts in the JSON of items with fields that are only shown on demand."""
 
 
-def shown_item(stored: StoredItem, include: Collection[str], opens: Opens | None = None) -> JsonObject:
+def item_object(stored: StoredItem, include: Collection[str], opens: Opens | None = None) -> JsonObject:
     """Return an item as its JSON object. Fields of `include` are only present if they were requested.
 
     `opens` decrypts the sealed content of an item.

@@ -12,7 +12,7 @@ from antiphon.objects.pages import JsonObject, not_found
 from antiphon.protocol.console import ChangeKey, CreateKey, RotateKey
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import Budget
-from antiphon.storage.records.tenants import ApiKey, Limits, Role
+from antiphon.storage.records.tenants import ApiKey, KeyLimits, Role
 from antiphon.storage.store import Store
 from antiphon.upstream.prices import NANO, decimal, nano
 
@@ -31,17 +31,17 @@ class Keys:
     async def list(self, tenant: str | None) -> Sequence[JsonObject]:
         """Return the keys of a tenant, or of all tenants, newest first, including revoked and expired keys."""
         now = self._now()
-        return [shown(key, now) for key in await self._store.read(api_keys.every) if tenant in (None, key.tenant)]
+        return [displayed(key, now) for key in await self._store.read(api_keys.every) if tenant in (None, key.tenant)]
 
     async def create(self, request: CreateKey) -> JsonObject:
         """Create a key; its reply alone contains the `key` itself. Raises `ClientError` (400)."""
         if not is_tenant_name(request.tenant):
             raise ClientError(TENANT_RULE, code="invalid_tenant", param="tenant")
         now = int(self._now())
-        limits = _limits(Limits(), request)
+        limits = _limits(KeyLimits(), request)
         mint, ends = await Mint.of(self._store), None if request.expires_in is None else now + request.expires_in
-        key, kept = mint.issue(self._new_id("key"), request.tenant, request.name, limits, now, ends)
-        return await self._put(replace(kept, caches=request.cache, role=Role(request.role)), key)
+        key, stored_key = mint.issue(self._new_id("key"), request.tenant, request.name, limits, now, ends)
+        return await self._put(replace(stored_key, caches=request.cache, role=Role(request.role)), key)
 
     async def change(self, key_id: str, request: ChangeKey) -> JsonObject:
         """Change the fields in the request. Raises `ClientError`: 404, or 400 for a revoked key."""
@@ -62,8 +62,8 @@ class Keys:
         old, now = await self._usable(key_id), int(self._now())
         if old.expires_at is not None and old.expires_at <= now:
             raise ClientError(f"API key '{key_id[:100]}' has expired. Change its expiry, or create a new key.")
-        key, kept = (await Mint.of(self._store)).rotate(old, now + request.keep_old_for)
-        return await self._put(kept, key)
+        key, stored_key = (await Mint.of(self._store)).rotate(old, now + request.keep_old_for)
+        return await self._put(stored_key, key)
 
     async def revoke(self, key_id: str) -> JsonObject:
         """Revoke a key permanently. Raises `ClientError` (404), and `StoreError` if it is not revoked."""
@@ -88,10 +88,10 @@ class Keys:
     async def _put(self, key: ApiKey, secret: str | None = None) -> JsonObject:
         await self._store.write(api_keys.put, key)
         self._known.forget()
-        return shown(key, self._now()) | ({} if secret is None else {"key": secret})
+        return displayed(key, self._now()) | ({} if secret is None else {"key": secret})
 
 
-def shown(key: ApiKey, now: float) -> JsonObject:
+def displayed(key: ApiKey, now: float) -> JsonObject:
     """Return a key as JSON, without the key itself. Budgets are exact, so they are text."""
     limits, budget = key.limits, key.limits.budget or Budget()
     return {
@@ -101,7 +101,7 @@ def shown(key: ApiKey, now: float) -> JsonObject:
         "tenant": key.tenant,
         "role": key.role.value,
         "status": _status(key, now),
-        "shown": key.shown,
+        "shown": key.displayed,
         "created_at": key.created_at,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
@@ -120,7 +120,7 @@ def _status(key: ApiKey, now: float) -> str:
     return "active" if key.expires_at is None or key.expires_at > now else "expired"
 
 
-def _limits(before: Limits, request: CreateKey | ChangeKey) -> Limits:
+def _limits(before: KeyLimits, request: CreateKey | ChangeKey) -> KeyLimits:
     """Return limits, updated by a request."""
     named = {name: value for name in COUNTS if (value := getattr(request, name)) is not UNSET}
     old = before.budget or Budget()

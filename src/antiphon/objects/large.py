@@ -27,7 +27,7 @@ LARGE = 64 * 1024
 """Number of bytes of JSON from which it is decoded and encoded in a thread."""
 
 
-async def shown(
+async def built_object(
     capacity: Capacity,
     tenant: str,
     size: int,
@@ -44,9 +44,9 @@ async def shown(
         return make(*args, **kwargs)
     account = Account(capacity.memory, tenant)
     account.take(weight(size))
-    made = LargeObject(await capacity.offload.run(tenant, make, *args, **kwargs))
-    made.account = account
-    return made
+    created = LargeObject(await capacity.offload.run(tenant, make, *args, **kwargs))
+    created.account = account
+    return created
 
 
 def size_of(items: Sequence[StoredItem]) -> int:

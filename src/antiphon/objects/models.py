@@ -63,4 +63,4 @@ class Models:
     def have_prices(self) -> bool:
         """Whether any model has prices in the settings."""
         backends = self._registry.backends
-        return any(one.prices is not None for served in backends for one in served.options.configured)
+        return any(one.prices is not None for backend in backends for one in backend.options.configured)

@@ -26,7 +26,7 @@ from antiphon.protocol.validation import refusals
 from antiphon.recording.quota import StorageQuota
 from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import conversations, prompts
-from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt
+from antiphon.storage.records.prompts import PromptListQuery, PromptPage, StoredPrompt
 from antiphon.storage.store import Store
 
 LARGE = 64 * 1024
@@ -81,7 +81,7 @@ class Prompts:
             stored = await self._store.write(prompts.create, tenant, prompt_id, body, now, MOST_VERSIONS)
         if stored is None:
             raise _full()
-        return shown_prompt(stored)
+        return prompt_object(stored)
 
     async def add_version(self, tenant: str, prompt_id: str, request: NewPromptVersion) -> JsonObject:
         """Add a version to a prompt; return it. Raises `ClientError`: 400, 404, 429 if the tenant has no room."""
@@ -98,11 +98,11 @@ class Prompts:
         if stored is None:
             await self._find(tenant, prompt_id)
             raise _full()
-        return shown_prompt(stored)
+        return prompt_object(stored)
 
     async def retrieve(self, tenant: str, prompt_id: str, version: str | None = None) -> JsonObject:
         """Return a version of a prompt, by default its default version. Raises `ClientError` (404)."""
-        return shown_prompt(await self._find(tenant, prompt_id, version))
+        return prompt_object(await self._find(tenant, prompt_id, version))
 
     async def list(self, tenant: str, query: PromptsQuery) -> JsonObject:
         """Return a page of the prompts. Those in the settings are the oldest. Raises `ClientError` (400)."""
@@ -116,7 +116,7 @@ class Prompts:
             return _page([*page.prompts, *([] if page.has_more else named)], query.limit, has_more=page.has_more)
         if query.after is None or query.after in ids:
             first = named[ids.index(query.after) + 1 if query.after else 0 :]
-            page = await self._store.read(prompts.page, tenant, PromptQuery(query.limit, None, descending=False))
+            page = await self._store.read(prompts.page, tenant, PromptListQuery(query.limit, None, descending=False))
             return _page([*first, *page.prompts], query.limit, has_more=page.has_more)
         page = await self._stored_page(tenant, query)
         return _page(page.prompts, query.limit, has_more=page.has_more)
@@ -129,8 +129,8 @@ class Prompts:
         if page is None:
             raise unknown_prompt(prompt_id)
         if page.is_unknown:
-            raise refusals.invalid("after", f"the prompt has no version '{refusals.shown(query.after)}'.")
-        data = [shown_prompt(one) for one in page.prompts]
+            raise refusals.invalid("after", f"the prompt has no version '{refusals.quoted(query.after)}'.")
+        data = [prompt_object(one) for one in page.prompts]
         return page_of(data, has_more=page.has_more, ids=[str(one.version) for one in page.prompts])
 
     async def set_default(self, tenant: str, prompt_id: str, version: int) -> JsonObject:
@@ -140,7 +140,7 @@ class Prompts:
         if stored is None:
             await self._find(tenant, prompt_id)
             raise unknown_prompt(prompt_id, str(version))
-        return shown_prompt(stored)
+        return prompt_object(stored)
 
     async def delete(self, tenant: str, prompt_id: str) -> JsonObject:
         """Delete a prompt with all its versions. Raises `ClientError`: 400 for a prompt in the settings, 404."""
@@ -164,7 +164,7 @@ class Prompts:
     async def _stored_page(self, tenant: str, query: PromptsQuery) -> PromptPage:
         page = await self._store.read(prompts.page, tenant, _query(query))
         if page.is_unknown:
-            raise refusals.invalid("after", f"no prompt has the id '{refusals.shown(query.after)}'.")
+            raise refusals.invalid("after", f"no prompt has the id '{refusals.quoted(query.after)}'.")
         return page
 
     def _check_stored(self, prompt_id: str) -> None:
@@ -173,10 +173,10 @@ class Prompts:
             raise ClientError(text, code="read_only_prompt")
 
 
-def shown_prompt(stored: StoredPrompt) -> JsonObject:
+def prompt_object(stored: StoredPrompt) -> JsonObject:
     """Return a version of a prompt as an API object."""
     template = template_of(stored)
-    said: JsonObject = msgspec.to_builtins(template)
+    stated: JsonObject = msgspec.to_builtins(template)
     return {
         "id": stored.id,
         "object": "prompt",
@@ -186,18 +186,18 @@ def shown_prompt(stored: StoredPrompt) -> JsonObject:
         "is_default": stored.is_default,
         "variables": variables_of(template),
         "instructions": template.instructions,
-        "messages": said.get("messages", []),
+        "messages": stated.get("messages", []),
         "model": template.model,
-        "defaults": said.get("defaults", {}),
+        "defaults": stated.get("defaults", {}),
     }
 
 
-def _query(query: PromptsQuery) -> PromptQuery:
-    return PromptQuery(query.limit, query.after, query.order == "desc")
+def _query(query: PromptsQuery) -> PromptListQuery:
+    return PromptListQuery(query.limit, query.after, query.order == "desc")
 
 
 def _page(found: Sequence[StoredPrompt], limit: int, *, has_more: bool = False) -> JsonObject:
-    return page_of([shown_prompt(one) for one in found[:limit]], has_more=has_more or len(found) > limit)
+    return page_of([prompt_object(one) for one in found[:limit]], has_more=has_more or len(found) > limit)
 
 
 def _encoded(template: PromptTemplate) -> bytes:

@@ -22,7 +22,7 @@ from antiphon.storage.records.facts import (
 from antiphon.storage.store import Store
 
 
-def shown(facts: Facts) -> JsonObject:
+def displayed(facts: Facts) -> JsonObject:
     """Return one response as a `response.summary`."""
     flags, ended = facts.flags, facts.ended
     has_words, has_message = bool(flags & STORED), bool(flags & HAS_MESSAGE)
@@ -91,7 +91,7 @@ def filters_of(line: str | None, now: float) -> Filters:
         raise ClientError(f"Invalid 'q': {error}", code="invalid_value", param="q") from None
 
 
-def shown_page(page: FactsPage, show: Show) -> JsonObject:
+def page_object(page: FactsPage, show: Show) -> JsonObject:
     """Return a page as JSON. The search for a `partial` page, which can be empty, continues after `after`."""
     data = [show(facts) for facts in page.facts]
     listed = page_of(data, has_more=page.has_more or bool(page.read_to))

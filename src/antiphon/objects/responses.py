@@ -6,7 +6,7 @@ from antiphon.errors import ClientError
 from antiphon.ids import Clock
 from antiphon.objects.items import ItemViews, page_query
 from antiphon.objects.pages import LONGEST_ID, JsonObject, not_found, unknown_bound
-from antiphon.objects.response_list import filters_of, read_page, shown, shown_page
+from antiphon.objects.response_list import displayed, filters_of, page_object, read_page
 from antiphon.protocol.resources import InputItemsQuery, ResponsesQuery
 from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import jobs, responses
@@ -32,7 +32,7 @@ class Responses:
         Raises `ClientError` (400) for an invalid filter, and if `after` or `before` is not a response in the list.
         """
         page = await read_page(self._store, tenant, query, filters_of(query.q, self._now()))
-        return shown_page(page, shown)
+        return page_object(page, displayed)
 
     async def delete(self, tenant: str, response_id: str) -> JsonObject:
         """Delete a response; return the confirmation. Raises `ClientError`: 404 if it is unknown, 400 while it runs."""

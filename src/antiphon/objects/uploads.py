@@ -7,8 +7,8 @@ import msgspec
 
 from antiphon.errors import ClientError, StoreError
 from antiphon.ids import Clock, NewId
-from antiphon.objects.file_limits import Room, over_quota, too_large
-from antiphon.objects.files import Files, shown_file
+from antiphon.objects.file_limits import ContentRoom, over_quota, too_large
+from antiphon.objects.files import Files, file_object
 from antiphon.objects.pages import JsonObject
 from antiphon.protocol.filenames import clean_filename
 from antiphon.protocol.files import CompleteUpload, CreateUpload, lifetime_of
@@ -16,7 +16,7 @@ from antiphon.recording.persistence import RequestIdentity
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import uploads
 from antiphon.storage.records.files import StoredFile, StoredPart, StoredUpload
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 
 LIFETIME = 3600
@@ -38,12 +38,12 @@ class Uploads:
     def __init__(self, store: Store, files: Files, new_id: NewId, now: Clock) -> None:
         self._store, self._files, self._new_id, self._now = store, files, new_id, now
 
-    async def create(self, request: CreateUpload, ticket: RequestIdentity) -> JsonObject:
+    async def create(self, request: CreateUpload, identity: RequestIdentity) -> JsonObject:
         """Create an upload with the id of the ticket; return it.
 
         Raises `ClientError`: 413 for a file that is too large, 429 if it exceeds the tenant's quota.
         """
-        limits, tenant = self._files.limits, ticket.tenant
+        limits, tenant = self._files.limits, identity.tenant
         if request.bytes > limits.upload:
             raise too_large(limits.upload, "bytes")
         await self._files.check_storage(tenant, request.bytes)
@@ -56,11 +56,15 @@ class Uploads:
             )
         lifetime = lifetime_of(request.purpose, request.expires_after)
         values = name, request.purpose, request.bytes, request.mime_type, now, now + LIFETIME, lifetime
-        upload = StoredUpload(ticket.response_id, tenant, *values)
-        reply = Reply(tenant, ticket.key, False, msgspec.json.encode(shown_upload(upload))) if ticket.key else None
+        upload = StoredUpload(identity.response_id, tenant, *values)
+        reply = (
+            StoredReply(tenant, identity.key, False, msgspec.json.encode(upload_object(upload)))
+            if identity.key
+            else None
+        )
         if not await self._store.write(uploads.create, upload, limits.quota, reply):
             raise over_quota(await self._store.read(stored_files.use, tenant), limits.quota)
-        return shown_upload(upload)
+        return upload_object(upload)
 
     async def pending(self, tenant: str, upload_id: str) -> StoredUpload:
         """Return an upload that accepts parts. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
@@ -86,7 +90,7 @@ class Uploads:
         except BaseException:
             await self._files.drop(upload.tenant, written.blob)
             raise
-        return _shown_part(part)
+        return _displayed_part(part)
 
     async def cancel(self, tenant: str, upload_id: str) -> JsonObject:
         """Cancel a pending upload; return it. Raises `ClientError`: 404 if it is unknown, 400 if it has ended."""
@@ -94,7 +98,7 @@ class Uploads:
         if not await self._store.write(uploads.cancel, tenant, upload_id):
             raise _ended(await self._found(tenant, upload_id))
         await self._files.sweep_now()
-        return shown_upload(await self._found(tenant, upload.id))
+        return upload_object(await self._found(tenant, upload.id))
 
     async def complete(self, tenant: str, upload_id: str, request: CompleteUpload) -> JsonObject:
         """Join the parts into a file, in the order of the request; return the upload with the file.
@@ -127,7 +131,7 @@ class Uploads:
             await self._files.drop(tenant, written.blob)
             raise
         await self._files.sweep_now()
-        return shown_upload(await self._found(tenant, upload_id), stored)
+        return upload_object(await self._found(tenant, upload_id), stored)
 
     async def _joined(self, parts: Sequence[StoredPart]) -> AsyncGenerator[bytes, None]:
         for part in parts:
@@ -141,9 +145,9 @@ class Uploads:
         return upload
 
 
-def _room_of(upload: StoredUpload, most: int, error: ClientError) -> Room:
+def _room_of(upload: StoredUpload, most: int, error: ClientError) -> ContentRoom:
     """Return the room for content of an upload. Content received concurrently is limited to the upload's size."""
-    return Room(most, error, upload.id, upload.size, _too_much(upload))
+    return ContentRoom(most, error, upload.id, upload.size, _too_much(upload))
 
 
 def _chosen(upload: StoredUpload, parts: Sequence[StoredPart], part_ids: Sequence[str]) -> list[StoredPart]:
@@ -170,7 +174,7 @@ def _chosen(upload: StoredUpload, parts: Sequence[StoredPart], part_ids: Sequenc
     return chosen
 
 
-def shown_upload(upload: StoredUpload, file: StoredFile | None = None) -> JsonObject:
+def upload_object(upload: StoredUpload, file: StoredFile | None = None) -> JsonObject:
     """Return an upload as an API object, with the resulting file."""
     return {
         "id": upload.id,
@@ -181,11 +185,11 @@ def shown_upload(upload: StoredUpload, file: StoredFile | None = None) -> JsonOb
         "filename": upload.filename,
         "purpose": upload.purpose,
         "status": upload.status,
-        "file": None if file is None else shown_file(file),
+        "file": None if file is None else file_object(file),
     }
 
 
-def _shown_part(part: StoredPart) -> JsonObject:
+def _displayed_part(part: StoredPart) -> JsonObject:
     return {"id": part.id, "object": "upload.part", "created_at": part.created_at, "upload_id": part.upload}
 
 

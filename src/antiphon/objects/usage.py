@@ -101,4 +101,4 @@ def _of_day(row: UsageRow) -> JsonObject:
 def _of_key(row: UsageRow) -> JsonObject:
     if row.key_id is None:
         return {}
-    return {"api_key_id": row.key_id, "api_key_name": row.name, "api_key": row.shown}
+    return {"api_key_id": row.key_id, "api_key_name": row.name, "api_key": row.displayed}

@@ -8,17 +8,17 @@ from antiphon.documents.reader import DocumentError
 from antiphon.errors import ClientError
 from antiphon.ids import NewId
 from antiphon.objects.file_text import FileTexts, weight_of_file
-from antiphon.objects.large import Capacity, shown
+from antiphon.objects.large import Capacity, built_object
 from antiphon.objects.pages import LONGEST_ID, JsonObject, page_of, unknown_bound
 from antiphon.objects.vector_store_objects import (
     AUTO,
     check_attached,
+    displayed_batch,
+    displayed_content,
     new_file,
     no_such_batch,
     no_such_file,
-    shown_batch,
-    shown_content,
-    shown_store_file,
+    store_file_object,
     usual_sizes,
 )
 from antiphon.objects.vector_stores import VectorStores
@@ -66,11 +66,11 @@ class VectorStoreFiles:
     async def list(self, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None) -> JsonObject:
         """Return a page of the files of a store or batch; a large page is built in a thread. Raises as `page`."""
         page = await self.page(tenant, store_id, query, batch_id)
-        return await shown(self._capacity, tenant, size_of(page), _shown_page, page)
+        return await built_object(self._capacity, tenant, size_of(page), _displayed_page, page)
 
     async def retrieve(self, tenant: str, store_id: str, file_id: str) -> JsonObject:
         """Return a file in a store. Raises `ClientError` (404) if the store or the file is unknown."""
-        return shown_store_file(await self._load(tenant, store_id, file_id))
+        return store_file_object(await self._load(tenant, store_id, file_id))
 
     async def update(self, tenant: str, store_id: str, file_id: str, request: UpdateStoreFile) -> JsonObject:
         """Replace the attributes of a file; return it. Raises `ClientError` (404) if it is unknown."""
@@ -79,7 +79,7 @@ class VectorStoreFiles:
         file = await self._store.write(vector_stores.set_attributes, tenant, store_id, file_id, attributes)
         if file is None:
             raise no_such_file(store_id, file_id)
-        return shown_store_file(file)
+        return store_file_object(file)
 
     async def detach(self, tenant: str, store_id: str, file_id: str) -> JsonObject:
         """Remove a file from a store; the file itself remains. Return the confirmation.
@@ -102,7 +102,7 @@ class VectorStoreFiles:
         try:
             account.take(weight_of_file(file, memory.most(tenant)))
             text = await self._texts.get().load(file)
-            return await shown(self._capacity, tenant, len(text), shown_content, text)
+            return await built_object(self._capacity, tenant, len(text), displayed_content, text)
         except DocumentError as error:
             raise ClientError(error.message, code=error.code, param="file_id") from error
         finally:
@@ -130,7 +130,7 @@ class VectorStoreFiles:
 
     async def retrieve_batch(self, tenant: str, store_id: str, batch_id: str) -> JsonObject:
         """Return a batch. Raises `ClientError` (404) if the store or the batch is unknown."""
-        return shown_batch(await self._load_batch(tenant, store_id, batch_id))
+        return displayed_batch(await self._load_batch(tenant, store_id, batch_id))
 
     async def cancel_batch(self, tenant: str, store_id: str, batch_id: str) -> JsonObject:
         """Cancel the unfinished files of a batch; return it. Raises `ClientError` (404) if it is unknown."""
@@ -138,7 +138,7 @@ class VectorStoreFiles:
         batch = await self._store.write(vector_stores.cancel_batch, tenant, store_id, batch_id)
         if batch is None:
             raise no_such_batch(batch_id)
-        return shown_batch(batch)
+        return displayed_batch(batch)
 
     async def page(
         self, tenant: str, store_id: str, query: StoreFilesQuery, batch_id: str | None = None
@@ -189,8 +189,8 @@ def size_of(page: StoreFilePage) -> int:
     return sum(len(one.attributes) for one in page.files)
 
 
-def _shown_page(page: StoreFilePage) -> JsonObject:
-    return page_of([shown_store_file(one) for one in page.files], has_more=page.has_more)
+def _displayed_page(page: StoreFilePage) -> JsonObject:
+    return page_of([store_file_object(one) for one in page.files], has_more=page.has_more)
 
 
 def _attributes(value: Any, path: str = "attributes") -> bytes:

@@ -7,15 +7,15 @@ import msgspec
 from antiphon.errors import ClientError
 from antiphon.objects.pages import JsonObject
 from antiphon.protocol.vector_stores import ChunkingStrategy, StaticChunking
-from antiphon.search.contract import Hit, SearchResults, expired_store, unknown_store
+from antiphon.search.contract import ChunkHit, SearchResults, expired_store, unknown_store
 from antiphon.storage.records.vector_stores import (
     Attached,
     AttachResult,
-    FileCounts,
-    NewStoreFile,
+    NewAttachment,
     StoreBatch,
+    StoredVectorStore,
     StoreFile,
-    VectorStore,
+    StoreFileCounts,
 )
 from antiphon.telemetry.context import about
 
@@ -34,12 +34,12 @@ def usual_sizes(chunk_tokens: Mapping[str, int], embedding_model: str) -> tuple[
 
 def new_file(
     file_id: str, attributes: bytes | None, strategy: ChunkingStrategy | None, usual: tuple[int, int]
-) -> NewStoreFile:
+) -> NewAttachment:
     """Return a file to attach, with its chunking: that of the request, else the usual one."""
     cut = usual
     if isinstance(strategy, StaticChunking):
         cut = strategy.static.max_chunk_size_tokens, strategy.static.chunk_overlap_tokens
-    return NewStoreFile(file_id, attributes or b"{}", *cut, about().api_key_id)
+    return NewAttachment(file_id, attributes or b"{}", *cut, about().api_key_id)
 
 
 def check_attached(outcome: Attached, store_id: str) -> None:
@@ -64,7 +64,7 @@ def no_such_batch(batch_id: str) -> ClientError:
     return ClientError(text, status=404, param="batch_id")
 
 
-def shown_store(store: VectorStore) -> JsonObject:
+def vector_store_object(store: StoredVectorStore) -> JsonObject:
     """Return a store as an API object."""
     status = "expired" if store.is_expired else "in_progress" if store.counts.in_progress else "completed"
     return {
@@ -83,7 +83,7 @@ def shown_store(store: VectorStore) -> JsonObject:
     }
 
 
-def shown_store_file(file: StoreFile) -> JsonObject:
+def store_file_object(file: StoreFile) -> JsonObject:
     """Return a file in a store as an API object."""
     sizes = {"max_chunk_size_tokens": file.chunk_tokens, "chunk_overlap_tokens": file.overlap_tokens}
     error = None if file.error_code is None else {"code": file.error_code, "message": file.error_message or ""}
@@ -100,7 +100,7 @@ def shown_store_file(file: StoreFile) -> JsonObject:
     }
 
 
-def shown_batch(batch: StoreBatch) -> JsonObject:
+def displayed_batch(batch: StoreBatch) -> JsonObject:
     """Return a batch of files as an API object."""
     status = "cancelled" if batch.is_cancelled else "in_progress" if batch.counts.in_progress else "completed"
     return {
@@ -113,24 +113,24 @@ def shown_batch(batch: StoreBatch) -> JsonObject:
     }
 
 
-def shown_results(found: SearchResults) -> JsonObject:
+def displayed_results(found: SearchResults) -> JsonObject:
     """Return the results of a search as an API object."""
     return {
         "object": "vector_store.search_results.page",
         "search_query": list(found.queries),
-        "data": [_shown_hit(hit) for hit in found.hits],
+        "data": [_displayed_hit(hit) for hit in found.hits],
         "has_more": False,
         "next_page": None,
     }
 
 
-def shown_content(text: str) -> JsonObject:
+def displayed_content(text: str) -> JsonObject:
     """Return the text of a file in a store as an API object."""
     data = [{"type": "text", "text": text}]
     return {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
 
 
-def _shown_hit(hit: Hit) -> JsonObject:
+def _displayed_hit(hit: ChunkHit) -> JsonObject:
     return {
         "file_id": hit.file_id,
         "filename": hit.filename,
@@ -140,7 +140,7 @@ def _shown_hit(hit: Hit) -> JsonObject:
     }
 
 
-def _counts(counts: FileCounts) -> dict[str, int]:
+def _counts(counts: StoreFileCounts) -> dict[str, int]:
     return {
         "in_progress": counts.in_progress,
         "completed": counts.completed,

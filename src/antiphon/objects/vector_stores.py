@@ -9,9 +9,15 @@ from typing import Any
 import msgspec
 
 from antiphon.ids import Clock, NewId
-from antiphon.objects.large import Capacity, shown
+from antiphon.objects.large import Capacity, built_object
 from antiphon.objects.pages import LONGEST_ID, JsonObject, page_of, unknown_bound
-from antiphon.objects.vector_store_objects import check_attached, new_file, shown_results, shown_store, usual_sizes
+from antiphon.objects.vector_store_objects import (
+    check_attached,
+    displayed_results,
+    new_file,
+    usual_sizes,
+    vector_store_object,
+)
 from antiphon.protocol.vector_stores import (
     CreateVectorStore,
     SearchVectorStore,
@@ -22,7 +28,7 @@ from antiphon.protocol.vector_stores import (
 from antiphon.search.contract import Ranking, SearchRequest, StoreSearch, expired_store, unknown_store
 from antiphon.search.filters import read_filter
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import StorePageQuery, VectorStore, VectorStorePage
+from antiphon.storage.records.vector_stores import StoredVectorStore, StorePageQuery, VectorStorePage
 from antiphon.storage.store import Store
 from antiphon.upstream.permitted import check_permitted
 
@@ -51,7 +57,7 @@ class VectorStores:
     async def create(self, tenant: str, request: CreateVectorStore) -> JsonObject:
         """Create a store with its first files; return it. Raises `ClientError` (404) for an unknown file."""
         model = self.embedding_model
-        store = VectorStore(
+        store = StoredVectorStore(
             self._new_id("vs"),
             tenant,
             int(self._now()),
@@ -71,11 +77,11 @@ class VectorStores:
     async def list(self, tenant: str, query: VectorStoresQuery) -> JsonObject:
         """Return a page of the stores. Raises as `page`."""
         page = await self.page(tenant, query)
-        return page_of([shown_store(one) for one in page.stores], has_more=page.has_more)
+        return page_of([vector_store_object(one) for one in page.stores], has_more=page.has_more)
 
     async def retrieve(self, tenant: str, store_id: str) -> JsonObject:
         """Return a store. Raises as `load`."""
-        return shown_store(await self.load(tenant, store_id))
+        return vector_store_object(await self.load(tenant, store_id))
 
     async def update(self, tenant: str, store_id: str, request: UpdateVectorStore) -> JsonObject:
         """Change a store; return it. Raises `ClientError` (404) if it is unknown."""
@@ -89,7 +95,7 @@ class VectorStores:
         store = await self._store.write(vector_stores.update, tenant, store_id, changes)
         if store is None:
             raise unknown_store(store_id)
-        return shown_store(store)
+        return vector_store_object(store)
 
     async def delete(self, tenant: str, store_id: str) -> JsonObject:
         """Delete a store; its files are kept. Return the confirmation. Raises `ClientError` (404) if it is unknown."""
@@ -107,7 +113,7 @@ class VectorStores:
         wanted = SearchRequest(tenant, (store_id,), queries, request.max_num_results, filters, _ranking(request))
         found = await self._search.search(wanted)
         size = sum(len(hit.text) for hit in found.hits)
-        return await shown(self._capacity, tenant, size, shown_results, found), bool(found.by_keywords)
+        return await built_object(self._capacity, tenant, size, displayed_results, found), bool(found.by_keywords)
 
     async def reindex(self, tenant: str, store_id: str) -> JsonObject:
         """Ingest all files of a store again, with the currently configured embeddings; return the store.
@@ -120,7 +126,7 @@ class VectorStores:
             raise expired_store(store_id)
         return await self.retrieve(tenant, store_id)
 
-    async def load(self, tenant: str, store_id: str) -> VectorStore:
+    async def load(self, tenant: str, store_id: str) -> StoredVectorStore:
         """Return a store of the tenant. Raises `ClientError` (404) if it is unknown."""
         store = await self._store.read(vector_stores.find, tenant, store_id)
         if store is None:

@@ -65,7 +65,7 @@ class Webhooks:
                 f"You have {self.most} webhook endpoints, which is the maximum on this server. Delete one first.",
                 code="webhook_endpoint_limit_reached",
             )
-        return shown(endpoint, with_secret=True)
+        return displayed(endpoint, with_secret=True)
 
     async def list(self, tenant: str, query: EndpointsQuery) -> JsonObject:
         """Return a page, newest first. Raises `ClientError` (400) if `after` is not an endpoint."""
@@ -75,12 +75,12 @@ class Webhooks:
             if query.after not in ids:
                 raise ClientError("Invalid 'after': no such webhook endpoint.", code="invalid_value", param="after")
             found = found[ids.index(query.after) + 1 :]
-        data = [shown(one) for one in found[: query.limit]]
+        data = [displayed(one) for one in found[: query.limit]]
         return page_of(data, has_more=len(found) > query.limit)
 
     async def retrieve(self, tenant: str, endpoint_id: str) -> JsonObject:
         """Return an endpoint. Raises `ClientError` (404)."""
-        return shown(await self._load(tenant, endpoint_id))
+        return displayed(await self._load(tenant, endpoint_id))
 
     async def update(self, tenant: str, endpoint_id: str, request: UpdateWebhookEndpoint) -> JsonObject:
         """Change the fields that are set. Raises `ClientError`: 404, 400 for an invalid URL."""
@@ -95,7 +95,7 @@ class Webhooks:
             updated_at=int(self.now()),
         )
         await self.store.write(webhooks.put, endpoint)
-        return shown(endpoint)
+        return displayed(endpoint)
 
     async def delete(self, tenant: str, endpoint_id: str) -> JsonObject:
         """Delete an endpoint and its pending deliveries. Raises `ClientError` (404)."""
@@ -114,7 +114,7 @@ class Webhooks:
             updated_at=now,
         )
         await self.store.write(webhooks.put, endpoint)
-        return shown(endpoint, with_secret=True)
+        return displayed(endpoint, with_secret=True)
 
     async def test(self, tenant: str, endpoint_id: str, event_type: str) -> JsonObject:
         """Send a sample event now; return the status of the response.
@@ -160,7 +160,7 @@ class WebhookDeliveries:
     async def page(self, tenant: str | None, limit: int, after: str, *, is_failed: bool | None) -> Sequence[JsonObject]:
         """Return deliveries, newest first; without a `tenant`, of all tenants. `is_failed` of None includes both."""
         found = await self._store.read(webhooks.page, tenant, limit, after, is_failed=is_failed)
-        return [shown_delivery(one) for one in found]
+        return [delivery_object(one) for one in found]
 
     async def retry(self, delivery_id: str) -> JsonObject:
         """Attempt a delivery now; return it as waiting. Raises `ClientError` (404) if it is unknown."""
@@ -169,7 +169,7 @@ class WebhookDeliveries:
         return {"object": "webhook_delivery", "id": delivery_id, "status": "pending"}
 
 
-def shown(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> JsonObject:
+def displayed(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> JsonObject:
     """Return an endpoint as its JSON object; with the secret only if it is new."""
     value = {
         "id": endpoint.id,
@@ -184,7 +184,7 @@ def shown(endpoint: WebhookEndpoint, *, with_secret: bool = False) -> JsonObject
     return {**value, "signing_secret": endpoint.secret} if with_secret else value
 
 
-def shown_delivery(delivery: Delivery) -> JsonObject:
+def delivery_object(delivery: Delivery) -> JsonObject:
     """Return a delivery as its JSON object, without its event."""
     endpoint, is_failed = delivery.endpoint, delivery.failed_at is not None
     return {

@@ -87,7 +87,7 @@ def paused(limit: asyncio.Timeout) -> Iterator[None]:
         limit.reschedule(loop.time() + left)
 
 
-class Client:
+class OutboundClient:
     """Posts to addresses within a reach, within `timeout` seconds. Redirects are not followed."""
 
     def __init__(self, reach: Reach, timeout: float) -> None:
@@ -107,8 +107,8 @@ class Client:
 
 async def _post(reach: Reach, pinned: Pinned, body: bytes, headers: dict[str, str]) -> int:
     async with (
-        session(reach, pinned) as asking,
-        asking.post(pinned.url, data=body, headers=headers, allow_redirects=False) as answer,
+        session(reach, pinned) as requesting,
+        requesting.post(pinned.url, data=body, headers=headers, allow_redirects=False) as answer,
     ):
         await answer.content.read(MAX_ANSWER)
         return answer.status

@@ -25,7 +25,7 @@ SECONDS = 15.0
 _REDIRECTS = {301, 302, 303, 307, 308}
 
 FetchTrouble = Literal["dead", "slow", "too_big", "wrong_type", "private", "refused", "too_many_redirects"]
-MayAsk = Callable[[URL], bool]
+MayRequest = Callable[[URL], bool]
 """Whether the caller permits a normalized URL: called for the first and for every redirect."""
 
 
@@ -51,7 +51,7 @@ class Fetched:
     """The charset, in lower case; empty if the server sends none."""
     body: bytes
     """Inflated. Empty if the status is not a success."""
-    may_be_kept: bool = True
+    may_be_cached: bool = True
     """Whether its server permits caching (`Cache-Control: no-store`)."""
 
 
@@ -66,7 +66,7 @@ class Fetcher:
         url: str,
         types: Sequence[str],
         *,
-        may_ask: MayAsk = lambda url: True,
+        may_request: MayRequest = lambda url: True,
         max_bytes: int = MAX_BYTES,
         seconds: float = SECONDS,
         tenant: str = "",
@@ -78,7 +78,7 @@ class Fetcher:
         try:
             async with asyncio.timeout(seconds) as limit:
                 reach = self._reach.on_behalf(Asker(tenant, lambda: paused(limit)))
-                return await _follow(reach, url, types, may_ask, max_bytes)
+                return await _follow(reach, url, types, may_request, max_bytes)
         except FetchError:
             raise
         except TimeoutError as error:
@@ -87,28 +87,28 @@ class Fetcher:
             raise FetchError("private" if private_address(error) else "dead", reason(error)) from error
 
 
-async def _follow(reach: Reach, url: str, types: Sequence[str], may_ask: MayAsk, max_bytes: int) -> Fetched:
-    place = _vetted(url, may_ask)
+async def _follow(reach: Reach, url: str, types: Sequence[str], may_request: MayRequest, max_bytes: int) -> Fetched:
+    place = _vetted(url, may_request)
     for _ in range(MAX_REDIRECTS + 1):
         pinned = await reach.pin(str(place), plain=True)
         async with (
-            session(reach, pinned) as asking,
-            asking.get(place, headers=_headers(types), allow_redirects=False) as answer,
+            session(reach, pinned) as requesting,
+            requesting.get(place, headers=_headers(types), allow_redirects=False) as answer,
         ):
             location = answer.headers.get("location") if answer.status in _REDIRECTS else None
             if location is None:
                 return await _taken(answer, place, types, max_bytes)
-            place = _vetted(location, may_ask, place)
+            place = _vetted(location, may_request, place)
     raise FetchError("too_many_redirects", f"it redirects more than {MAX_REDIRECTS} times")
 
 
-def _vetted(url: str, may_ask: MayAsk, base: URL | None = None) -> URL:
+def _vetted(url: str, may_request: MayRequest, base: URL | None = None) -> URL:
     """Return the URL that is both checked and requested; the addresses of its host are checked on connecting."""
     try:
         place = read_url(urljoin(str(base), url) if base else url)
     except ValueError as error:
         raise FetchError("refused", str(error)) from error
-    if not may_ask(place):
+    if not may_request(place):
         raise FetchError("refused", f"pages of {place.host} are not permitted")
     return place
 
@@ -129,7 +129,7 @@ async def _taken(answer: aiohttp.ClientResponse, place: URL, types: Sequence[str
         content_type=answer.content_type.lower(),
         charset=(answer.charset or "").lower(),
         body=b"",
-        may_be_kept="no-store" not in answer.headers.get("cache-control", "").lower(),
+        may_be_cached="no-store" not in answer.headers.get("cache-control", "").lower(),
     )
     if not 200 <= found.status < 300:
         return found
@@ -140,12 +140,12 @@ async def _taken(answer: aiohttp.ClientResponse, place: URL, types: Sequence[str
 
 async def _read(answer: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     """Return the body, inflated a step at a time. Raises `FetchError` as soon as it is too large."""
-    body, told = bytearray(), answer.content_length or 0
-    if told <= max_bytes:
+    body, reported = bytearray(), answer.content_length or 0
+    if reported <= max_bytes:
         async for part in answer.content.iter_any():
             body += part
             if len(body) > max_bytes:
                 break
-    if max(told, len(body)) > max_bytes:
+    if max(reported, len(body)) > max_bytes:
         raise FetchError("too_big", f"it has more than {max_bytes} bytes")
     return bytes(body)

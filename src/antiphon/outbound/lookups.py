@@ -24,10 +24,10 @@ WAITING = 1_000
 SECONDS = 10.0
 """Seconds that a lookup can take once it has a thread."""
 
-KEPT = 5.0
+RETAINED = 5.0
 """Seconds for which a tenant's lookup is reused: one operation can connect more than once."""
 
-MOST_KEPT = 1_000
+MAX_CACHED = 1_000
 
 Find = Callable[[str], Sequence[str]]
 """Returns every address of a name; it blocks. Raises `OSError`, and `UnicodeError` for an invalid name."""
@@ -44,7 +44,7 @@ class Asker:
     pause: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
-NOBODY = Asker()
+NO_CALLER = Asker()
 """No tenant, and no time limit."""
 
 
@@ -74,14 +74,14 @@ class Lookups:
         self._find = find
         self._clock = clock
         self._flights: dict[Key, tuple[_Flight, asyncio.Task[list[str]]]] = {}
-        self._kept: dict[Key, tuple[float, list[str]]] = {}
+        self._saved: dict[Key, tuple[float, list[str]]] = {}
 
     async def __call__(self, name: str, asker: Asker) -> list[str]:
         """Return every address of a name. Raises `OSError` if it has none, or none was found in time."""
         key = (asker.tenant, name)
-        until, kept = self._kept.get(key, (0.0, []))
+        until, stored = self._saved.get(key, (0.0, []))
         if self._clock() < until:
-            return list(kept)
+            return list(stored)
         flight, task = self._flights.get(key) or self._start(key)
         flight.waiting += 1
         try:
@@ -110,10 +110,10 @@ class Lookups:
         self._forget(key, task)
         if task.cancelled() or task.exception() is not None:
             return
-        self._kept.pop(key, None)
-        self._kept[key] = self._clock() + KEPT, task.result()
-        if len(self._kept) > MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
+        self._saved.pop(key, None)
+        self._saved[key] = self._clock() + RETAINED, task.result()
+        if len(self._saved) > MAX_CACHED:
+            del self._saved[next(iter(self._saved))]
 
     async def _fly(self, key: Key, flight: _Flight) -> list[str]:
         tenant, name = key

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from antiphon.errors import ClientError
-from antiphon.outbound.lookups import NOBODY, Asker, Lookups, lookup_turns
+from antiphon.outbound.lookups import NO_CALLER, Asker, Lookups, lookup_turns
 from antiphon.packages import load_module
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def is_public(address: str) -> bool:
 
     Raises `ValueError` for a text that is not an address.
     """
-    return all(map(is_public_itself, meant(address)))
+    return all(map(is_public_itself, addresses_in(address)))
 
 
 def is_public_itself(address: Address) -> bool:
@@ -42,7 +42,7 @@ def is_public_itself(address: Address) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
-def meant(address: str) -> Iterator[Address]:
+def addresses_in(address: str) -> Iterator[Address]:
     """The address, or those that it embeds: mapped, compatible, 6to4, Teredo, NAT64, ISATAP.
 
     Raises `ValueError` for a text that is not an address. A zone is ignored.
@@ -111,7 +111,7 @@ def _is_host(host: str) -> bool:
 
 
 Network = IPv4Network | IPv6Network
-LookUp = Callable[[str, Asker], Awaitable[list[str]]]
+Resolve = Callable[[str, Asker], Awaitable[list[str]]]
 """Returns every address of a name. Raises `OSError` if it has none."""
 
 
@@ -138,8 +138,8 @@ class Reach:
     networks: tuple[Network, ...] = ()
     setting: str = "outgoing_networks"
     """The setting that would permit more."""
-    look_up: LookUp = field(default_factory=lambda: Lookups(lookup_turns()))
-    asker: Asker = NOBODY
+    resolve: Resolve = field(default_factory=lambda: Lookups(lookup_turns()))
+    asker: Asker = NO_CALLER
     """The tenant for which names are resolved."""
 
     def on_behalf(self, asker: Asker) -> "Reach":
@@ -148,11 +148,11 @@ class Reach:
 
     def admits(self, address: str) -> bool:
         """Whether connecting to an address, and to all embedded ones, is permitted. Raises `ValueError` if invalid."""
-        return self.lists(address) or all(is_public_itself(one) or self._has(one) for one in meant(address))
+        return self.lists(address) or all(is_public_itself(one) or self._has(one) for one in addresses_in(address))
 
     def lists(self, address: str) -> bool:
         """Whether an address, or one embedded in it, is inside `networks`. Raises `ValueError` for an invalid one."""
-        return self._has(ip_address(address.partition("%")[0])) or all(map(self._has, meant(address)))
+        return self._has(ip_address(address.partition("%")[0])) or all(map(self._has, addresses_in(address)))
 
     async def addresses(self, host: str, *, is_plain: bool = False) -> tuple[str, ...]:
         """Return the addresses of a host, all of which are permitted; connect to these and no others.
@@ -160,7 +160,7 @@ class Reach:
         With `is_plain` they must be in `networks`, since the connection is not encrypted. Raises `PrivateAddressError`,
         and `OSError` for an unknown name.
         """
-        found = [host] if is_address(host) else await self.look_up(host, self.asker)
+        found = [host] if is_address(host) else await self.resolve(host, self.asker)
         if not found:
             raise OSError("DNS has no address for it")
         if not all(map(self.admits, found)):

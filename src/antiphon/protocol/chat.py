@@ -30,7 +30,7 @@ class Delta(Struct, gc=False):
     extra_content: Any = None
 
 
-class Choice(Struct, gc=False):
+class ChatChoice(Struct, gc=False):
     """One candidate; only the one of index 0 is read."""
 
     delta: Delta | None = None
@@ -45,7 +45,7 @@ class Choice(Struct, gc=False):
 class ChatChunk(Struct, gc=False):
     """One chunk of a streamed answer, or a non-streamed answer."""
 
-    choices: list[Choice] | None = None
+    choices: list[ChatChoice] | None = None
     usage: Any = None
     error: Any = None
     x_groq: Any = None
@@ -127,7 +127,7 @@ _OF_PAYMENT = frozenset({402, 403, 429})
 FINE = frozenset({"0", "200", "success", "ok"})
 """Codes of services that put a code into every answer."""
 
-_TOLD = (
+_REPORTED = (
     *("code", "type", "error_type", "error", "message", "detail", "msg", "error_description", "metadata", "raw"),
     *("base_resp", "status_msg"),
 )
@@ -188,8 +188,8 @@ def flat_error(chunk: ChatChunk) -> Any:
     MiniMax answers `{"base_resp": {"status_code": 1008, "status_msg": …}}`, Z.ai and others `{"code": …, "msg": …}`.
     Good answers can have such fields too, so it counts only for an answer that has no end (`ChatStream.finish`).
     """
-    said = chunk.base_resp if isinstance(chunk.base_resp, dict) else {}
-    code, message = said.get("status_code"), said.get("status_msg")
+    stated = chunk.base_resp if isinstance(chunk.base_resp, dict) else {}
+    code, message = stated.get("status_code"), stated.get("status_msg")
     if not code:
         code, message = chunk.code, chunk.msg or chunk.message
     if not isinstance(message, str) or not message or FINE & {str(code).lower(), message.lower()}:
@@ -205,5 +205,5 @@ def _words(value: Any, depth: int = _DEPTH) -> Iterator[str]:
         for one in value[:_DEPTH]:
             yield from _words(one, depth - 1)
     elif depth and isinstance(value, dict):
-        for name in _TOLD:
+        for name in _REPORTED:
             yield from _words(value.get(name), depth - 1)

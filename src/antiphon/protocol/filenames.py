@@ -18,12 +18,12 @@ def clean_filename(name: str) -> str:
     A filename is only data: this server opens no file by it, but a client that saves the content may.
     """
     last = name.replace("\\", "/").rpartition("/")[2]
-    kept = "".join(mark for mark in last if category(mark) not in ("Cc", "Cs") and mark not in _DIRECTIONS).strip()
-    if not kept.strip("."):
+    stored = "".join(mark for mark in last if category(mark) not in ("Cc", "Cs") and mark not in _DIRECTIONS).strip()
+    if not stored.strip("."):
         return ""
-    if len(kept.encode()) <= LONGEST_NAME:
-        return kept
-    stem, dot, ending = kept.rpartition(".")
+    if len(stored.encode()) <= LONGEST_NAME:
+        return stored
+    stem, dot, ending = stored.rpartition(".")
     ending = f"{dot}{ending}" if stem and len(ending.encode()) < LONGEST_ENDING else ""
     room = LONGEST_NAME - len(ending.encode())
-    return kept.removesuffix(ending).encode()[:room].decode("utf-8", "ignore") + ending
+    return stored.removesuffix(ending).encode()[:room].decode("utf-8", "ignore") + ending

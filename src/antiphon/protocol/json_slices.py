@@ -41,10 +41,10 @@ _TO_COMMA = re.compile(rb'(?:[^",\[\]{}]++|' + _STRING + rb")*,", re.DOTALL)
 _ENDING = b']}"'
 _OPEN, _CLOSING, _CLOSED = b"[{", b"]}", {ord("["): b"]", ord("{"): b"}"}
 
-_HELD = f"\0 {hash('held')}"
+_RETAINED = f"\0 {hash('held')}"
 """A key that replaces earlier members. No client knows it: Python's hashes differ by process."""
 
-_HOLDER = {ord("["): b"[", ord("{"): b"{" + msgspec.json.encode(_HELD) + b":"}
+_HOLDER = {ord("["): b"[", ord("{"): b"{" + msgspec.json.encode(_RETAINED) + b":"}
 
 
 def runs(body: bytes) -> Iterator[tuple[int, int, int]]:
@@ -107,7 +107,7 @@ class _Slices:
         """Where each container began that is open at this position of the scan."""
         self._live: list[Any] = []
         """The containers that were open when the last slice ended, the outermost first."""
-        self._kept = 0
+        self._saved = 0
         """How many of them have remained open since."""
         self._root: Any = None
         self._long: list[tuple[int, int]] = []
@@ -133,27 +133,27 @@ class _Slices:
                 if len(opened) <= 1:  # the end of the document, or one bracket too many
                     break
                 opened.pop()
-                self._kept = min(self._kept, len(opened))
+                self._saved = min(self._saved, len(opened))
         self._decode(len(body), b"")
         return self._root
 
     def _take(self, end: int) -> None:
         """Decode up to a comma, and record what is open there."""
         self._decode(end, b"".join(_CLOSED[self._body[at]] for at in reversed(self._open)))
-        live = self._live[: self._kept]
+        live = self._live[: self._saved]
         for at in self._open[len(live) :]:
             live.append(self._newest(live[-1], at) if live else self._root)
-        self._live, self._kept, self._begin = live, len(live), end
+        self._live, self._saved, self._begin = live, len(live), end
 
     def _decode(self, end: int, closed: bytes) -> None:
         """Decode the slice up to `end`, and add its members to the containers."""
-        held = b"".join(_HOLDER[ord("[") if type(one) is list else ord("{")] for one in self._live)
+        retained = b"".join(_HOLDER[ord("[") if type(one) is list else ord("{")] for one in self._live)
         if self._live:
-            held += b"0"
+            retained += b"0"
         try:
-            data = decode_value(b"".join((held, self._part(end), closed)))
+            data = decode_value(b"".join((retained, self._part(end), closed)))
         except msgspec.DecodeError:
-            raise self._error(held, end) from None
+            raise self._error(retained, end) from None
         if self._long:
             data = _filled(data, {_stand_in(begin): self._text(begin, end) for begin, end in self._long})
             self._long = []
@@ -164,7 +164,7 @@ class _Slices:
                 container.extend(islice(data, 1, None))
                 data = data[0]
             else:
-                earlier = data.pop(_HELD)
+                earlier = data.pop(_RETAINED)
                 container.update(data)
                 data = earlier
 
@@ -179,18 +179,18 @@ class _Slices:
     def _text(self, begin: int, end: int) -> str:
         return decode_text(self._body, begin, end)
 
-    def _error(self, held: bytes, end: int) -> msgspec.DecodeError:
+    def _error(self, retained: bytes, end: int) -> msgspec.DecodeError:
         """Return the error of a slice in the words of the whole: for an invalid word, the text after it matters too.
 
         Raises the error of a long string before it.
         """
         error, place = msgspec.DecodeError("Input data was truncated"), len(self._body)
         try:
-            decode_value(held + self._part(end + LONGEST_WORD))
+            decode_value(retained + self._part(end + LONGEST_WORD))
         except msgspec.DecodeError as known:
             error = known
             if (at := place_of(known)) is not None:
-                place = at - len(held) + self._begin
+                place = at - len(retained) + self._begin
                 for begin, behind in self._long:
                     if place > begin:
                         place += behind - begin - len(msgspec.json.encode(_stand_in(begin)))
@@ -213,7 +213,7 @@ class _Slices:
 
 def _stand_in(place: int) -> str:
     """Return the replacement of the long string that begins there."""
-    return f"{_HELD} {place}"
+    return f"{_RETAINED} {place}"
 
 
 def _filled(data: Any, texts: Mapping[str, str]) -> Any:

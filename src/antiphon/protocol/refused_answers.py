@@ -41,7 +41,7 @@ _OF_OTHERS = re.compile(
 )
 """Codes and types of errors that concern an account, a model or a server's load."""
 
-_SAYS_OTHERS = re.compile(
+_NAMES_OTHERS = re.compile(
     r"(?:[^\"'`]|\b'\b){0,100}?"  # not what it quotes
     r"\b(?:api[ _-]?key\b|authenticat|unauthorized\b|quota\b|credit balance\b|billing\b"
     r"|rate[ _-]?limit|too many requests\b|throttl|overloaded\b|(?:at|over) capacity\b|try again later\b)",
@@ -90,12 +90,12 @@ def _body_of(value: Any) -> bytes:
 
 def _status_of(error: Any) -> int:
     """Return the status of the refusal: as the error says, `UNEXPLAINED` if it says nothing; 0 for no refusal."""
-    said = error if isinstance(error, dict) else {}
-    texts = [text[:_LONGEST_CODE] for key in _NAMES if isinstance(text := said.get(key), str)]
+    stated = error if isinstance(error, dict) else {}
+    texts = [text[:_LONGEST_CODE] for key in _NAMES if isinstance(text := stated.get(key), str)]
     message = error_message(error)
-    if any(map(_OF_OTHERS.search, texts)) or _SAYS_OTHERS.match(message):
+    if any(map(_OF_OTHERS.search, texts)) or _NAMES_OTHERS.match(message):
         return 0
-    numbers = [number for key in _STATUSES if (number := _number(said.get(key)))]
+    numbers = [number for key in _STATUSES if (number := _number(stated.get(key)))]
     begins = _BEGINNING.match(message)
     if begins is not None:
         numbers.append(int(begins[1] or 400))

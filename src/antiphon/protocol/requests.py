@@ -14,7 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from msgspec.structs import asdict
 
 from antiphon.protocol.formats import Effort, Format, JsonObjectFormat, JsonSchemaFormat
-from antiphon.protocol.items.content import InputFile, InputImage, InputText, NotServed, Text
+from antiphon.protocol.items.content import InputFile, InputImage, InputText, Text, Unsupported
 from antiphon.protocol.items.messages import InputItem, Message
 from antiphon.protocol.tools import AnyTool, ToolChoice
 
@@ -143,7 +143,7 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
 
     model: ModelName
     input: Text | Annotated[list[InputItem], Meta(max_length=100_000, title="array of input items")] | UnsetType = UNSET
-    moderation: NotServed = UNSET
+    moderation: Unsupported = UNSET
     include: Annotated[list[Include], Meta(max_length=64)] | None = None
     tools: Annotated[list[AnyTool], Meta(max_length=128)] | None = None
     tool_choice: ToolChoice | None = None
@@ -175,8 +175,8 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
     previous_response_id: ResponseId | None = None
     conversation: ConversationId | ConversationParam | None = None
     prompt: PromptParam | None = None
-    image: NotServed = UNSET
-    access_programs: NotServed = UNSET
+    image: Unsupported = UNSET
+    access_programs: Unsupported = UNSET
     client_metadata: dict[str, Any] | None = None
     antiphon: Extensions | None = None
 
@@ -186,7 +186,7 @@ class CreateResponse(Struct, kw_only=True, forbid_unknown_fields=True):
         return self.conversation.id if isinstance(self.conversation, ConversationParam) else self.conversation
 
     @property
-    def asks_for_json(self) -> bool:
+    def requests_json(self) -> bool:
         """Whether the answer's text must be JSON."""
         return self.text is not None and isinstance(self.text.format, JsonSchemaFormat | JsonObjectFormat)
 
@@ -240,4 +240,4 @@ class CompactRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     prompt_cache_options: dict[str, Any] | None = None
     prompt_cache_retention: Literal["in_memory", "in-memory", "24h"] | None = None
     service_tier: ServiceTier | None = None
-    image: NotServed = UNSET
+    image: Unsupported = UNSET

@@ -137,12 +137,12 @@ def tool_usage(output: Sequence[Any]) -> dict[str, Any] | None:
     used = [item for item in output if isinstance(item, WebSearchCall)]
     images = None
     if ImageGenerationCall in map(type, output):
-        from antiphon.protocol.kept_images import usage_of  # noqa: PLC0415 - few responses generate images
+        from antiphon.protocol.stored_images import usage_of  # noqa: PLC0415 - few responses generate images
 
         images = usage_of(output)
     if not used and images is None:
         return None
-    searches = sum(_is_made(item.action or {}) for item in used)
+    searches = sum(_is_created(item.action or {}) for item in used)
     none = {"image_tokens": 0, "text_tokens": 0}
     zeros = {"input_tokens": 0, "input_tokens_details": none, "output_tokens": 0, "total_tokens": 0}
     return {
@@ -151,5 +151,5 @@ def tool_usage(output: Sequence[Any]) -> dict[str, Any] | None:
     }
 
 
-def _is_made(action: dict[str, Any]) -> bool:
+def _is_created(action: dict[str, Any]) -> bool:
     return action.get("type") == "search" and bool(action.get("query") or action.get("queries"))

@@ -17,7 +17,7 @@ class CitedFile(Struct, frozen=True):
     filename: str
 
 
-class MadeFile(Struct, frozen=True):
+class CreatedFile(Struct, frozen=True):
     """A file that code created in a container. A link to its path becomes a `container_file_citation`.
 
     A figure that was shown and has no link in the text is cited at 0 to 0.

@@ -61,7 +61,7 @@ def _check_names(template: PromptTemplate, variables: Variables) -> None:
     if missing := [name for name in places if name not in variables]:
         words = f"Missing prompt variables: {refusals.listed(missing)}. Set them in 'prompt.variables'."
         raise ClientError(words, code="missing_required_parameter", param=PATH)
-    if unknown := [refusals.shown(name) for name in variables if name not in places]:
+    if unknown := [refusals.quoted(name) for name in variables if name not in places]:
         known = f"It has {refusals.listed(places)}." if places else "It has no variables."
         words = f"Unknown prompt variables: {refusals.listed(unknown[:10])}. The prompt does not have them. {known}"
         raise ClientError(words, code=refusals.UNKNOWN_PARAMETER, param=PATH)
@@ -103,30 +103,30 @@ def _parts(part: InputText, variables: Variables) -> Iterator[ContentPart]:
     if part.prompt_cache_breakpoint is not UNSET:
         yield replace(part, text=_text(part.text, variables, "a part with a cache breakpoint"))
         return
-    said = ""
+    text = ""
     for is_name, piece in _pieces(part.text):
         value = variables[piece] if is_name else piece
         if isinstance(value, InputImage | InputFile):
-            if said:
-                yield InputText(text=said)
+            if text:
+                yield InputText(text=text)
             yield value
-            said = ""
+            text = ""
         else:
-            said += value if isinstance(value, str) else value.text
-    if said:
-        yield InputText(text=said)
+            text += value if isinstance(value, str) else value.text
+    if text:
+        yield InputText(text=text)
 
 
 def _text(text: str, variables: Variables, where: str) -> str:
     """Return a text with its variables. Raises `ClientError` for a variable that is not a text."""
-    said: list[str] = []
+    texts: list[str] = []
     for is_name, piece in _pieces(text):
         value = variables[piece] if is_name else piece
         if isinstance(value, InputImage | InputFile):
             words = f"{where} can contain only text, and this is an '{value.type}'."
             raise refusals.invalid(f"{PATH}.{piece}", words)
-        said.append(value if isinstance(value, str) else value.text)
-    return "".join(said)
+        texts.append(value if isinstance(value, str) else value.text)
+    return "".join(texts)
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:

@@ -68,7 +68,7 @@ class Offer(Struct, frozen=True):
     """What is wrong with a custom tool's input, empty if it matches; None if any text is valid."""
 
     @property
-    def shown_namespace(self) -> str:
+    def displayed_namespace(self) -> str:
         """Return the namespace that the client sees of a call, empty for none."""
         return self.namespace or (self.name if self.was_found and self.kind == "function" else "")
 

@@ -56,8 +56,8 @@ class Steer(Struct, kw_only=True, forbid_unknown_fields=True):
     @property
     def messages(self) -> list[InputItem]:
         """The input as items."""
-        given = [SteerMessage(role="user", content=self.input)] if isinstance(self.input, str) else self.input
-        return [Message(role=message.role, content=_parts(message.content)) for message in given]
+        provided = [SteerMessage(role="user", content=self.input)] if isinstance(self.input, str) else self.input
+        return [Message(role=message.role, content=_parts(message.content)) for message in provided]
 
 
 def _parts(content: str | list[InputPart]) -> str | list[ContentPart]:
@@ -114,10 +114,10 @@ def read_create(data: dict[str, Any], takes: Takes | None = None, tools: bytes =
     if not isinstance(generates, bool | None):
         raise refusals.invalid_type("generate", ["boolean"], generates)
     for name, value in IMPLIED.items():
-        given = body.get(name)
-        if isinstance(given, bool) and given is not value:
-            raise refusals.value_not_served(name, str(given).lower(), [str(value).lower()])
-        if given is None:
+        provided = body.get(name)
+        if isinstance(provided, bool) and provided is not value:
+            raise refusals.unsupported_value(name, str(provided).lower(), [str(value).lower()])
+        if provided is None:
             body[name] = value
     options = body.get("prompt_cache_options")
     if generates is not False or (isinstance(options, dict) and options.get("prewarm") is True and body.get("input")):
@@ -138,8 +138,8 @@ def read_steer(data: dict[str, Any]) -> Steer:
 
 def with_input(request: CreateResponse, before: Sequence[InputItem]) -> CreateResponse:
     """Return the request with these items before its input."""
-    given = request.input or []
-    own = [Message(role="user", content=given)] if isinstance(given, str) else given
+    request_input = request.input or []
+    own = [Message(role="user", content=request_input)] if isinstance(request_input, str) else request_input
     return replace(request, input=[*before, *own])
 
 

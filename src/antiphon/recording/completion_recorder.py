@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 import msgspec
 
 from antiphon.errors import log
-from antiphon.forwarding.passthrough import Sink
+from antiphon.forwarding.passthrough import PassthroughSink
 from antiphon.ids import Clock, NewId
 from antiphon.protocol.json_pieces import pieces
 from antiphon.recording.quota import StorageReservation
@@ -93,20 +93,23 @@ class CompletionRecorder:
         self._reservation.release()
         self._account.close()
 
-    def into(self, sink: Sink) -> Self:
+    def into(self, sink: PassthroughSink) -> Self:
         """Pass the response on to `sink`."""
         self._sink = sink
         return self
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
-        """See `Sink`. A response without a stream begins once it is stored."""
+        """See `PassthroughSink`. A response without a stream begins once it is stored."""
         self._head = status, backend, headers
         if headers.get("content-type", "").startswith("text/event-stream"):
             self._events = EventDecoder()
             await self._sink.begin(*self._head)
 
     async def write(self, part: bytes, *, more_body: bool = True) -> None:
-        """See `Sink`. Raises `StoreError` if the completion cannot be stored, `BackendError` if it is too large."""
+        """See `PassthroughSink`.
+
+        Raises `StoreError` if the completion cannot be stored, `BackendError` if it is too large.
+        """
         self._account.take(len(part))
         self._size += len(part)
         if self._size > MAX_ANSWER:
@@ -120,7 +123,7 @@ class CompletionRecorder:
 
     async def _pass_plain(self, body: bytes) -> None:
         stored, reply = await self._run(self._read_plain, body)
-        await self._keep(stored)
+        await self._save(stored)
         await self._sink.begin(*self._head)
         await self._sink.write(reply, more_body=False)
 
@@ -162,7 +165,7 @@ class CompletionRecorder:
     async def _store_stream(self, *, is_ended: bool) -> None:
         if not self._is_over:
             self._is_over = True
-            await self._keep(await self._run(self._read_stream, is_ended))
+            await self._save(await self._run(self._read_stream, is_ended))
 
     def _read_stream(self, is_ended: bool) -> StoredCompletion | None:
         completion = self._fold.completion(is_ended=is_ended)
@@ -171,21 +174,21 @@ class CompletionRecorder:
     def _stored(self, completion: dict[str, Any]) -> StoredCompletion:
         """Return a completion as it is stored: with the parameters of its request, as OpenAI shows it."""
         request, now = self._request, int(self._shared.now())
-        shown = {name: request.get(name) for name in ECHOED}
-        shown |= {"input_user": request.get("user"), "request_id": self._request_id, **completion, "id": self._id}
-        shown["created"] = completion.get("created") or now
-        shown["model"] = completion.get("model") or request["model"]
+        displayed = {name: request.get(name) for name in ECHOED}
+        displayed |= {"input_user": request.get("user"), "request_id": self._request_id, **completion, "id": self._id}
+        displayed["created"] = completion.get("created") or now
+        displayed["model"] = completion.get("model") or request["model"]
         return StoredCompletion(
             id=self._id,
-            body=_of_pieces(shown),
-            models=(str(shown["model"]), request["model"]),
+            body=_of_pieces(displayed),
+            models=(str(displayed["model"]), request["model"]),
             metadata=_encode(request.get("metadata") or {}),
             messages=[_of_pieces(message) for message in request["messages"]],
             tenant=self._tenant,
             expires_at=now + self._shared.retention,
         )
 
-    async def _keep(self, stored: StoredCompletion | None) -> None:
+    async def _save(self, stored: StoredCompletion | None) -> None:
         if stored is None:
             log.warning("A chat completion was not stored: the backend's answer was not complete.")
         else:

@@ -79,7 +79,7 @@ NO_USAGE = Usage()
 _encode = msgspec.json.Encoder().encode
 
 
-class Origin(Struct, frozen=True):
+class ResponseOrigin(Struct, frozen=True):
     """The origin of a response, as stored in its facts."""
 
     model: str
@@ -90,7 +90,7 @@ class Origin(Struct, frozen=True):
     attempts: int = 1
 
 
-def origin_of(request: CreateResponse, identity: RequestIdentity) -> Origin:
+def origin_of(request: CreateResponse, identity: RequestIdentity) -> ResponseOrigin:
     """Return the origin of the response to a request, which is the request that this task serves."""
     known = current.get()
     flags = STORED if request.store is not False else 0
@@ -100,7 +100,7 @@ def origin_of(request: CreateResponse, identity: RequestIdentity) -> Origin:
         flags |= STREAM
     if known.is_message:
         flags |= WEBSOCKET
-    return Origin(request.model, identity.tenant, known.api_key_id, flags, identity.size)
+    return ResponseOrigin(request.model, identity.tenant, known.api_key_id, flags, identity.size)
 
 
 class _Times(Struct, frozen=True):
@@ -116,7 +116,7 @@ class _Times(Struct, frozen=True):
 
 
 def facts_of(
-    origin: Origin,
+    origin: ResponseOrigin,
     response: Response,
     own_input: Sequence[Any],
     now: float,
@@ -132,7 +132,7 @@ def facts_of(
     usage, output, flags = response.usage or NO_USAGE, response.output, origin.flags
     times = _Times(int(now * 1000), int(now * 1000)) if record is None else _measured(record, now, moments)
     spans: Sequence[Span] = () if record is None else record.spans
-    status, error, message = _outcome(response, spans, is_made_here=record is not None)
+    status, error, message = _outcome(response, spans, is_created_here=record is not None)
     if usage.input_tokens > MOST_TOKENS or usage.output_tokens > MOST_TOKENS:
         usage = _bounded(usage)
     if record is not None and record.cache == "hit":
@@ -188,12 +188,12 @@ def _bounded(usage: Usage) -> Usage:
     )
 
 
-def _outcome(response: Response, spans: Sequence[Span], *, is_made_here: bool) -> tuple[str, str, str]:
+def _outcome(response: Response, spans: Sequence[Span], *, is_created_here: bool) -> tuple[str, str, str]:
     """Return a response's status, and the code and the message of its error.
 
     A response that ended while in progress was not announced: its client received an error or had disconnected.
     """
-    if response.status != "in_progress" or not is_made_here:
+    if response.status != "in_progress" or not is_created_here:
         error = response.error
         return response.status, "" if error is None else error.code, "" if error is None else error.message
     if not spans or not spans[-1].error:
@@ -223,13 +223,13 @@ def _measured(record: ResponseRecord, now: float, moments: Sequence[Moment] | No
                 span.error,
             )
         )
-    kept: list[Any] = rows[:MOST_SPANS]
+    stored: list[Any] = rows[:MOST_SPANS]
     if record.adjusted:
-        kept += [("adjusted", name, 0, None, None, "") for name in record.adjusted]
+        stored += [("adjusted", name, 0, None, None, "") for name in record.adjusted]
     if moments and spans:
-        kept += _items(moments, now - time.monotonic() + since)
+        stored += _items(moments, now - time.monotonic() + since)
     waited = int((spans[0].began - since) * 1000) if spans else None  # an answer from the cache has none
-    return _Times(began, ended, waited, first, calls, _encode((began, kept)))
+    return _Times(began, ended, waited, first, calls, _encode((began, stored)))
 
 
 def _items(moments: Sequence[Moment], began: float) -> list[list[Any]]:

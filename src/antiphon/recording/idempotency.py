@@ -16,7 +16,7 @@ from antiphon.protocol.validation.validate import LARGE
 from antiphon.recording.persistence import RequestIdentity
 from antiphon.sharing.offload import Offload
 from antiphon.storage.operations import idempotency
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 
 LONGEST = 255
@@ -25,7 +25,7 @@ LONGEST = 255
 PATIENCE = 60.0
 """Seconds that a request waits for another one with the same key that is in progress."""
 
-LOOK_AGAIN = 0.5
+POLL_INTERVAL = 0.5
 """Seconds between two checks of the key without a notification."""
 
 
@@ -33,7 +33,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class ReplayLog:
     """The response is the stream of this background response, from its beginning."""
 
     tenant: str
@@ -56,7 +56,9 @@ class IdempotencyKeys:
     def __init__(self, store: Store, process: ProcessState, offload: Offload, new_id: NewId) -> None:
         self._store, self._process, self._offload, self._new_id = store, process, offload, new_id
 
-    async def admit(self, tenant: str, key: str, path: str, body: bytes, prefix: str) -> RequestIdentity | Reply | Log:
+    async def admit(
+        self, tenant: str, key: str, path: str, body: bytes, prefix: str
+    ) -> RequestIdentity | StoredReply | ReplayLog:
         """Return the stored answer for this request, or the ticket to process it here.
 
         Waits while the same request is in progress. Raises `ClientError`: 422 if the key was used with another
@@ -69,7 +71,7 @@ class IdempotencyKeys:
         response_id = self._new_id(prefix)
         waited = 0.0
         # Registered before it is reserved: a process that holds a lease must send heartbeats.
-        self._process.holding.add(response_id)
+        self._process.leases.add(response_id)
         try:
             while True:
                 found = await self._store.write(
@@ -78,35 +80,35 @@ class IdempotencyKeys:
                 if found.fingerprint != fingerprint:
                     raise _reused()
                 if found.reply is not None:
-                    self._process.holding.discard(response_id)
-                    return found.reply if found.reply.body else Log(tenant, found.response_id)
+                    self._process.leases.discard(response_id)
+                    return found.reply if found.reply.body else ReplayLog(tenant, found.response_id)
                 if found.response_id == response_id:
                     return RequestIdentity(tenant, response_id, key, size=len(body))
                 if waited >= PATIENCE:
                     raise _in_progress()
                 with self._process.wakes.expect(found.response_id) as change:
                     if await self._store.read(idempotency.find, tenant, key) == found:
-                        await change.wait(LOOK_AGAIN)
-                waited += LOOK_AGAIN
+                        await change.wait(POLL_INTERVAL)
+                waited += POLL_INTERVAL
         except BaseException:
-            self._process.holding.discard(response_id)
+            self._process.leases.discard(response_id)
             raise
 
     @asynccontextmanager
-    async def hold(self, ticket: RequestIdentity) -> AsyncGenerator[None, None]:
+    async def hold(self, identity: RequestIdentity) -> AsyncGenerator[None, None]:
         """Hold a reserved key while the request runs; if it fails, the key is free for the next attempt."""
         try:
             yield
         except BaseException:
             try:
-                await self._store.write(idempotency.free, ticket.tenant, ticket.key, ticket.response_id)
+                await self._store.write(idempotency.free, identity.tenant, identity.key, identity.response_id)
             except StoreError as trouble:
                 text = "Cannot release the Idempotency-Key of the failed response %s until the store works again: %s"
-                log.warning(text, ticket.response_id, trouble)
+                log.warning(text, identity.response_id, trouble)
             raise
         finally:
             # If the lease remains, the worker releases it.
-            self._process.holding.discard(ticket.response_id)
+            self._process.leases.discard(identity.response_id)
 
 
 def _fingerprint(path: str, body: bytes) -> bytes:

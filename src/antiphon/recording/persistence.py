@@ -20,7 +20,7 @@ from antiphon.storage.operations import conversations, idempotency
 from antiphon.storage.records.facts import Facts
 from antiphon.storage.records.jobs import NOTHING_RESERVED, Reservation
 from antiphon.storage.records.responses import StoredItem, StoredResponse
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.store import Store
 from antiphon.translation.wire import encode
 from antiphon.translation.writer import output_text
@@ -59,13 +59,13 @@ class Recorder(Checkpoints, Protocol):
     sees_events: bool
     """Whether it records the events that are sent."""
     facts: Facts | None
-    """Facts that `keep` and `leave` store with the response; None again once they are durable."""
+    """Facts that `save` and `leave` store with the response; None again once they are durable."""
 
     def see(self, batch: Sequence[Event]) -> None:
         """Record events that are sent."""
         ...
 
-    async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+    async def save(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
         """Store a response that has ended, together with the events of its end."""
         ...
 
@@ -118,8 +118,8 @@ def ended(stored: StoredResponse, now: float) -> StoredResponse:
 
 def stored_output(response: Response, sealed: Mapping[str, str], *, is_large: bool) -> list[StoredItem]:
     """Return a response's output items as they are stored."""
-    made: Any = response.output  # items of a run: each is a struct, and has an id
-    return [store_item(item, sealed.get(item.id), is_large=is_large) for item in made]
+    created: Any = response.output  # items of a run: each is a struct, and has an id
+    return [store_item(item, sealed.get(item.id), is_large=is_large) for item in created]
 
 
 @dataclass(slots=True)
@@ -129,10 +129,10 @@ class ForegroundRecorder:
     store: Store
     retention: Retention
     context: Context
-    ticket: RequestIdentity
+    identity: RequestIdentity
     conversation_id: str | None
     is_stream: bool
-    holding: set[str]
+    leases: set[str]
     """Responses of this process that hold leases while they run."""
     offload: Offload
     reservation: StorageReservation | None = None
@@ -142,30 +142,30 @@ class ForegroundRecorder:
     sees_events: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sees_events = bool(self.ticket.key) and self.is_stream
+        self.sees_events = bool(self.identity.key) and self.is_stream
 
     def see(self, batch: Sequence[Event]) -> None:
         """See `Recorder.see`; a stream with a key is stored as it was sent."""
         self._frames.append(encode(batch))
 
-    async def keep(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
-        """See `Recorder.keep`. Raises `StoreError`, also if this server lost its lease on the conversation or key."""
+    async def save(self, response: Response, sealed: Mapping[str, str], end: Sequence[Event]) -> None:
+        """See `Recorder.save`. Raises `StoreError`, also if this server lost its lease on the conversation or key."""
         is_good = response.status in CHAINABLE
-        reply = self._reply(response, end) if self.ticket.key and is_good else None
+        reply = self._reply(response, end) if self.identity.key and is_good else None
         try:
             if self.retention.is_stored or self.conversation_id or reply:
                 await self._save(response, sealed, append=is_good, reply=reply)
         finally:
-            self.holding.discard(response.id)
+            self.leases.discard(response.id)
             if self.reservation is not None:
                 self.reservation.release()
-        if self.ticket.key and not is_good:
+        if self.identity.key and not is_good:
             await self._free_key()
 
     async def leave(self, response: Response, sealed: Mapping[str, str]) -> bool:
         """See `Recorder.leave`."""
         try:
-            await self.keep(response, sealed, ())
+            await self.save(response, sealed, ())
         except StoreError as error:
             log.warning("Cannot store the response of a disconnected client: %s", error)
         return True
@@ -175,20 +175,22 @@ class ForegroundRecorder:
 
     async def drop(self) -> None:
         """See `Recorder.drop`."""
-        self.holding.discard(self.ticket.response_id)
+        self.leases.discard(self.identity.response_id)
         if self.reservation is not None:
             self.reservation.release()
         try:
             if self.conversation_id is not None:
-                await self.store.write(conversations.let_go, self.conversation_id, self.ticket.response_id)
-            if self.ticket.key:
+                await self.store.write(conversations.let_go, self.conversation_id, self.identity.response_id)
+            if self.identity.key:
                 await self._free_key()
         except StoreError as error:
             # The worker releases it when the store is available again.
             text = "Cannot release the conversation or key of the failed response %s until the store works again: %s"
-            log.warning(text, self.ticket.response_id, error)
+            log.warning(text, self.identity.response_id, error)
 
-    async def _save(self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: Reply | None) -> None:
+    async def _save(
+        self, response: Response, sealed: Mapping[str, str], *, append: bool, reply: StoredReply | None
+    ) -> None:
         context = self.context
         if context.is_large:
             stored = await self.offload.run(context.tenant, self.retention.of, response, context, sealed, self.facts)
@@ -201,11 +203,11 @@ class ForegroundRecorder:
         self.facts = None
 
     async def _free_key(self) -> None:
-        await self.store.write(idempotency.free, self.ticket.tenant, self.ticket.key, self.ticket.response_id)
+        await self.store.write(idempotency.free, self.identity.tenant, self.identity.key, self.identity.response_id)
 
-    def _reply(self, response: Response, end: Sequence[Event]) -> Reply:
+    def _reply(self, response: Response, end: Sequence[Event]) -> StoredReply:
         if self.is_stream:
             body = b"".join([*self._frames, encode(end)])
         else:
             body = encode_json(replace(response, output_text=output_text(response)))
-        return Reply(self.ticket.tenant, self.ticket.key, self.is_stream, body)
+        return StoredReply(self.identity.tenant, self.identity.key, self.is_stream, body)

@@ -20,12 +20,12 @@ from msgspec import Struct
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.search.chunking import estimate_tokens
 from antiphon.search.contract import UnavailableError
-from antiphon.search.fitting import Fitting, Limits, Part
+from antiphon.search.fitting import EmbeddedPart, EmbeddingLimits, Fitting
 from antiphon.search.vectors import mean, unit
-from antiphon.telemetry.observers import Call, Observers
+from antiphon.telemetry.observers import ObservedCall, Observers
 from antiphon.upstream.backend import Reply
-from antiphon.upstream.backend_state import Target
-from antiphon.upstream.call import Refusal, call
+from antiphon.upstream.backend_state import ModelTarget
+from antiphon.upstream.call import BackendRefusal, call
 from antiphon.upstream.outages import Outages, backoff
 from antiphon.upstream.retry_after import wait_of
 from antiphon.upstream.router import Router
@@ -42,7 +42,7 @@ MOST_NUMBERS = 128 * 1024
 AT_ONCE = 8
 """Vectors that are normalized before other tasks run: each takes about 0.2 ms."""
 
-Charge = Callable[[str, Target, int], None]
+Charge = Callable[[str, ModelTarget, int], None]
 """Charges a tenant for tokens that a model at a backend has read."""
 
 PATIENCE = 120.0
@@ -57,7 +57,7 @@ LONGEST_SEARCH = 30.0
 ATTEMPTS = 3
 """Calls until an answer without usable vectors is an error."""
 
-KEPT = 86_400.0
+RETAINED = 86_400.0
 """Seconds for which learned limits are kept: servers change."""
 
 _AWAY = frozenset({401, 402, 403, 408, 502, 503, 504, 529})
@@ -111,7 +111,7 @@ class Embedder:
         self.model, self._charge, self._outages = model, charge, outages
         self._router, self._observers, self._pause = router, observers, pause
         self._most_texts = texts
-        self._learned: dict[tuple[str, ...], tuple[float, Limits]] = {}
+        self._learned: dict[tuple[str, ...], tuple[float, EmbeddingLimits]] = {}
         """By backend and model there, lengths of texts also by tenant, with the time of the last lesson.
 
         The texts of one tenant can have more tokens than estimated: that must not split the texts of others.
@@ -128,7 +128,7 @@ class Embedder:
             raise
         return [mean([part.vector for part in parts]) for parts in found]
 
-    async def _quickly(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
+    async def _quickly(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
         try:
             async with asyncio.timeout(LONGEST_SEARCH):
                 return await self._parts(texts, tenant, QUICK if self._outages.lasts(self.model) is None else 0.0)
@@ -139,11 +139,11 @@ class Embedder:
         except UnavailableError as error:
             raise error.cause from None
 
-    async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
+    async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
         """See `Embeddings.embed_parts`."""
         return await self._parts(texts, tenant, PATIENCE)
 
-    async def _parts(self, texts: Sequence[str], tenant: str, patience: float) -> Sequence[Sequence[Part]]:
+    async def _parts(self, texts: Sequence[str], tenant: str, patience: float) -> Sequence[Sequence[EmbeddedPart]]:
         fitting = Fitting(texts, before := await self._limits(tenant))
         sizes = set[int]()
         target = None
@@ -162,9 +162,9 @@ class Embedder:
             self._learn(target, tenant, fitting.limits)
         return fitting.parts
 
-    async def _limits(self, tenant: str) -> Limits:
+    async def _limits(self, tenant: str) -> EmbeddingLimits:
         """Return the limits that every backend of the model accepts: a call can fail over from one to another."""
-        limits, since = Limits(self._most_texts), self._outages.now() - KEPT
+        limits, since = EmbeddingLimits(self._most_texts), self._outages.now() - RETAINED
         for target in await self._router.registry.candidates(self.model):
             for place in (_place(target), (*_place(target), tenant)):
                 learned_at, learned = self._learned.get(place, (since, limits))
@@ -172,19 +172,19 @@ class Embedder:
                     limits = limits.both(learned)
         return limits
 
-    def _learn(self, target: Target, tenant: str, limits: Limits) -> None:
+    def _learn(self, target: ModelTarget, tenant: str, limits: EmbeddingLimits) -> None:
         now, place = self._outages.now(), _place(target)
-        self._learned = {key: one for key, one in self._learned.items() if one[0] > now - KEPT}
-        self._learned[place] = now, Limits(limits.texts)
+        self._learned = {key: one for key, one in self._learned.items() if one[0] > now - RETAINED}
+        self._learned[place] = now, EmbeddingLimits(limits.texts)
         if limits.tokens is not None:
-            self._learned[*place, tenant] = now, Limits(self._most_texts, limits.tokens)
+            self._learned[*place, tenant] = now, EmbeddingLimits(self._most_texts, limits.tokens)
         length = "" if limits.tokens is None else f", and texts of about {limits.tokens} tokens"
         log.info(
             "The embedding model '%s' at '%s' accepts %d texts in one call%s",
             *(self.model, target.state.name, limits.texts, length),
         )
 
-    async def _patiently(self, texts: Sequence[str], tenant: str, patience: float) -> tuple[Target, list[bytes]]:
+    async def _patiently(self, texts: Sequence[str], tenant: str, patience: float) -> tuple[ModelTarget, list[bytes]]:
         """Embed one batch. Raises `_RefusedError`, and `UnavailableError` once the patience is exhausted."""
         began, attempts = self._outages.now(), 0
         while True:
@@ -229,15 +229,15 @@ class Embedder:
             return False
         return True
 
-    async def _call(self, texts: Sequence[str], tenant: str) -> tuple[Target, list[bytes]]:
+    async def _call(self, texts: Sequence[str], tenant: str) -> tuple[ModelTarget, list[bytes]]:
         route = await self._router.route(self.model, tenant=tenant)
         request = {"input": texts, "encoding_format": "float"}
 
-        def body(target: Target) -> bytes:
+        def body(target: ModelTarget) -> bytes:
             return _encode({"model": target.model, **request})
 
-        def record(target: Target) -> Call:
-            return Call(None, target, request, "embeddings")
+        def record(target: ModelTarget) -> ObservedCall:
+            return ObservedCall(None, target, request, "embeddings")
 
         upstream, answer = await call(
             route, "/embeddings", body, self._observers, record, _whole, on_refusal=_raise_refusal
@@ -275,11 +275,11 @@ class Embedder:
         return BackendError(f"{what}: {error.message}", gist=f"{what}: {error.gist}")
 
 
-def _place(target: Target) -> tuple[str, str]:
+def _place(target: ModelTarget) -> tuple[str, str]:
     return target.state.name, target.model
 
 
-def _raise_refusal(refusal: Refusal) -> bytes | None:
+def _raise_refusal(refusal: BackendRefusal) -> bytes | None:
     """Raise the error of an answer of 400 or above, or `_RefusedError` if smaller texts can avoid it."""
     error = refusal.error
     if isinstance(error, BackendError):

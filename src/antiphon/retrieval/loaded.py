@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from sys import getsizeof
 
-from antiphon.sharing.scheduler import Usage
+from antiphon.sharing.scheduler import SchedulerUsage
 
 MEBIBYTE = 1024 * 1024
 
@@ -41,9 +41,9 @@ class LoadedStores:
         self._sizes: dict[str, int] = {}
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> SchedulerUsage:
         """The memory in use, in MiB."""
-        return Usage(round(sum(self._sizes.values()) / MEBIBYTE), self._most // MEBIBYTE, 0, 0)
+        return SchedulerUsage(round(sum(self._sizes.values()) / MEBIBYTE), self._most // MEBIBYTE, 0, 0)
 
     def get(self, tenant: str, store_id: str) -> Loaded | None:
         """Return the loaded data of a store, and mark it as used."""

@@ -87,9 +87,9 @@ def _renewed(known: Loaded | None, news: Signatures) -> Loaded:
         if known.files <= news.files:
             numbers, signatures = known.numbers.copy(), known.signatures.copy()
         else:
-            kept = [place for place, number in enumerate(known.numbers) if file_of(number) in news.files]
-            numbers = [known.numbers[place] for place in kept]
-            signatures = [known.signatures[place] for place in kept]
+            stored = [place for place, number in enumerate(known.numbers) if file_of(number) in news.files]
+            numbers = [known.numbers[place] for place in stored]
+            signatures = [known.signatures[place] for place in stored]
     for first, count, packed in news.parts:
         numbers += range(first, first + count)
         signatures += integers(packed, count)

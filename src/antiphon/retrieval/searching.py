@@ -15,7 +15,7 @@ from antiphon.retrieval.frequent_terms import FrequentTerms
 from antiphon.retrieval.nearest import Nearest
 from antiphon.search.bm25 import scores
 from antiphon.search.contract import (
-    Hit,
+    ChunkHit,
     QueryEmbeddings,
     Ranking,
     SearchRequest,
@@ -29,7 +29,7 @@ from antiphon.sharing.offload import Offload
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.operations import chunks, vector_stores
 from antiphon.storage.records.chunks import KeywordMatches
-from antiphon.storage.records.vector_stores import VectorStore
+from antiphon.storage.records.vector_stores import StoredVectorStore
 from antiphon.storage.store import Store
 
 SEARCHES = 5
@@ -106,7 +106,7 @@ class Searching:
         failed = {store_id: error.message for store_id, error in failures.items()}
         return SearchResults(hits, request.queries, failed, by_keywords)
 
-    async def _find(self, tenant: str, store_id: str) -> VectorStore:
+    async def _find(self, tenant: str, store_id: str) -> StoredVectorStore:
         store = await self._known.read(vector_stores.find, tenant, store_id)
         if store is None:
             raise unknown_store(store_id)
@@ -114,7 +114,7 @@ class Searching:
             raise expired_store(store_id)
         return store
 
-    async def _mark_used(self, tenant: str, stores: Iterable[VectorStore]) -> None:
+    async def _mark_used(self, tenant: str, stores: Iterable[StoredVectorStore]) -> None:
         """Extend the expiry of the stores. It is written once a minute, so that most searches only read."""
         since = self._now() - USED_EVERY
         if used := [store.id for store in stores if store.last_active_at <= since]:
@@ -126,7 +126,7 @@ class Searching:
     def _by_keywords_only(
         self,
         request: SearchRequest,
-        stores: Iterable[VectorStore],
+        stores: Iterable[StoredVectorStore],
         embedded: Mapping[str, Sequence[bytes] | BaseException],
     ) -> Mapping[str, str]:
         """Return the reason for each store that is searched without the vectors that the request asks for."""
@@ -138,7 +138,7 @@ class Searching:
         return reasons
 
     async def _search_in(
-        self, store: VectorStore, request: SearchRequest, embedded: Mapping[str, Sequence[bytes] | BaseException]
+        self, store: StoredVectorStore, request: SearchRequest, embedded: Mapping[str, Sequence[bytes] | BaseException]
     ) -> Scores:
         """Return the scores of the chunks of one store: the best of all queries."""
         vectors = embedded.get(store.embedding_model)
@@ -148,15 +148,15 @@ class Searching:
             vectors = None
         try:
             async with self._turns.slot(request.tenant):
-                asked = [
-                    self._ask(store.id, query, vectors[place] if vectors else None, request)
+                requested = [
+                    self._send_request(store.id, query, vectors[place] if vectors else None, request)
                     for place, query in enumerate(request.queries)
                 ]
-                return best_of(await asyncio.gather(*asked))
+                return best_of(await asyncio.gather(*requested))
         except NoRoomError as error:
             raise AntiphonError.overloaded(OVERLOADED) from error
 
-    async def _ask(self, store_id: str, query: str, vector: bytes | None, request: SearchRequest) -> Scores:
+    async def _send_request(self, store_id: str, query: str, vector: bytes | None, request: SearchRequest) -> Scores:
         """Return the scores of the chunks of one store for one query."""
         ranking = request.ranking
         lists: list[tuple[float, Scores]] = []
@@ -180,25 +180,25 @@ class Searching:
             return await self._offload.run(request.tenant, _scored, found)
         return _scored(found)
 
-    async def _hits(self, request: SearchRequest, ranked: Mapping[str, Scores]) -> list[Hit]:
+    async def _hits(self, request: SearchRequest, ranked: Mapping[str, Scores]) -> list[ChunkHit]:
         """Read the best chunks of all stores; the threshold applies here, once."""
         final = best_of(
             {(store_id, number): score for number, score in one.items()} for store_id, one in ranked.items()
         )
         best = dict(islice(above(final, request.ranking.threshold).items(), request.most))
-        hits: dict[tuple[str, int], Hit] = {}
+        hits: dict[tuple[str, int], ChunkHit] = {}
         for store_id in ranked:
             numbers = [number for place, number in best if place == store_id]
             for chunk in await self._store.read(chunks.found_chunks, request.tenant, numbers):
                 place = store_id, chunk.number
                 attributes, text = chunk.attributes, chunk.text
-                hits[place] = Hit(
+                hits[place] = ChunkHit(
                     chunk.file_id, chunk.filename, store_id, best[place], attributes, text, chunk.position
                 )
         return [hits[place] for place in best if place in hits]
 
 
-def _models(stores: Iterable[VectorStore], ranking: Ranking) -> set[str]:
+def _models(stores: Iterable[StoredVectorStore], ranking: Ranking) -> set[str]:
     """Return the models that embed the queries."""
     if ranking.embedding_weight <= 0:
         return set()

@@ -68,17 +68,23 @@ class AgenticTurn(Turn):
     It resumes an earlier attempt if the plan has one.
     """
 
-    def __init__(self, builder: RequestBuilder, plan: RunPlan, made: Callable[[], Sequence[Any]]) -> None:
+    def __init__(self, builder: RequestBuilder, plan: RunPlan, created: Callable[[], Sequence[Any]]) -> None:
         super().__init__(builder)
         resume = plan.resume
         work = resume.work if resume else Checkpoint()
         self._before = work.usage
         self._remaining = resume.remaining if resume else None
-        self._made = made
+        self._created = created
         toolset = plan.tools or Toolset()
         items = plan.items
         self._hosted = ToolPolicy(
-            plan.request, toolset, lambda: joined(items, made()), made, plan.unseal, plan.context.input, work.rounds
+            plan.request,
+            toolset,
+            lambda: joined(items, created()),
+            created,
+            plan.unseal,
+            plan.context.input,
+            work.rounds,
         )
         self._searches = 0
         self.steps = self._decide()
@@ -116,18 +122,18 @@ class AgenticTurn(Turn):
         if self._cap is not None and self._spent:
             self._leave_rest()
         while True:
-            made = len(self._made()) if self.builder.request.max_tool_calls else 0
-            result = yield from self._ask()
+            created = len(self._created()) if self.builder.request.max_tool_calls else 0
+            result = yield from self._send_request()
             ending = result.ending
-            if self.builder.demands_call and not ending.held and self._owes_call(ending):
+            if self.builder.demands_call and not ending.retained and self._owes_call(ending):
                 ending = yield from self._demand(ending)
-            if ending.held and (error := (yield from self._corrections(ending))):
+            if ending.retained and (error := (yield from self._corrections(ending))):
                 return replace_struct(ending, error=error)
             if ending.error is not None or ending.outcome != "completed":
                 return ending
             goes_on = yield from self._carry_out(ending)
             if ending.are_used_up and not goes_on:
-                goes_on = not any(isinstance(item, Message) for item in self._made()[made:])
+                goes_on = not any(isinstance(item, Message) for item in self._created()[created:])
             if not goes_on or self._waits_for_client():
                 return ending
             if self._hosted.is_enough(were_used_up=ending.are_used_up):
@@ -137,13 +143,16 @@ class AgenticTurn(Turn):
             self._leave_rest()
 
     def _run_tools(
-        self, held: Sequence[HostedCall] = (), approved: Sequence[Approved] = (), left: Sequence[ToolCallRecord] = ()
+        self,
+        buffered: Sequence[HostedCall] = (),
+        approved: Sequence[Approved] = (),
+        left: Sequence[ToolCallRecord] = (),
     ) -> RunTools:
-        return RunTools(held, approved, left, self.usage, self._hosted.rounds)
+        return RunTools(buffered, approved, left, self.usage, self._hosted.rounds)
 
     def _carry_out(self, ending: Finish) -> Generator[Step, None, bool]:
         """Execute the server-side calls of the model; return whether to call the model again with their results."""
-        calls = [call for call in ending.held if isinstance(call, HostedCall)]
+        calls = [call for call in ending.retained if isinstance(call, HostedCall)]
         if calls:
             yield self._run_tools(calls)
         found = self._find()
@@ -159,7 +168,7 @@ class AgenticTurn(Turn):
             )
 
     def _waits_for_client(self) -> bool:
-        return bool(open_calls(self._made())) or self._hosted.waits_for_client
+        return bool(open_calls(self._created())) or self._hosted.waits_for_client
 
     def _prepare(self) -> Steps:
         """Before the first Chat call: list the tools of the MCP servers, and run the calls that the client approved."""
@@ -174,8 +183,8 @@ class AgenticTurn(Turn):
 
     def _compact_below(self, limit: int) -> Steps:
         """Compact the context, unless the retained part is too long: then every turn would compact again."""
-        kept = [item for item in self._conversation() if isinstance(item, Message) and item.role != "assistant"]
-        if self._size(kept) >= limit:
+        stored = [item for item in self._conversation() if isinstance(item, Message) and item.role != "assistant"]
+        if self._size(stored) >= limit:
             yield SkipCompaction()
         else:
             yield from self._compact()
@@ -183,7 +192,7 @@ class AgenticTurn(Turn):
     def _compact(self, *, is_wanted: bool = False) -> Generator[Step, None, AntiphonError | None]:
         """Have the conversation summarized; return why it failed. Only a summary that `is_wanted` is mandatory."""
         self._is_optional, self.builder.thins_out = not is_wanted, True
-        answer = yield from self._ask_aside(
+        answer = yield from self._call_auxiliary(
             lambda: summary_of(self.builder.request, self._conversation()), compacts=is_wanted
         )
         self._is_optional, self.builder.thins_out = False, False
@@ -201,7 +210,7 @@ class AgenticTurn(Turn):
 
     # Calling the model.
 
-    def _ask(self, more: Sequence[InputItem] = ()) -> Generator[Step, None, ModelResult]:
+    def _send_request(self, more: Sequence[InputItem] = ()) -> Generator[Step, None, ModelResult]:
         """Call the model with the conversation; `more` follows it for this call alone."""
         builder, hosted = self.builder, self._hosted
         while (result := self._taken()) is None:
@@ -245,7 +254,7 @@ class AgenticTurn(Turn):
         toolbox.are_used_up = self._hosted.left == 0
 
     def _conversation(self) -> Sequence[InputItem]:
-        return joined(self.builder.items, self._made())
+        return joined(self.builder.items, self._created())
 
     # The steps that this server performs.
 
@@ -253,9 +262,9 @@ class AgenticTurn(Turn):
         """Return the results of tool searches that are not answered yet."""
         if self.builder.api == "responses":
             return []  # the backend has already answered them
-        made = self._made()
-        searches = [item for item in made if isinstance(item, ToolSearchCall) and item.execution == "server"]
-        answered = sum(isinstance(item, ToolSearchOutput) for item in made)
+        created = self._created()
+        searches = [item for item in created if isinstance(item, ToolSearchCall) and item.execution == "server"]
+        answered = sum(isinstance(item, ToolSearchOutput) for item in created)
         new = searches[answered:]
         if not new:
             return []
@@ -304,5 +313,5 @@ class AgenticTurn(Turn):
 
 def text_of(items: Sequence[Item]) -> str:
     """Return the text of messages."""
-    said = [item.content for item in items if isinstance(item, Message)]
-    return "".join(part.text for content in said for part in content if isinstance(part, OutputText)).strip()
+    content = [item.content for item in items if isinstance(item, Message)]
+    return "".join(part.text for content in content for part in content if isinstance(part, OutputText)).strip()

@@ -24,9 +24,9 @@ Answer with the summary alone. Call no tool."""
 
 def summary_of(request: CreateResponse, items: Sequence[InputItem]) -> tuple[CreateResponse, list[InputItem]]:
     """Return the request, and the conversation to summarize, for a summary."""
-    asked = aside(request, items, tool_choice="none")
-    kept = [item for item in items if not isinstance(item, CompactionTrigger)]
-    return asked, [*kept, Message(role="user", content=SUMMARY)]
+    requested = aside(request, items, tool_choice="none")
+    stored = [item for item in items if not isinstance(item, CompactionTrigger)]
+    return requested, [*stored, Message(role="user", content=SUMMARY)]
 
 
 def aside(request: CreateResponse, items: Sequence[InputItem], *, tool_choice: ToolChoice | None) -> CreateResponse:

@@ -17,7 +17,7 @@ from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.storage.operations import responses
 from antiphon.storage.store import Store
 from antiphon.translation.to_chat_completions.reuse import Fingerprint, same_parts
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 BYTES_PER_TOKEN = 4
 """Bytes of a prompt for each token, if the backend reports no tokens."""
@@ -51,7 +51,7 @@ async def diagnose(
     store: Store,
     memory: PromptMemory | None,
     plan: RunPlan,
-    target: Target,
+    target: ModelTarget,
     prompt: Fingerprint | None,
     response: Response,
     usage: Usage | None,

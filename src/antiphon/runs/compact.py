@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.history.context import nothing_given
+from antiphon.history.context import no_input
 from antiphon.protocol.items.content import InputText
 from antiphon.protocol.items.messages import ID_PREFIXES, CompactionTrigger, InputItem, Message
 from antiphon.protocol.json_pieces import LargeObject
@@ -33,8 +33,8 @@ async def compact(
     """
     items = _items(request.input)
     if not items and request.previous_response_id is None:
-        raise nothing_given()
-    asked = CreateResponse(
+        raise no_input()
+    requested = CreateResponse(
         model=request.model,
         input=[*items, CompactionTrigger()],
         instructions=request.instructions,
@@ -45,30 +45,30 @@ async def compact(
         service_tier=request.service_tier,
         store=False,
     )
-    ticket = identified(RequestIdentity(tenant, is_large=is_large), parts.new_id)
-    run = Run(await prepare(parts, asked, ticket), parts)
+    identity = identified(RequestIdentity(tenant, is_large=is_large), parts.new_id)
+    run = Run(await prepare(parts, requested, identity), parts)
     watch(run)
     response = await run.result()
-    if not run.context.is_translated_beside:
+    if not run.context.is_translated_in_thread:
         return _compacted(parts, run, response)
     return LargeObject(await parts.offload.run(tenant, _compacted, parts, run, response))
 
 
 def _compacted(parts: RunParts, run: Run, response: Response) -> dict[str, Any]:
-    kept = [_renewed(parts, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]
+    stored = [_renewed(parts, item) for item in run.context.items if isinstance(item, Message) and _stays(item)]
     return {
         "id": response.id,
         "object": "response.compaction",
         "created_at": response.created_at,
-        "output": [*kept, *response.output],
+        "output": [*stored, *response.output],
         "usage": response.usage,
     }
 
 
-def _items(given: Any) -> list[InputItem]:
-    if isinstance(given, str):
-        return [Message(role="user", content=[InputText(text=given)])] if given else []
-    return [item for item in given or () if not isinstance(item, CompactionTrigger)]
+def _items(value: Any) -> list[InputItem]:
+    if isinstance(value, str):
+        return [Message(role="user", content=[InputText(text=value)])] if value else []
+    return [item for item in value or () if not isinstance(item, CompactionTrigger)]
 
 
 def _stays(message: Message) -> bool:

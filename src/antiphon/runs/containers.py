@@ -16,7 +16,7 @@ from antiphon.runs.parts import RunParts
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.tools.base import ContainerTools
 from antiphon.translation.tool_mapping.offering import is_callable, tools_of
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 CodeTool = CodeInterpreterTool | ShellTool
 
@@ -36,7 +36,7 @@ async def containers_of(
     parts: RunParts,
     request: CreateResponse,
     items: Sequence[InputItem],
-    target: Target,
+    target: ModelTarget,
     tenant: str,
     resume: ResumeState | None = None,
 ) -> Mapping[Kind, str]:
@@ -86,10 +86,10 @@ def newest_container(items: Sequence[InputItem], resume: ResumeState | None = No
     begun = [record.container_id for record in resume.work.calls if record.container_id] if resume else []
     if begun:
         return begun[-1]
-    made = [*reversed(resume.kept)] if resume else []
-    if WITH_CONTAINER.isdisjoint(kinds_of(items)) and WITH_CONTAINER.isdisjoint(map(type, made)):
+    created = [*reversed(resume.stored)] if resume else []
+    if WITH_CONTAINER.isdisjoint(kinds_of(items)) and WITH_CONTAINER.isdisjoint(map(type, created)):
         return ""
-    containers = (_container_of(item) for part in (made, reversed(items)) for item in part)
+    containers = (_container_of(item) for part in (created, reversed(items)) for item in part)
     return next(filter(None, containers), "")
 
 

@@ -51,39 +51,40 @@ NO_CALL = "You have not made the call that is required. Make it now, and write n
 
 
 def corrections(
-    ending: Finish, ask: Callable[[Corrected], Generator[Step, None, ModelResult]]
+    ending: Finish, request: Callable[[Corrected], Generator[Step, None, ModelResult]]
 ) -> Generator[Step, None, AntiphonError | None]:
-    """Correct the held items of an answer; `ask` requests one item from the model again. Return the error, if it fails.
+    """Correct the held items of an answer; `request` requests one item from the model again. Return the error, if it
+    fails.
 
     An item that is not corrected is passed on unchanged, and logged. After a failed answer nothing is corrected.
     """
     failure: AntiphonError | None = None
-    for held in ending.held:
-        if isinstance(held, Corrected) and ending.error is not None:
-            yield Settle(held, held.text)
-        elif isinstance(held, Corrected):
-            failure = (yield from _corrected(held, ask)) or failure
+    for retained in ending.retained:
+        if isinstance(retained, Corrected) and ending.error is not None:
+            yield Settle(retained, retained.text)
+        elif isinstance(retained, Corrected):
+            failure = (yield from _corrected(retained, request)) or failure
     return failure
 
 
 def _corrected(
-    held: Corrected, ask: Callable[[Corrected], Generator[Step, None, ModelResult]]
+    retained: Corrected, request: Callable[[Corrected], Generator[Step, None, ModelResult]]
 ) -> Generator[Step, None, AntiphonError | None]:
     better: str | None = None
-    if isinstance(held, CheckedCall | CheckedMessage) and not held.is_told and not can_repair():
+    if isinstance(retained, CheckedCall | CheckedMessage) and not retained.is_reported and not can_repair():
         yield LoadModules(REPAIRING)
-        if (text := held.repaired()) is not None:
-            yield Settle(held, text, (held.kind, "repaired"))
+        if (text := retained.repaired()) is not None:
+            yield Settle(retained, text, (retained.kind, "repaired"))
             return None
-    if not held.is_told:
-        answer = yield from ask(held)
-        better = held.fitting(answer.items)
+    if not retained.is_reported:
+        answer = yield from request(retained)
+        better = retained.fitting(answer.items)
     if better is not None:
-        yield Settle(held, better, (held.kind, "asked_again"))
+        yield Settle(retained, better, (retained.kind, "asked_again"))
         return None
-    log.warning(held.complaint)
-    failure = held.failure
-    yield Settle(held, held.text, (held.kind, "broken"))
+    log.warning(retained.complaint)
+    failure = retained.failure
+    yield Settle(retained, retained.text, (retained.kind, "broken"))
     return failure
 
 
@@ -103,38 +104,40 @@ def text_check(
     return TextCheck(schema, wanted.format.strict is True, not request.stream or is_doubtful or not is_sent)
 
 
-def question(request: CreateResponse, items: Sequence[InputItem], held: Corrected) -> Question:
+def question(request: CreateResponse, items: Sequence[InputItem], retained: Corrected) -> Question:
     """Return the request and the conversation with which the model generates an item again."""
-    if isinstance(held, CheckedMessage):
-        return _text(request, items, held)
-    return _arguments(request, items, held) if isinstance(held, CheckedCall) else _input(request, items, held)
+    if isinstance(retained, CheckedMessage):
+        return _text(request, items, retained)
+    return (
+        _arguments(request, items, retained) if isinstance(retained, CheckedCall) else _input(request, items, retained)
+    )
 
 
-def _input(request: CreateResponse, items: Sequence[InputItem], held: StreamingCustomCall) -> Question:
-    name, namespace = held.offer.name, held.offer.namespace or UNSET
-    call = CustomToolCall(call_id=held.call_id, name=name, input=held.text, namespace=namespace)
-    answered = CustomToolCallOutput(call_id=held.call_id, output=GRAMMAR.format(misfit=held.misfit))
-    return aside(request, items, tool_choice=CustomChoice(name=name)), [*items, *_signed(held), call, answered]
+def _input(request: CreateResponse, items: Sequence[InputItem], buffered: StreamingCustomCall) -> Question:
+    name, namespace = buffered.offer.name, buffered.offer.namespace or UNSET
+    call = CustomToolCall(call_id=buffered.call_id, name=name, input=buffered.text, namespace=namespace)
+    answered = CustomToolCallOutput(call_id=buffered.call_id, output=GRAMMAR.format(misfit=buffered.misfit))
+    return aside(request, items, tool_choice=CustomChoice(name=name)), [*items, *_signed(buffered), call, answered]
 
 
-def _arguments(request: CreateResponse, items: Sequence[InputItem], held: CheckedCall) -> Question:
+def _arguments(request: CreateResponse, items: Sequence[InputItem], buffered: CheckedCall) -> Question:
     """Quote invalid arguments, since templates and servers parse the arguments of a call, and fail."""
-    name, namespace = held.offer.name, held.offer.namespace or UNSET
-    call = FunctionCall(call_id=held.call_id, name=name, arguments="{}", namespace=namespace)
-    begin = BEGIN.format(sent=held.sent) if held.sent else ""
-    said = ARGUMENTS.format(misfit=held.misfit, text=held.text[:LONGEST_QUOTE], begin=begin)
-    answered = FunctionCallOutput(call_id=held.call_id, output=said)
-    return aside(request, items, tool_choice=FunctionChoice(name=name)), [*items, *_signed(held), call, answered]
+    name, namespace = buffered.offer.name, buffered.offer.namespace or UNSET
+    call = FunctionCall(call_id=buffered.call_id, name=name, arguments="{}", namespace=namespace)
+    begin = BEGIN.format(sent=buffered.sent) if buffered.sent else ""
+    stated = ARGUMENTS.format(misfit=buffered.misfit, text=buffered.text[:LONGEST_QUOTE], begin=begin)
+    answered = FunctionCallOutput(call_id=buffered.call_id, output=stated)
+    return aside(request, items, tool_choice=FunctionChoice(name=name)), [*items, *_signed(buffered), call, answered]
 
 
-def _signed(held: StreamingCall) -> list[InputItem]:
+def _signed(buffered: StreamingCall) -> list[InputItem]:
     """Return the item with the signature of a call, without which its backend does not take it back."""
-    blob = held.writer.seal({"calls": {held.call_id: held.kept}}) if held.kept else ""
+    blob = buffered.writer.seal({"calls": {buffered.call_id: buffered.stored}}) if buffered.stored else ""
     return [Reasoning(summary=[], encrypted_content=blob)] if blob else []
 
 
-def _text(request: CreateResponse, items: Sequence[InputItem], held: CheckedMessage) -> Question:
-    said = Message(role="assistant", content=[OutputText(text=held.text)])
-    wanted = Message(role="user", content=[InputText(text=TEXT.format(misfit=held.misfit))])
-    asked = aside(request, items, tool_choice=None if request.tools is None else "none")
-    return replace(asked, text=request.text), [*items, said, wanted]
+def _text(request: CreateResponse, items: Sequence[InputItem], buffered: CheckedMessage) -> Question:
+    content = Message(role="assistant", content=[OutputText(text=buffered.text)])
+    wanted = Message(role="user", content=[InputText(text=TEXT.format(misfit=buffered.misfit))])
+    requested = aside(request, items, tool_choice=None if request.tools is None else "none")
+    return replace(requested, text=request.text), [*items, content, wanted]

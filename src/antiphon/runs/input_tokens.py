@@ -27,7 +27,7 @@ from antiphon.translation.to_chat_completions.tokens import (
 )
 from antiphon.translation.to_responses.request import countable
 from antiphon.upstream.backend import Backend
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 FILES = {
     "o200k_base": (
@@ -130,7 +130,7 @@ async def _count(parts: RunParts, request: CreateResponse, context: Context) -> 
     tenant = context.tenant
 
     async def encoded(body: dict[str, Any]) -> bytes:
-        if not context.is_translated_beside:
+        if not context.is_translated_in_thread:
             return encode_body(body)
         return await parts.offload.run(tenant, encode_large_body, body)
 
@@ -154,9 +154,9 @@ async def _count_at(backend: Backend, encode: Encode, way: Way, body: dict[str, 
     steps = way(body)
     try:
         async with asyncio.timeout(PATIENCE):
-            ask = next(steps)
+            request = next(steps)
             while True:
-                ask = steps.send(await _answer(backend, ask.path, await encode(ask.body)))
+                request = steps.send(await _answer(backend, request.path, await encode(request.body)))
     except StopIteration as end:
         count: int | None = end.value
         return count
@@ -174,7 +174,7 @@ async def _answer(backend: Backend, path: str, body: bytes) -> Any:
         await reply.close()
 
 
-def _worked_out(body: dict[str, Any], target: Target) -> Count:
+def _worked_out(body: dict[str, Any], target: ModelTarget) -> Count:
     """Count with OpenAI's vocabulary if it is available, else estimate from the size."""
     is_openai = target.dialect.name in OPENAI
     name = vocabulary_of(target.model) if is_openai else None

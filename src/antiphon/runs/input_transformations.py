@@ -10,8 +10,8 @@ from antiphon.protocol.items.messages import InputItem, Message, Reasoning
 from antiphon.protocol.validation.call_rules import CALLS
 from antiphon.translation.dialects.dialect import Api
 from antiphon.translation.to_chat_completions.hosted import RETOLD
-from antiphon.translation.to_chat_completions.reasoning import is_signed, plain_text, replays, shown_text
-from antiphon.upstream.backend_state import Target
+from antiphon.translation.to_chat_completions.reasoning import displayed_text, is_signed, plain_text, replays
+from antiphon.upstream.backend_state import ModelTarget
 
 
 class Replay(Struct, frozen=True):
@@ -21,7 +21,7 @@ class Replay(Struct, frozen=True):
     prefix to which it tied its reasoning.
     """
 
-    target: Target
+    target: ModelTarget
     api: Api
     unseal: Unsealer
     context: str | None = None
@@ -73,7 +73,7 @@ def _reason(item: Reasoning, replay: Replay, *, is_behind: bool) -> str:
     is_own = state.get("family") == dialect.name
     if is_own and replay.api == "chat" and (not is_behind or is_signed(state)):
         return ""
-    has_text = bool(shown_text(item) or plain_text(state.get("reasoning")))
+    has_text = bool(displayed_text(item) or plain_text(state.get("reasoning")))
     takes_text = dialect.replay != "never"
     if replay.api == "responses":
         is_own = is_own and state.get("origin") == state_origin(target) and isinstance(state.get("native"), dict)

@@ -26,7 +26,7 @@ MOST = 100
 _HOSTED = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall)
 """Items that are a call and its result."""
 
-_MADE = frozenset({*CALLS, *OUTPUTS, *_HOSTED, McpListTools, Reasoning})
+_CREATED = frozenset({*CALLS, *OUTPUTS, *_HOSTED, McpListTools, Reasoning})
 """Items of a working model other than its messages."""
 
 _SAME = ("name", "arguments", "input", "action", "queries", "operation", "error", "code", "outputs")
@@ -38,7 +38,7 @@ _VOLATILE = re.compile(
 )
 """Differences to ignore when results are compared: Codex adds an id and a duration to each command."""
 
-_LOOKED = 2000
+_COMPARED_CHARACTERS = 2000
 """Characters of a result that are compared, at its beginning and at its end."""
 
 NUDGED: Note = ("loop", "nudged")
@@ -66,13 +66,13 @@ def nudged(items: Sequence[InputItem], limit: int) -> tuple[Sequence[InputItem],
 
     `limit` is the number of repetitions at which the note is added, 0 for no limit; at `STUCK` times the limit it ends.
     """
-    if not limit or (isinstance(items, ItemList) and items.kinds.isdisjoint(_MADE)):
+    if not limit or (isinstance(items, ItemList) and items.kinds.isdisjoint(_CREATED)):
         return items, None
     count = repetitions(items)
     if count < limit:
         return items, None
-    said = Message(role="developer", content=[InputText(text=NUDGE.format(count=count))])
-    return joined(items, [said]), STOPPED if count >= limit * STUCK else NUDGED
+    content = Message(role="developer", content=[InputText(text=NUDGE.format(count=count))])
+    return joined(items, [content]), STOPPED if count >= limit * STUCK else NUDGED
 
 
 def _run(calls: Sequence[Any], period: int) -> int:
@@ -100,8 +100,8 @@ def _rounds(items: Sequence[InputItem]) -> Iterator[tuple[Any, ...]]:
 
 def _newest(items: Sequence[InputItem]) -> Iterator[InputItem]:
     for item in reversed(items):
-        is_said = isinstance(item, Message) and item.role == "assistant"
-        if not (is_said or type(item) in _MADE):
+        is_stated = isinstance(item, Message) and item.role == "assistant"
+        if not (is_stated or type(item) in _CREATED):
             return
         yield item
 
@@ -139,5 +139,5 @@ class _Result:
 
 def _steady(output: Any) -> str:
     text = output if isinstance(output, str) else msgspec.json.encode(output).decode()
-    ends = text if len(text) <= 2 * _LOOKED else text[:_LOOKED] + text[-_LOOKED:]
+    ends = text if len(text) <= 2 * _COMPARED_CHARACTERS else text[:_COMPARED_CHARACTERS] + text[-_COMPARED_CHARACTERS:]
     return _VOLATILE.sub("#", ends)

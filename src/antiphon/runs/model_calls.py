@@ -13,7 +13,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from antiphon.access.cache_salt import PARAMETER, salt_of
-from antiphon.access.spending import Spent, cost_of, highest_cost, name_of
+from antiphon.access.spending import SpentTokens, cost_of, highest_cost, name_of
 from antiphon.errors import AntiphonError, BackendError, ClientError, log
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.response import Usage
@@ -22,10 +22,10 @@ from antiphon.runs.parts import RunParts
 from antiphon.runs.plan import RunPlan
 from antiphon.runs.prompt_reuse import compare, prompt_of
 from antiphon.runs.steps import AuxiliaryCall, CallModel
-from antiphon.runs.tool_policy import IGNORED, look_at_tools, plain_types
+from antiphon.runs.tool_policy import IGNORED, inspect_tools, plain_types
 from antiphon.runs.turn import Turn, added
 from antiphon.sharing.loading import load_if_installed
-from antiphon.telemetry.observers import Call, ResponseRecord
+from antiphon.telemetry.observers import ObservedCall, ResponseRecord
 from antiphon.translation.dialects.dialect import Api, effort_in
 from antiphon.translation.from_chat.failed_generation import answer_of
 from antiphon.translation.from_chat.reader import ChatStream
@@ -41,7 +41,7 @@ from antiphon.translation.to_chat_completions.vision import described, images_in
 from antiphon.translation.to_responses.request import RENAMES
 from antiphon.translation.wire import MAX_PLAIN_ANSWER, AnswerReader, AnswerStream, Finish
 from antiphon.translation.writer import ResponseWriter
-from antiphon.upstream.call import BROKEN, Refusal, UpstreamReply, attempt
+from antiphon.upstream.call import BROKEN, BackendRefusal, UpstreamReply, attempt
 from antiphon.upstream.permitted import check_permitted
 from antiphon.upstream.retry_policy import rejected
 
@@ -55,7 +55,7 @@ class Unreported(NamedTuple):
     """A call with unreported tokens: the backend omitted them, or the client disconnected before they came."""
 
     body: Mapping[str, Any]
-    said: Callable[[], list[Item]] = list
+    stated: Callable[[], list[Item]] = list
     """Returns the items of its answer."""
 
 
@@ -83,7 +83,7 @@ class ModelStream:
 
     def __init__(
         self,
-        upstream: UpstreamReply[Call],
+        upstream: UpstreamReply[ObservedCall],
         writer: ResponseWriter,
         stream: AnswerStream,
         *,
@@ -122,7 +122,7 @@ class ModelStream:
         """Read the rest of the answer, and check it."""
         self.ending = self.reader.finish()
 
-    def has_said(self) -> bool:
+    def has_output(self) -> bool:
         """Whether the answer has produced any output yet."""
         return self.writer.newest != self.before
 
@@ -131,7 +131,7 @@ class ModelStream:
 
         The backend's client handles complete silence, and silence before the first chunk.
         """
-        if self.has_said() and self.clock() - self.last_chunk_at > self.upstream.reply.idle_timeout:
+        if self.has_output() and self.clock() - self.last_chunk_at > self.upstream.reply.idle_timeout:
             raise BackendError("The backend keeps the connection open, but sends no data.")
 
 
@@ -169,9 +169,9 @@ class ModelCaller:
         """The prompt that was sent last, if prompts are compared."""
         self._newest: AnswerStream | None = None
         """The newest answer for the client."""
-        self._call: Call | None = None
+        self._call: ObservedCall | None = None
         """The attempt in progress."""
-        self._upstream: UpstreamReply[Call] | None = None
+        self._upstream: UpstreamReply[ObservedCall] | None = None
         self._stream: ModelStream | None = None
         self._unreported: list[Unreported] = []
         self._before: tuple[Sequence[str], dict[str, Any]] = [], {}
@@ -219,7 +219,7 @@ class ModelCaller:
         if route.target.state.options.cache_salt:
             step.body[PARAMETER] = salt_of(context.tenant)
         # The messages of a chain are stored as JSON too, so most of a long body may need no encoding at all.
-        is_small = not (context.is_large or context.prefix) or not context.is_translated_beside
+        is_small = not (context.is_large or context.prefix) or not context.is_translated_in_thread
         if is_small or is_quick(step.body):
             body = encode_body(step.body)
         else:
@@ -231,7 +231,7 @@ class ModelCaller:
         try:
             # From here on a slot is held, which `attempt` or `close` releases.
             await route.acquire()
-            self._call = call = Call(record, route.target, step.body, sent=body)
+            self._call = call = ObservedCall(record, route.target, step.body, sent=body)
             upstream = self._upstream = await attempt(
                 route,
                 route.target.chat_path if step.api == "chat" else "/responses",
@@ -302,20 +302,20 @@ class ModelCaller:
             elif call is not None and call.error is None:
                 self._unreported.append(Unreported(call.body))
 
-    def spent(self) -> Spent:
+    def spent(self) -> SpentTokens:
         """Return the tokens used: as reported, else estimated from the texts."""
         seen = self._seen or Usage()
         usage = added(self._turn.own_usage, seen) or seen
         cached, target = usage.input_tokens_details.cached_tokens, self._route.target
         model = name_of(target)
         if not self._unreported:
-            return Spent(usage.input_tokens, usage.output_tokens, cached, model, self._cost)
-        said = [item for one in self._unreported for item in one.said()]
+            return SpentTokens(usage.input_tokens, usage.output_tokens, cached, model, self._cost)
+        stated = [item for one in self._unreported for item in one.stated()]
         guessed = Usage(
             input_tokens=sum(request_tokens(one.body) for one in self._unreported),
-            output_tokens=tokens_of({"messages": to_builtins(said)}, priming=0),
+            output_tokens=tokens_of({"messages": to_builtins(stated)}, priming=0),
         )
-        return Spent(
+        return SpentTokens(
             usage.input_tokens + guessed.input_tokens,
             usage.output_tokens + guessed.output_tokens,
             cached,
@@ -329,8 +329,8 @@ class ModelCaller:
         if header:
             record.ignored_tools = plain_types(header)
         else:
-            served = plan.tools.served if plan.tools else ()
-            record.ignored_tools = look_at_tools(plan.request, plan.items, api, served, refuses=False)
+            supported = plan.tools.supported if plan.tools else ()
+            record.ignored_tools = inspect_tools(plan.request, plan.items, api, supported, refuses=False)
 
     def _reader(self, writer: ResponseWriter, step: CallModel | AuxiliaryCall, body: bytes) -> AnswerStream:
         """Return the reader of the answer for its API."""
@@ -373,7 +373,7 @@ class ModelCaller:
         call, answer = stream.upstream.record, stream.stream
         call.ending, call.error, call.has_calls = ending, ending.error, answer.has_calls
         # Without output, the client knows nothing of this attempt, so another backend, or the turn, can replace it.
-        is_silent = ending.error is not None and not stream.has_said()
+        is_silent = ending.error is not None and not stream.has_output()
         if ending.error is None:
             if not stream.has_begun:
                 stream.upstream.spoke()  # all of it was held until its end
@@ -418,19 +418,19 @@ class ModelCaller:
     def _end(self, stream: ModelStream) -> Finish:
         ending = stream.reader.finish() if stream.ending is None else stream.ending
         refused = ending.error if isinstance(ending.error, BackendError) and ending.error.refusal else None
-        if refused is not None and stream.has_said():
+        if refused is not None and stream.has_output():
             refused.refusal, refused.status, refused = None, BackendError.status, None  # a failure, after output
         if ending.usage is not None:
             if stream.upstream.target.prices is not None:
                 self._cost += cost_of(stream.upstream.target, ending.usage)
         elif refused is None:  # a refusal costs no tokens
-            said = partial(stream.writer.between, stream.before, stream.writer.newest)
-            self._unreported.append(Unreported(stream.upstream.record.body, said))
+            stated = partial(stream.writer.between, stream.before, stream.writer.newest)
+            self._unreported.append(Unreported(stream.upstream.record.body, stated))
         return ending
 
     # Failures.
 
-    def _refused(self, step: CallModel | AuxiliaryCall, refusal: Refusal) -> bytes | None:
+    def _refused(self, step: CallModel | AuxiliaryCall, refusal: BackendRefusal) -> bytes | None:
         """The backend answered 400 or above, and no other is called: the turn finds another way, or raises an error.
 
         Returns an answer that is inside the refusal.
@@ -445,7 +445,7 @@ class ModelCaller:
 
     def _is_settled(self, stream: ModelStream, error: AntiphonError, *, is_silent: bool) -> bool:
         """Return whether a failed answer counts; if it produced no output, another backend can replace it."""
-        if is_silent and self._turn.asks_plainly():
+        if is_silent and self._turn.requests_plain():
             return False
         failure = BROKEN if stream.is_broken else rejected(error.status, {}, error)
         if not is_silent:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from antiphon.access.keyring import Keyring
-from antiphon.cache.cache import Cache
+from antiphon.cache.cache import AnswerCache
 from antiphon.history.parts import HistoryParts
 from antiphon.ids import Clock, NewId
 from antiphon.process import ProcessState
@@ -47,7 +47,7 @@ class RunParts:
     store: Store
     models: ModelRegistry
     router: Router
-    cache: Cache
+    cache: AnswerCache
     toolset: Toolset
     """The tools that this server runs."""
     history: HistoryParts

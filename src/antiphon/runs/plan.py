@@ -24,7 +24,7 @@ class ResumeState(Struct, frozen=True):
     """The existing state of a response that was begun elsewhere, or queued."""
 
     created_at: int
-    kept: Sequence[Item]
+    stored: Sequence[Item]
     sealed: Mapping[str, str]
     next_number: int
     begins: bool
@@ -39,17 +39,17 @@ class ResumeState(Struct, frozen=True):
     @property
     def stands(self) -> bool:
         """Whether all existing items remain, up to the end of an answer, and the model is not called for it again."""
-        return bool(self.work.calls) and self.work.calls[-1].index + 1 >= len(self.kept)
+        return bool(self.work.calls) and self.work.calls[-1].index + 1 >= len(self.stored)
 
     @property
     def settled(self) -> int:
         """How many of the items are not generated again."""
-        return len(self.kept) if self.stands else settled(self.kept)
+        return len(self.stored) if self.stands else settled(self.stored)
 
     @property
     def remaining(self) -> Sequence[ToolCallRecord] | None:
         """The rest of that answer that must still be emitted; None if the attempt was not in it."""
-        return [one for one in self.work.calls if one.index >= len(self.kept)] if self.stands else None
+        return [one for one in self.work.calls if one.index >= len(self.stored)] if self.stands else None
 
 
 class RunPlan(Struct, frozen=True):

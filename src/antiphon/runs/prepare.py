@@ -39,18 +39,18 @@ from antiphon.protocol.validation.call_rules import CALLS, call_ids
 from antiphon.recording.persistence import ForegroundRecorder, Recorder, RequestIdentity, Retention
 from antiphon.runs.parts import RunParts
 from antiphon.runs.plan import ResumeState, RunPlan
-from antiphon.runs.tool_policy import CONCERNED, look_at_tools
+from antiphon.runs.tool_policy import CONCERNED, inspect_tools
 from antiphon.sharing.memory import Account
 from antiphon.storage.operations import leases
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredItem
 from antiphon.tools.registry import Toolset, is_of
 from antiphon.translation.dialects.dialect import Api
-from antiphon.translation.to_chat_completions.prefix import MANY, Conversation
+from antiphon.translation.to_chat_completions.prefix import MANY, ModelConversation
 from antiphon.translation.to_chat_completions.request import normalise_input
 from antiphon.translation.tool_mapping.offering import tools_of as requested_tools
 from antiphon.translation.writer import View
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.permitted import check_permitted, restriction
 from antiphon.upstream.router import Route, chains_of, with_continuation
@@ -258,14 +258,16 @@ async def gather(
 
 def _new_context(parts: RunParts, request: CreateResponse, tenant: str) -> Context | None:
     """Return the context of a request that begins with messages alone; None if more must be loaded or checked."""
-    given = request.input
-    if not given or request.previous_response_id is not None or request.conversation is not None:
+    request_input = request.input
+    if not request_input or request.previous_response_id is not None or request.conversation is not None:
         return None
     most = min(MANY, parts.history.bounds.items)
-    if not isinstance(given, str) and (len(given) > most or not MESSAGES.issuperset(map(type, given))):
+    if not isinstance(request_input, str) and (
+        len(request_input) > most or not MESSAGES.issuperset(map(type, request_input))
+    ):
         return None
-    items = normalise_input(given, parts.new_id)
-    return Context(input=items, tenant=tenant, items=Conversation(items))
+    items = normalise_input(request_input, parts.new_id)
+    return Context(input=items, tenant=tenant, items=ModelConversation(items))
 
 
 def tools_of(toolset: Toolset, request: CreateResponse, items: Sequence[InputItem]) -> Toolset | None:
@@ -291,34 +293,34 @@ def _recorder_of(parts: RunParts, request: CreateResponse, identity: RequestIden
         identity,
         conversation_id,
         is_stream=bool(request.stream),
-        holding=parts.process.holding,
+        leases=parts.process.leases,
         offload=parts.offload,
     )
 
 
 async def _hold(parts: RunParts, recorder: ForegroundRecorder) -> None:
     """Acquire the leases that exclude other responses. Raises `ClientError` for a conversation that is in use."""
-    identity, conversation_id = recorder.ticket, recorder.conversation_id
-    parts.process.holding.add(identity.response_id)
+    identity, conversation_id = recorder.identity, recorder.conversation_id
+    parts.process.leases.add(identity.response_id)
     if conversation_id is None:
         return
-    held = await parts.store.write(
+    retained = await parts.store.write(
         leases.hold, identity.tenant, conversation_id, identity.response_id, parts.process.worker
     )
-    if held is LockResult.UNKNOWN:
+    if retained is LockResult.UNKNOWN:
         raise conversation_not_found(conversation_id)
-    if held is LockResult.BUSY:
+    if retained is LockResult.BUSY:
         raise conversation_locked()
 
 
 def checked_tools(
-    parts: RunParts, request: CreateResponse, items: Sequence[InputItem], target: Target
+    parts: RunParts, request: CreateResponse, items: Sequence[InputItem], target: ModelTarget
 ) -> Sequence[str]:
     """Return the types of tools that are omitted. Raises `ClientError` for a tool that cannot be used as it is."""
     if request.tools is None and BRINGS_WORK.isdisjoint(kinds_of(items)):
         return ()
     api: Api = target.api_for(request, items)
-    ignored = look_at_tools(request, items, api, parts.toolset.served, refuses=parts.rules.strict_tools)
+    ignored = inspect_tools(request, items, api, parts.toolset.supported, refuses=parts.rules.strict_tools)
     if api == "chat":
         parts.toolset.check(request.tools or ())
     if restriction.get():
@@ -343,7 +345,7 @@ def _model_at_backend(tool: Tool) -> str:
 
 
 async def check_stores(
-    parts: RunParts, request: CreateResponse, items: Sequence[InputItem], target: Target, tenant: str
+    parts: RunParts, request: CreateResponse, items: Sequence[InputItem], target: ModelTarget, tenant: str
 ) -> None:
     """Raise `ClientError` for a tool's vector store that cannot be searched: 404 if unknown, 400 if expired.
 
@@ -444,25 +446,25 @@ def _echoed_tools(tools: list[AnyTool]) -> list[dict[str, Any]]:
 
 def _echoed_tool(tool: Tool) -> dict[str, Any]:
     """Echo a tool with its defaults filled in (specification section 3); credentials are not echoed."""
-    asked: dict[str, Any] = to_builtins(tool)
+    requested: dict[str, Any] = to_builtins(tool)
     if isinstance(tool, FunctionTool):
         # `strict` is false if the request does not set it (specification section 6).
-        return {"output_schema": None, **asked, "strict": bool(tool.strict)}
+        return {"output_schema": None, **requested, "strict": bool(tool.strict)}
     if isinstance(tool, CustomTool):
-        return {**asked, "format": asked["format"] or {"type": "text"}}
+        return {**requested, "format": requested["format"] or {"type": "text"}}
     if isinstance(tool, NamespaceTool):
-        return {**asked, "tools": [_echoed_tool(inner) for inner in tool.tools]}
+        return {**requested, "tools": [_echoed_tool(inner) for inner in tool.tools]}
     if isinstance(tool, McpTool):
         # A response can be retrieved by others of the tenant: it must not contain credentials.
-        asked.pop("authorization", None)
-        return {**MCP_DEFAULTS, **asked, "headers": None}
+        requested.pop("authorization", None)
+        return {**MCP_DEFAULTS, **requested, "headers": None}
     if isinstance(tool, FileSearchTool):
-        set_fields = {name: value for name, value in asked.items() if value is not None}
-        ranking = FILE_SEARCH_DEFAULTS["ranking_options"] | (asked.get("ranking_options") or {})
+        set_fields = {name: value for name, value in requested.items() if value is not None}
+        ranking = FILE_SEARCH_DEFAULTS["ranking_options"] | (requested.get("ranking_options") or {})
         return {**FILE_SEARCH_DEFAULTS, **set_fields, "ranking_options": ranking}
     if isinstance(tool, ImageGenerationTool):
-        return {**IMAGE_DEFAULTS, **{name: value for name, value in asked.items() if value is not None}}
+        return {**IMAGE_DEFAULTS, **{name: value for name, value in requested.items() if value is not None}}
     if isinstance(tool, WebSearchTool):
-        place = WEB_SEARCH_DEFAULTS["user_location"] | (asked.get("user_location") or {})
-        return {**WEB_SEARCH_DEFAULTS, **asked, "user_location": place}
-    return asked
+        place = WEB_SEARCH_DEFAULTS["user_location"] | (requested.get("user_location") or {})
+        return {**WEB_SEARCH_DEFAULTS, **requested, "user_location": place}
+    return requested

@@ -26,7 +26,7 @@ class WarmingTurn(Turn):
     def _warm(self) -> Steps:
         error = None
         if self.builder.target.dialect.prefix_cache:
-            result = yield from self._ask_aside(self._least)
+            result = yield from self._call_auxiliary(self._least)
             error = result.ending.error
         yield FinishRun(Finish("completed", _without_output(self.own_usage or Usage()), error))
 

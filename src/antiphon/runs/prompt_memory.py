@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from antiphon.sharing.recent import Recent
 from antiphon.translation.to_chat_completions.reuse import Fingerprint
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 MOST_BYTES = 16 * 1024 * 1024
 """Maximum bytes of all fingerprints; about 10,000 sessions of 100 messages each."""
@@ -23,16 +23,16 @@ class PromptMemory:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._known: Recent[Key, Fingerprint] = Recent(most_bytes, lambda prompt: prompt.weight)
 
-    def find(self, tenant: str, target: Target, chains: Iterable[str]) -> Fingerprint | None:
+    def find(self, tenant: str, target: ModelTarget, chains: Iterable[str]) -> Fingerprint | None:
         """Return the newest prompt of the first of these chains that is known."""
         found = (self._known.find(tenant, _key(target, chain)) for chain in chains)
         return next((prompt for prompt in found if prompt is not None), None)
 
-    def put(self, tenant: str, target: Target, chains: Iterable[str], prompt: Fingerprint) -> None:
+    def put(self, tenant: str, target: ModelTarget, chains: Iterable[str], prompt: Fingerprint) -> None:
         """Store the newest prompt of these chains."""
         for chain in chains:
             self._known.put(tenant, _key(target, chain), prompt)
 
 
-def _key(target: Target, chain: str) -> Key:
+def _key(target: ModelTarget, chain: str) -> Key:
     return target.state.name, target.model, chain

@@ -10,7 +10,7 @@ from antiphon.runs.prompt_memory import PromptMemory
 from antiphon.runs.steps import AuxiliaryCall, CallModel
 from antiphon.sharing.offload import Offload
 from antiphon.translation.to_chat_completions.reuse import Fingerprint, fingerprint, reuse
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 CHANGED = "The backend '%s' could reuse %.0f %% of the prompt: %s differs from the prompt of the previous turn."
 
@@ -20,13 +20,13 @@ async def prompt_of(step: CallModel | AuxiliaryCall, plan: RunPlan, offload: Off
     is_continued = plan.chains or plan.recorder is not None or plan.diagnoses
     if step.api != "chat" or (isinstance(step, AuxiliaryCall) and not plan.warms) or not is_continued:
         return None
-    if not plan.context.is_translated_beside:
+    if not plan.context.is_translated_in_thread:
         return fingerprint(step.body)
     return await offload.run(plan.context.tenant, partial(fingerprint, is_large=True), step.body)
 
 
 def compare(
-    memory: PromptMemory, prompt: Fingerprint, body: Mapping[str, Any], *, plan: RunPlan, to: Target, chain: str
+    memory: PromptMemory, prompt: Fingerprint, body: Mapping[str, Any], *, plan: RunPlan, to: ModelTarget, chain: str
 ) -> None:
     """Count how much of a prompt the backend could reuse, after it has read it; log the first change.
 

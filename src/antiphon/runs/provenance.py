@@ -21,26 +21,26 @@ class _Received:
     """A text, and what the model wrote to get it: a tool can repeat its own arguments."""
 
     text: str
-    asked: str = ""
+    requested: str = ""
 
     def has(self, text: str) -> bool:
-        return text in self.text and text.casefold() not in self.asked
+        return text in self.text and text.casefold() not in self.requested
 
 
 def provenance_of(request: CreateResponse, items: Sequence[InputItem], unseal: Unseal) -> Callable[[str], bool]:
     """Return whether a text occurs word for word in the data that the model received."""
 
     @cache
-    def given() -> list[_Received]:
+    def provided() -> list[_Received]:
         calls = {str(item.call_id): _written(item) for item in items if isinstance(item, FunctionCall | CustomToolCall)}
         seen = (*opening_of(request), *items)
         texts = (_of(item, unseal, calls.get(str(getattr(item, "call_id", "")), "")) for item in seen)
         return [_Received(request.instructions or ""), *chain.from_iterable(texts)]
 
-    return lambda text: any(one.has(text) for one in given())
+    return lambda text: any(one.has(text) for one in provided())
 
 
-def _of(item: InputItem, unseal: Unseal, asked: str) -> Iterator[_Received]:
+def _of(item: InputItem, unseal: Unseal, requested: str) -> Iterator[_Received]:
     if isinstance(item, Message):
         if item.role != "assistant":
             yield from map(_Received, _words(item.content))
@@ -48,9 +48,9 @@ def _of(item: InputItem, unseal: Unseal, asked: str) -> Iterator[_Received]:
     if isinstance(item, CodeInterpreterCall | ShellCallOutput):
         return  # the model wrote the code, which can print any text
     # Searches and pages do not repeat what the model wrote (`antiphon.tools.web`).
-    asked = asked or _written(item)
+    requested = requested or _written(item)
     for content in (getattr(item, "output", None), state_of(item, unseal).get("said")):
-        yield from (_Received(text, asked) for text in _words(content))
+        yield from (_Received(text, requested) for text in _words(content))
 
 
 def _written(item: InputItem) -> str:

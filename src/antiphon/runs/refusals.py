@@ -30,7 +30,7 @@ from antiphon.translation.to_chat_completions.request import EFFORT_PARAMETERS, 
 from antiphon.translation.to_responses.plainest import simplify
 from antiphon.translation.to_responses.request import RENAMES, extras, refused_field
 from antiphon.upstream.backend_errors import is_overflow, read_failure, too_long
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.lessons import EVERYONE, NOTHING
 
 MOST = 8
@@ -48,7 +48,7 @@ class Builder(Protocol):
 
     request: CreateResponse
     items: Sequence[InputItem]
-    target: Target
+    target: ModelTarget
     tenant: str
     token: Token
     body: Body
@@ -68,7 +68,7 @@ class Refusals:
         """The backend's own Responses API does not accept this request."""
         self.is_without_blobs = False
         """The backend could not open content that it had sealed: its keys have changed since."""
-        self._suspects: tuple[Target, frozenset[str]] | None = None
+        self._suspects: tuple[ModelTarget, frozenset[str]] | None = None
         """The types of tools and items that the Responses API rejected, and which backend it is."""
         self._simplified: Simplified | None = None
         """What is sent differently in this response, because of a refusal that nothing explains."""
@@ -94,8 +94,8 @@ class Refusals:
         omitted = omit(body, refused, own)
         if builder.api == "chat":
             return [_ADJUSTMENTS[name] for name in omitted if name in _ADJUSTMENTS]
-        asked = (name for name in _ADJUSTMENTS if getattr(request, name, None) is not None)
-        adjusted = [_ADJUSTMENTS[name] for name in asked if name not in body]
+        requested = (name for name in _ADJUSTMENTS if getattr(request, name, None) is not None)
+        adjusted = [_ADJUSTMENTS[name] for name in requested if name not in body]
         return adjusted + simplify(body, refused, lambda: builder.token(beginning_of(items)))
 
     def tests(self, request: CreateResponse) -> bool:
@@ -159,10 +159,10 @@ class Refusals:
         if name is None and self._falls_back(status, body):
             return
         self._count += 1
-        held = self.lessons()
-        if name in held:
+        retained = self.lessons()
+        if name in retained:
             name = NEXT_LESSON.get(name)
-        if name is None or name in held or self._count > MOST:
+        if name is None or name in retained or self._count > MOST:
             self._simplify(status, error, body)
         else:
             words = own_words(body, sent)

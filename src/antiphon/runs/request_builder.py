@@ -25,7 +25,7 @@ from antiphon.translation.tool_mapping.choice import allowed_names
 from antiphon.translation.tool_mapping.offering import WITH_TOOLS, Toolbox, toolbox_of
 from antiphon.translation.writer import Note
 from antiphon.upstream.backend_errors import beyond_window
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 if TYPE_CHECKING:
     from antiphon.runs.refusals import Refusals
@@ -65,9 +65,9 @@ class RequestBuilder:
         request: CreateResponse,
         items: Sequence[InputItem],
         history: int,
-        target: Target,
+        target: ModelTarget,
         unseal: Unsealer,
-        served: Collection[type[Tool]],
+        supported: Collection[type[Tool]],
     ) -> None:
         self.request = request
         self.items = items
@@ -83,7 +83,7 @@ class RequestBuilder:
         self._unseal = unseal
         self.tenant = unseal.tenant
         self.token: Token = unseal.token
-        self._served = served
+        self._supported = supported
         self.body: Body = {}
         """The request that was built last."""
         self.refusals: Refusals | None = None
@@ -96,7 +96,7 @@ class RequestBuilder:
         """The backend rejected the last request, and a shorter one follows."""
         self._turns: Turns | None = None
         """The turns of the whole conversation, once it has to be shortened."""
-        self._kept = 0
+        self._saved = 0
         """The token limit to which it was shortened."""
 
     def api_for(self, request: CreateResponse, items: Sequence[InputItem]) -> Api:
@@ -107,7 +107,7 @@ class RequestBuilder:
 
     def toolbox(self, items: Sequence[InputItem]) -> Toolbox:
         """Return the tools in force after this conversation."""
-        return toolbox_of(self.request, items, self.target.dialect, self._served)
+        return toolbox_of(self.request, items, self.target.dialect, self._supported)
 
     def build(
         self,
@@ -121,7 +121,7 @@ class RequestBuilder:
         """
         target = self.target
         dialect, lessons, defaults = target.dialect, target.lessons, target.defaults
-        given = request, items
+        provided = request, items
         is_usual = self.refusals is None and not lessons.by_tenant
         refused = lessons.refused if is_usual else self.refused().lessons()
         api = "chat" if target.api == "chat" else self.api_for(request, items)
@@ -131,12 +131,12 @@ class RequestBuilder:
         if api == "responses":
             built = self._for_responses(request, items, refused)
             is_tested = lessons.suspicions is not None and self.refused().tests(request)
-            return self.build(*given, limit) if is_tested else built
+            return self.build(*provided, limit) if is_tested else built
         if isinstance(items, ItemList) and ConfigurationUpdate in items.kinds:
             request = configured(request, items)
         taught = dialect.taught(refused) if refused else dialect
         is_bare = request.tools is None and isinstance(items, ItemList) and items.kinds.isdisjoint(WITH_TOOLS)
-        toolbox = Toolbox() if is_bare else toolbox_of(request, items, taught, self._served)
+        toolbox = Toolbox() if is_bare else toolbox_of(request, items, taught, self._supported)
         if limit is not None:
             limit(toolbox)
         note = None
@@ -164,7 +164,7 @@ class RequestBuilder:
             self.body = {**self.body, "stream": False}
             self.body.pop("stream_options", None)
         if lessons.suspicions is not None and self.refused().tests(request):
-            return self.build(*given, limit)
+            return self.build(*provided, limit)
         allowed = None if request.tool_choice is None else allowed_names(toolbox, request.tool_choice, taught)
         self.demands_call = not taught.forces_calls and CHOICE in adjusted
         check = None
@@ -213,7 +213,7 @@ class RequestBuilder:
         """Return the token limit of the turns, in steps so that small changes of the instructions do not change it."""
         body = _countable(built)
         instructions = [one for one in body["messages"] if one.get("role", one.get("type", "system")) in INSTRUCTING]
-        others = tokens_of({**body, "messages": instructions}) + self._all_turns().kept_tokens
+        others = tokens_of({**body, "messages": instructions}) + self._all_turns().retained_tokens
         step = max(1, window // STEPS)
         return max(1, (window - self._room(window) - others) // step) * step
 
@@ -223,7 +223,7 @@ class RequestBuilder:
 
     # After a rejection.
 
-    def asks_plainly(self) -> bool:
+    def requests_plain(self) -> bool:
         """The answer broke off without output. Return whether to send the request again without a stream.
 
         llama-cpp-python reports an invalid request only if it is not streamed.
@@ -274,10 +274,10 @@ class RequestBuilder:
         """Return fewer items, None if only one turn is left."""
         turns = self._all_turns()
         if limit is None:
-            before = self._kept or turns.tokens
+            before = self._saved or turns.tokens
             limit = 1 << ((before - 1).bit_length() - 1) if before > 1 else 0
         while True:
-            self._kept = limit
+            self._saved = limit
             shorter = turns.within(limit)
             if shorter is not None and len(shorter) < len(self.items):
                 return shorter

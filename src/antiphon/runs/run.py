@@ -9,21 +9,21 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from antiphon.access.spending import Spent
+from antiphon.access.spending import SpentTokens
 from antiphon.access.unseal import origin_tag
 from antiphon.errors import AntiphonError, reportable
 from antiphon.history.context import store_item
 from antiphon.protocol.events import Event
 from antiphon.protocol.items.messages import Reasoning
 from antiphon.protocol.response import Response
-from antiphon.recording.facts import Origin, facts_of
+from antiphon.recording.facts import ResponseOrigin, facts_of
 from antiphon.recording.persistence import Recorder, stored_output
 from antiphon.runs.agentic_turn import AgenticTurn
 from antiphon.runs.parts import RunParts
 from antiphon.runs.phases import ANNOUNCED, OVER, Phase, Steered, Stop, StopReason
 from antiphon.runs.plan import ResumeState, RunPlan
 from antiphon.runs.request_builder import RequestBuilder
-from antiphon.runs.server_steps import made_items
+from antiphon.runs.server_steps import created_items
 from antiphon.runs.step_loop import StepLoop
 from antiphon.runs.steps import FinishRun
 from antiphon.runs.turn import Turn
@@ -33,7 +33,7 @@ from antiphon.telemetry.observers import CacheStatus, ResponseRecord
 from antiphon.translation.tool_mapping.offering import NOTHING
 from antiphon.translation.wire import Finish, conclude
 from antiphon.translation.writer import ResponseWriter
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 
 class Run(StepLoop):
@@ -61,8 +61,8 @@ class Run(StepLoop):
             ignored_tools=plan.ignored_tools,
             tenant=tenant,
         )
-        super().__init__(plan, parts, writer, turn_of(plan, lambda: made_items(writer)), record)
-        self.origin: Origin | None = None
+        super().__init__(plan, parts, writer, turn_of(plan, lambda: created_items(writer)), record)
+        self.origin: ResponseOrigin | None = None
         """Its origin, for its facts; None if facts are not stored."""
         self._has_facts = False
         if plan.resume is not None:
@@ -70,7 +70,7 @@ class Run(StepLoop):
 
     def _resume(self, resume: ResumeState) -> None:
         self.record.is_background, self.record.is_resumed = True, not resume.begins
-        self._writer.resume(resume.kept, resume.next_number, resume.settled)
+        self._writer.resume(resume.stored, resume.next_number, resume.settled)
         self._writer.sealed.update(resume.sealed)
         self._enter(Phase.STREAMING)
         if resume.begins:
@@ -105,7 +105,7 @@ class Run(StepLoop):
         return self._cache.similarity if self._cache else None
 
     @property
-    def target(self) -> Target:
+    def target(self) -> ModelTarget:
         """The backend and model that are called, or that answered."""
         return (self._cache.target if self._cache else None) or self.plan.route.target
 
@@ -116,13 +116,13 @@ class Run(StepLoop):
 
     async def chain_items(self) -> list[StoredItem]:
         """Return the items with which a following response begins, as they are stored. A thread encodes large ones."""
-        if not self.context.is_translated_beside:
+        if not self.context.is_translated_in_thread:
             return self._chain_items(is_large=False)
-        return await self._beside(self._chain_items, is_large=True)
+        return await self._in_thread(self._chain_items, is_large=True)
 
     def _chain_items(self, *, is_large: bool) -> list[StoredItem]:
-        kept = [store_item(item, is_large=is_large) for item in self.plan.items]
-        return [*kept, *stored_output(self._writer.response, self._writer.sealed, is_large=is_large)]
+        stored = [store_item(item, is_large=is_large) for item in self.plan.items]
+        return [*stored, *stored_output(self._writer.response, self._writer.sealed, is_large=is_large)]
 
     # What others can request of it.
 
@@ -141,7 +141,7 @@ class Run(StepLoop):
 
     def leave_out_error(self) -> None:
         """Report a failure by `response.failed` alone."""
-        self._writer.tells_error = False
+        self._writer.reports_error = False
 
     def warm_up(self) -> None:
         """Call no model: the response ends at once."""
@@ -172,9 +172,9 @@ class Run(StepLoop):
             self._task.cancel()
         self.stop_cause = replace(stop, interrupts=stop.interrupts or was_cancelled)
 
-    def spent(self) -> Spent:
+    def spent(self) -> SpentTokens:
         """Return the tokens used: as reported, else estimated from the texts."""
-        return self._asking.spent()
+        return self._requesting.spent()
 
     # How it ends.
 
@@ -220,13 +220,13 @@ class Run(StepLoop):
         if self._cache is not None:
             self._cache.see(before)
         writer.end()
-        batch = [*before, *writer.take()] if writer.is_heard else before
+        batch = [*before, *writer.take()] if writer.has_reader else before
         if self._recorder is not None:
             # In the same transaction as the response, so that lists and figures never contradict it.
             if self.origin is not None:
                 self._note_facts(self._recorder)
             try:
-                await self._recorder.keep(writer.response, writer.sealed, batch)
+                await self._recorder.save(writer.response, writer.sealed, batch)
             except AntiphonError as error:
                 # The client must not receive `completed` for a response that it cannot retrieve: it fails instead.
                 await self._recorder.drop()
@@ -246,7 +246,7 @@ class Run(StepLoop):
         """Compare the prompt with that of the response that the request names."""
         from antiphon.runs.cache_diagnostics import diagnose  # noqa: PLC0415 - few requests ask for it
 
-        parts, writer, prompt = self._parts, self._writer, self._asking.prompt
+        parts, writer, prompt = self._parts, self._writer, self._requesting.prompt
         store, usage = parts.store, step.ending.usage
         found = await diagnose(store, parts.prompts, self.plan, self.target, prompt, writer.response, usage)
         writer.applied = {**writer.applied, "prompt_cache_diagnostics": found}
@@ -325,7 +325,7 @@ class Run(StepLoop):
         facts = facts_of(self.origin, writer.response, self.context.input, now, self.record, moments=writer.moments)
         return replace(facts, status="in_progress", ended=None, error="")
 
-    def _facts(self, origin: Origin) -> Facts:
+    def _facts(self, origin: ResponseOrigin) -> Facts:
         record = self.record
         record.target = self.target
         if self._cache is not None:
@@ -338,19 +338,22 @@ class Run(StepLoop):
     @property
     def _misses_facts(self) -> bool:
         """Whether its facts are stored separately. The process that ends a background response stores its facts."""
-        is_kept = self._has_facts and self._recorder is not None and self._recorder.facts is None
-        return not (is_kept or self.record.is_background)
+        is_stored = self._has_facts and self._recorder is not None and self._recorder.facts is None
+        return not (is_stored or self.record.is_background)
 
 
-def turn_of(plan: RunPlan, made: Callable[[], Sequence[Any]]) -> Turn:
-    """Return the turn of a response: one model call, unless the plan requires more. `made` returns its items so far."""
-    served = plan.tools.served if plan.tools else NOTHING
+def turn_of(plan: RunPlan, created: Callable[[], Sequence[Any]]) -> Turn:
+    """Return the turn of a response: one model call, unless the plan requires more.
+
+    `created` returns its items so far.
+    """
+    supported = plan.tools.supported if plan.tools else NOTHING
     before = len(plan.context.history)
-    builder = RequestBuilder(plan.request, plan.items, before, plan.route.target, plan.unseal, served)
+    builder = RequestBuilder(plan.request, plan.items, before, plan.route.target, plan.unseal, supported)
     if plan.warms:
         from antiphon.runs.prewarm import WarmingTurn  # noqa: PLC0415 - few requests only fill a cache
 
         return WarmingTurn(builder)
     if plan.tools is None and not plan.compacts:
         return Turn(builder)
-    return AgenticTurn(builder, plan, made)
+    return AgenticTurn(builder, plan, created)

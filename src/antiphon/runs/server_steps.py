@@ -82,7 +82,7 @@ class ServerSteps:
 
     def _new_executor(self) -> ToolExecutor:
         plan, writer, items = self._plan, self._writer, self._plan.items
-        return ToolExecutor(plan, writer, self._observers, lambda: [*items, *made_items(writer)], self._offload)
+        return ToolExecutor(plan, writer, self._observers, lambda: [*items, *created_items(writer)], self._offload)
 
     def _perform(self, step: Step) -> None:
         """Perform the turn's decision, if it awaits nothing."""
@@ -95,8 +95,8 @@ class ServerSteps:
                 self._writer.close_item(self._writer.open_item(replace(item, status="in_progress")), item)
                 for hand_over in self._observers.returned:
                     hand_over(use)
-            case Settle(held, text, note):
-                held.settle(text)
+            case Settle(retained, text, note):
+                retained.settle(text)
                 if note is not None:
                     self._writer.notes.append(note)
             case SkipCompaction():
@@ -106,9 +106,9 @@ class ServerSteps:
                 compaction.close(self._keyring.seal({"summary": summary}, self._plan.context.tenant))
 
 
-def made_items(writer: ResponseWriter) -> Sequence[Any]:
+def created_items(writer: ResponseWriter) -> Sequence[Any]:
     """Return the items of a response so far, each with its sealed content, whether or not the client receives that."""
-    return [_with_state(item, writer.sealed) for item in writer.made]
+    return [_with_state(item, writer.sealed) for item in writer.created]
 
 
 def _with_state(item: Any, sealed: Mapping[str, str]) -> Any:

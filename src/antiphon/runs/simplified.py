@@ -13,14 +13,14 @@ from antiphon.translation.dialects.plainest import may_be_form, suspects
 from antiphon.translation.learned import own_words, spoken
 from antiphon.translation.to_chat_completions.request import Body
 from antiphon.translation.to_responses import plainest as plainest_responses
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.suspicions import Suspects, Trial
 
 
 class Simplified(Struct):
     """The simplifications of one response's requests to one backend."""
 
-    target: Target
+    target: ModelTarget
     tenant: str
     lessons: Suspects
     """What is sent differently, as lessons for the dialect."""
@@ -30,7 +30,7 @@ class Simplified(Struct):
     """The suspects of the request that was refused."""
     refusal: AntiphonError | None = None
     """The first refusal, once the plainest form is sent; None again once that is accepted."""
-    said: str = ""
+    stated: str = ""
     """The backend's words in it."""
 
     def accepted(self) -> None:
@@ -48,11 +48,11 @@ class Simplified(Struct):
             "form. It said: %s",
             self.target.state.backend.name,
             self.target.name,
-            self.said,
+            self.stated,
         )
         lesson = lessons.suspicions.explained(self.tenant, trial, self.found)
         if lesson is not None:
-            self.target.learn(lesson, self.said, self.tenant)
+            self.target.learn(lesson, self.stated, self.tenant)
         self.refusal = self.trial = None
 
 
@@ -60,7 +60,7 @@ Sent = tuple[Body, Api]
 """The body of a request, and the API that it is for."""
 
 
-def tested(target: Target, tenant: str, request: CreateResponse, sent: Sent) -> Simplified | None:
+def tested(target: ModelTarget, tenant: str, request: CreateResponse, sent: Sent) -> Simplified | None:
     """Return how to send a request that was built as `sent`; None to send it as it is."""
     lessons = target.lessons
     if lessons.suspicions is None or not lessons.suspicions.is_open(tenant):
@@ -70,7 +70,7 @@ def tested(target: Target, tenant: str, request: CreateResponse, sent: Sent) -> 
 
 
 def plainest(
-    target: Target,
+    target: ModelTarget,
     tenant: str,
     request: CreateResponse,
     sent: Sent,
@@ -91,12 +91,12 @@ def plainest(
     suspicions = target.lessons.suspect()
     if trial is not None and trial.tested:
         suspicions.attempt(tenant, trial.left)  # the test is the reason, so the client must not notice it
-    elif not found or not (suspicions.is_shown(tenant, found) or suspicions.attempt(tenant, found)):
+    elif not found or not (suspicions.is_proven(tenant, found) or suspicions.attempt(tenant, found)):
         return None
     return Simplified(target, tenant, applied | found, trial, found, error, own_words(answer, sent[0]))
 
 
-def _suspects(target: Target, request: CreateResponse, sent: Sent) -> Suspects:
+def _suspects(target: ModelTarget, request: CreateResponse, sent: Sent) -> Suspects:
     body, api = sent
     if api == "responses":
         return plainest_responses.suspects(body, request.include or (), own_parameters(request))

@@ -41,7 +41,7 @@ What holds always:
 - Every batch passes the cache and the recorder before the client. The last batch is yielded once it is durable.
 - A step that has begun is closed before the response ends. No stop cancels that: the first failure is the one that is
   reported.
-- Work on a large conversation or a large answer is done in a thread. `_is_small` and `_is_checked_beside` decide
+- Work on a large conversation or a large answer is done in a thread. `_is_small` and `_is_checked_in_thread` decide
   that; a small request pays one comparison for it.
 """
 
@@ -89,7 +89,7 @@ class StepLoop(ABC):
         """The context from which the response started."""
         self._is_small = not plan.context.is_large and plan.context.prefix is None
         """Whether all of it was translated here."""
-        self._is_checked_beside = False
+        self._is_checked_in_thread = False
         """Whether an answer was so large that the next step is decided in a thread."""
         self.is_stream = plan.is_stream
         """Whether the response is a stream of events."""
@@ -102,7 +102,7 @@ class StepLoop(ABC):
         self._frames = plan.recorder if plan.recorder is not None and plan.recorder.sees_events else None
         self._writer = writer
         self._turn = turn
-        self._asking = ModelCaller(plan, turn, writer, parts)
+        self._requesting = ModelCaller(plan, turn, writer, parts)
         self._own: ServerSteps | None = None
         """Performs the steps that call no model; None until one occurs."""
         # Before its first step: an internal call of the model can already announce a compaction.
@@ -139,7 +139,7 @@ class StepLoop(ABC):
                     pass
             return self._writer.response
         # No client reads events here. They are built only for the cache, from which a later stream can replay them.
-        self._writer.is_heard = self._cache is not None
+        self._writer.has_reader = self._cache is not None
         self._begin()
         try:
             try:
@@ -213,33 +213,33 @@ class StepLoop(ABC):
 
     async def _first_step(self) -> Step:
         """Return the first step; `FinishRun` if the answer is in the cache."""
-        kept = await self._cache.find() if self._cache is not None else None
-        if kept is None:
-            self._asking.choose()
+        stored = await self._cache.find() if self._cache is not None else None
+        if stored is None:
+            self._requesting.choose()
             return self._turn.next() if self._is_small else await self._next()
-        self.record.ignored_tools, self.record.adjusted = kept.ignored_tools, kept.adjusted
-        self._writer.applied = applied(self._writer.response, kept.adjusted, kept.effort)
+        self.record.ignored_tools, self.record.adjusted = stored.ignored_tools, stored.adjusted
+        self._writer.applied = applied(self._writer.response, stored.adjusted, stored.effort)
         if self.is_stream:
             self._start()
-        replay_answer(kept, self._writer)
-        return FinishRun(Finish("completed", kept.usage))
+        replay_answer(stored, self._writer)
+        return FinishRun(Finish("completed", stored.usage))
 
     async def _next(self) -> Step:
         """Return the next step, decided in a thread if the conversation takes a while to translate."""
-        if not (self.context.is_translated_beside or self._is_checked_beside):
+        if not (self.context.is_translated_in_thread or self._is_checked_in_thread):
             return self._turn.next()
-        return await self._beside(self._turn.next)
+        return await self._in_thread(self._turn.next)
 
-    async def _beside(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return the result of a function that processes large data, in a thread."""
         return await self._parts.offload.run(self.context.tenant, function, *args, **kwargs)
 
     async def _begin_step(self, step: Step) -> None:
         """Begin the turn's decision; `_continue_step` does the rest."""
         if isinstance(step, MODEL_CALLS):
-            self._answer = await self._asking.open(self.record, step)
+            self._answer = await self._requesting.open(self.record, step)
             if self._answer is None:
-                await self._asking.close()
+                await self._requesting.close()
             elif self.is_stream or isinstance(step, AuxiliaryCall):
                 self._answering(step)
         elif isinstance(step, AttachFiles):
@@ -270,7 +270,7 @@ class StepLoop(ABC):
             self._check_steered()
         try:
             if answer.is_plain:
-                await self._asking.read_whole(answer)
+                await self._requesting.read_whole(answer)
             elif (part := await anext(answer.parts, None)) is not None:
                 reader = answer.reader
                 # A search for calls and a check against a schema process an event at once: a large one would hold
@@ -281,7 +281,7 @@ class StepLoop(ABC):
                 if answer.unread <= LARGE_ANSWER:
                     reader.feed(part)
                 else:
-                    await self._beside(reader.feed, part)
+                    await self._in_thread(reader.feed, part)
                 # The time to the first token is that of the first output, not of the first bytes.
                 if not answer.has_begun and answer.writer.newest != answer.before:
                     answer.has_begun = True
@@ -300,11 +300,11 @@ class StepLoop(ABC):
         # The end releases the text that was held back, so it can be as much work as all parts together.
         self._answer = None
         if answer.is_checked and answer.size > LARGE_ANSWER:
-            self._is_small, self._is_checked_beside = False, True
-            await self._beside(answer.finish)
+            self._is_small, self._is_checked_in_thread = False, True
+            await self._in_thread(answer.finish)
         # In this order: an answer that is closed without a conclusion counts as abandoned.
-        self._asking.conclude(answer)
-        await self._asking.close()
+        self._requesting.conclude(answer)
+        await self._requesting.close()
         return False
 
     async def _close_step(self) -> None:
@@ -313,7 +313,7 @@ class StepLoop(ABC):
         try:
             if self._own is not None:
                 await self._own.close()
-            await self._asking.close()
+            await self._requesting.close()
         finally:
             self._is_closing = False
 
@@ -334,7 +334,7 @@ class StepLoop(ABC):
 
     @property
     def _has_calls(self) -> bool:
-        return self._asking.has_calls or bool(self._writer.waiting or open_calls(self._writer.output))
+        return self._requesting.has_calls or bool(self._writer.waiting or open_calls(self._writer.output))
 
     def _check_stopped(self) -> None:
         """Raise the error of a stop that arrived while the reader was processing a batch."""

@@ -84,10 +84,11 @@ class ListTools(Struct, frozen=True):
 class RunTools(Struct, frozen=True):
     """Execute these calls in parallel, and emit their results.
 
-    The model made them (`held`); or they are `approved`, to be emitted first; or left by an earlier attempt (`left`).
+    The model made them (`retained`); or they are `approved`, to be emitted first; or left by an earlier attempt
+    (`left`).
     """
 
-    held: Sequence[HostedCall] = ()
+    retained: Sequence[HostedCall] = ()
     approved: Sequence[Approved] = ()
     left: Sequence[ToolCallRecord] = ()
     usage: Usage | None = None
@@ -98,7 +99,7 @@ class RunTools(Struct, frozen=True):
 class Settle(Struct, frozen=True):
     """End an item that was held back, with this text; `note` describes the repair."""
 
-    held: StreamingCustomCall | CheckedCall | CheckedMessage
+    retained: StreamingCustomCall | CheckedCall | CheckedMessage
     text: str
     note: Note | None = None
 

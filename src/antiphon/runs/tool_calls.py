@@ -32,7 +32,7 @@ from antiphon.runs.tool_policy import Approved, sources_of
 from antiphon.runs.tool_progress import REPORTING, ended
 from antiphon.sharing.offload import Offload
 from antiphon.telemetry.observers import Observers, ResponseRecord, ToolUse
-from antiphon.tools.base import Listing, Use
+from antiphon.tools.base import ToolListing, Use
 from antiphon.tools.registry import KINDS, Toolset, is_of
 from antiphon.translation.from_responses.items import pass_on
 from antiphon.translation.hosted_call import HostedCall, Result
@@ -113,15 +113,15 @@ class ToolExecutor:
     async def list_tools(self, step: ListTools) -> AsyncGenerator[None, None]:
         """List the tools of the servers, all in parallel; yield whenever there may be events to send."""
         self._begin()
-        asked = [asyncio.ensure_future(self._list(tool)) for tool in step.servers]
+        pending = [asyncio.ensure_future(self._list(tool)) for tool in step.servers]
         try:
-            for tool, listing in zip(step.servers, asked, strict=True):
+            for tool, listing in zip(step.servers, pending, strict=True):
                 known = step.listed.get(tool.server_label)
                 if known is None or _differs(known, tool, await listing):
-                    async for _ in self._tell_list(tool, listing):
+                    async for _ in self._report_list(tool, listing):
                         yield
         finally:
-            await _cancel(asked)
+            await _cancel(pending)
 
     async def execute(self, record: ResponseRecord, step: RunTools) -> AsyncGenerator[None, None]:
         """Execute calls in parallel; yield whenever one has ended."""
@@ -129,8 +129,8 @@ class ToolExecutor:
         # All items are opened before any call runs: their order in the output is that of the model's calls, and not
         # that of their results.
         running = [
-            *map(self._held, step.held),
-            *(self._held(self._approved(one)) for one in step.approved),
+            *map(self._retained, step.retained),
+            *(self._retained(self._approved(one)) for one in step.approved),
             *self._restored(step.left),
         ]
         # The checkpoint has the whole answer, also its finished items: a worker that continues emits it again.
@@ -172,16 +172,16 @@ class ToolExecutor:
 
     # Lists.
 
-    async def _list(self, tool: McpTool) -> Listing:
+    async def _list(self, tool: McpTool) -> ToolListing:
         servers = self._toolset.mcp
-        return await servers.list(tool, self._tenant) if servers else Listing(error=NOT_HERE)
+        return await servers.list(tool, self._tenant) if servers else ToolListing(error=NOT_HERE)
 
-    async def _tell_list(self, tool: McpTool, listing: Awaitable[Listing]) -> AsyncGenerator[None, None]:
+    async def _report_list(self, tool: McpTool, listing: Awaitable[ToolListing]) -> AsyncGenerator[None, None]:
         """Emit an `mcp_list_tools` item (specification section 16)."""
         writer, label = self._writer, tool.server_label
         item = McpListTools(id=writer.new_id("mcpl"), server_label=label, tools=[])
         index = writer.open_item(item)
-        step = partial(_tell_step, writer, index, str(item.id))
+        step = partial(_report_step, writer, index, str(item.id))
         step("in_progress")
         writer.waiting[index] = lambda: writer.close_item(index, replace(item, error=LEFT))
         yield
@@ -196,7 +196,7 @@ class ToolExecutor:
 
     # Starting calls.
 
-    def _held(self, call: HostedCall) -> PendingCall:
+    def _retained(self, call: HostedCall) -> PendingCall:
         call.joins_next = any(_is_call(item) for _, item in self._writer.since(call.output_index + 1))
         offer = call.offer
         note = ToolCallRecord(
@@ -339,18 +339,18 @@ class ToolExecutor:
         # The numbers by which a model cites grow with each result, so a number never changes its meaning.
         first = len(self._sources)
         self._sources.update(outcome.sources)
-        said, files, cpu, paused = outcome.said, outcome.files, outcome.cpu, outcome.paused
-        result = Result(outcome.fields, said, outcome.sources, first, outcome.is_failed, files)
+        stated, files, cpu, paused = outcome.stated, outcome.files, outcome.cpu, outcome.paused
+        result = Result(outcome.fields, stated, outcome.sources, first, outcome.is_failed, files)
         return replace_fields(result, cpu=cpu, paused=paused) if cpu or paused else result
 
     def _before(self, call: HostedCall) -> Sequence[InputItem]:
         """Return the items before a call; images that are still being generated have no result yet."""
         place = call.output_index
         earlier = [one.index for one in self._work.calls if one.kind in REPORTING and one.index < place]
-        made = dict(self._writer.since(min([*earlier, place])))
-        apart = {item.id for index, item in made.items() if item and (index in earlier or index >= place)}
+        created = dict(self._writer.since(min([*earlier, place])))
+        apart = {item.id for index, item in created.items() if item and (index in earlier or index >= place)}
         before = [item for item in self._seen() if getattr(item, "id", None) not in apart]
-        return [*before, *(made[index] or ImageGenerationCall() for index in earlier)]  # type: ignore[list-item]
+        return [*before, *(created[index] or ImageGenerationCall() for index in earlier)]  # type: ignore[list-item]
 
     def _report(self, call: HostedCall, fields: Mapping[str, Any]) -> None:
         call.report(fields)
@@ -385,7 +385,7 @@ def _opening(value: dict[str, Any]) -> dict[str, Any]:
     return {name: value[name] for name in ("id", "type", "status")} if is_image else value
 
 
-def _tell_step(writer: ResponseWriter, output_index: int, item_id: str, step: str) -> None:
+def _report_step(writer: ResponseWriter, output_index: int, item_id: str, step: str) -> None:
     writer.emit(STEP_EVENTS["mcp_list_tools", step](output_index=output_index, item_id=item_id))
 
 
@@ -401,7 +401,7 @@ def _no_list(label: str, error: str, status: int) -> ClientError:
     )
 
 
-def _differs(known: McpListTools, tool: McpTool, found: Listing) -> bool:
+def _differs(known: McpListTools, tool: McpTool, found: ToolListing) -> bool:
     """Whether the conversation's list of a server's tools differs from the current one."""
     return not found.error and [tool_listed(each) for each in permitted(tool, found.tools)] != known.tools
 
@@ -429,9 +429,9 @@ def _failed(kind: Kind, message: str) -> Result:
 def _encoded(item: Any) -> Raw:
     """Return an item of a checkpoint."""
     if type(item) is ImageGenerationCall:
-        from antiphon.protocol.kept_images import as_kept  # noqa: PLC0415 - few responses make images
+        from antiphon.protocol.stored_images import as_stored  # noqa: PLC0415 - few responses make images
 
-        item, _ = as_kept(item)
+        item, _ = as_stored(item)
     return Raw(msgspec.json.encode(item))
 
 

@@ -23,7 +23,7 @@ from antiphon.protocol.items.hosted import (
 )
 from antiphon.protocol.items.messages import InputItem, Message, kinds_of
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.sources import CitedFile, MadeFile, Source, Sources, read_sources
+from antiphon.protocol.sources import CitedFile, CreatedFile, Source, Sources, read_sources
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.tools.registry import Toolset
@@ -41,7 +41,7 @@ IGNORED = "antiphon-ignored-tools"
 RUN_HERE = (McpCall, WebSearchCall, FileSearchCall, CodeInterpreterCall, ImageGenerationCall)
 """Items of calls that this server executed."""
 
-MADE_HERE = (McpListTools, *RUN_HERE, ToolSearchOutput)
+CALLED_BY_SERVER = (McpListTools, *RUN_HERE, ToolSearchOutput)
 """Items that this server generated: a resumed response continues after them."""
 
 RESULTS_HERE = (*RUN_HERE, ShellCallOutput)
@@ -50,7 +50,7 @@ RESULTS_HERE = (*RUN_HERE, ShellCallOutput)
 CALLED_HERE = frozenset({McpApprovalRequest, *RUN_HERE})
 """Items of server-side tool calls by the model."""
 
-CONCERNED = frozenset({*MADE_HERE, *CALLED_HERE, McpApprovalResponse, AdditionalTools})
+CONCERNED = frozenset({*CALLED_BY_SERVER, *CALLED_HERE, McpApprovalResponse, AdditionalTools})
 """Items that can require a server-side tool."""
 
 _logged: set[str] = set()
@@ -74,7 +74,7 @@ class ToolPolicy:
         request: CreateResponse,
         toolset: Toolset,
         conversation: Callable[[], Sequence[InputItem]],
-        made: Callable[[], Sequence[Item]],
+        created: Callable[[], Sequence[Item]],
         unseal: Unseal,
         new: Sequence[InputItem] = (),
         rounds: int = 0,
@@ -85,13 +85,13 @@ class ToolPolicy:
         self._request = request
         self._toolset = toolset
         self._conversation = conversation
-        self._made = made
+        self._created = created
         self._unseal = unseal
         self._has_begun = False
         self.is_late = False
         """The time limit for tools has passed."""
         self._was_warned = False
-        self._are_none = not self._concerns()
+        self._are_invalid = not self._concerns()
 
     def _concerns(self) -> bool:
         """Whether the response involves server-side tools at all: most do not, and skip all of this."""
@@ -101,7 +101,7 @@ class ToolPolicy:
 
     def begins(self) -> bool:
         """Whether to list servers and run approved calls: once per response, if there are any."""
-        if self._are_none or self._has_begun or McpTool not in self._toolset.served:
+        if self._are_invalid or self._has_begun or McpTool not in self._toolset.supported:
             return False
         self._has_begun = True
         if any(isinstance(tool, McpTool) for tool in self._request.tools or ()):
@@ -110,7 +110,7 @@ class ToolPolicy:
 
     def servers(self) -> Sequence[McpTool]:
         """Return the servers to list: all except those that an earlier attempt reported as unreachable."""
-        failed = {item.server_label for item in self._made() if isinstance(item, McpListTools) and item.error}
+        failed = {item.server_label for item in self._created() if isinstance(item, McpListTools) and item.error}
         return [tool for tool in servers_of(self._request, self._conversation()) if tool.server_label not in failed]
 
     def listed(self) -> Mapping[str, McpListTools]:
@@ -149,14 +149,14 @@ class ToolPolicy:
             tool=self._if_there(server, request),
             is_hosted=True,
         )
-        made = state_of(request, self._unseal).get("call") or {}
+        created = state_of(request, self._unseal).get("call") or {}
         is_changed = found.is_changed
         offer = replace(
             found,
             needs_approval=is_changed,
             approval_request_id=None if is_changed else str(request.id),
         )
-        return Approved(offer, str(made.get("id") or f"call_{request.id}"[:64]), request.arguments)
+        return Approved(offer, str(created.get("id") or f"call_{request.id}"[:64]), request.arguments)
 
     def _if_there(self, server: McpTool, request: McpApprovalRequest) -> McpTool | None:
         """Return the server, None if it no longer lists the tool, or the client no longer allows it."""
@@ -169,21 +169,21 @@ class ToolPolicy:
 
         An answer in JSON does not cite files: removing a mark such as `[1]` from it would change its meaning.
         """
-        if self._are_none:
+        if self._are_invalid:
             return {}
         conversation = self._conversation()
         found = sources_of(conversation, self._unseal)
-        if not (found and configured(self._request, conversation).asks_for_json):
+        if not (found and configured(self._request, conversation).requests_json):
             return found
         return {key: None if isinstance(one, CitedFile) else one for key, one in found.items()}
 
     def call_ids(self) -> frozenset[str]:
         """Return the ids of the calls made so far, as the model knows them."""
-        return frozenset() if self._are_none else call_ids_of(self._conversation(), self._unseal)
+        return frozenset() if self._are_invalid else call_ids_of(self._conversation(), self._unseal)
 
     def cite_files(self) -> CiteFiles | None:
         """Return what finds citations of files that code created in this conversation; None without files."""
-        files = [] if self._are_none else files_of(self._conversation(), self._unseal)
+        files = [] if self._are_invalid else files_of(self._conversation(), self._unseal)
         if not files:
             return None
         from antiphon.translation.file_links import FileLinks  # noqa: PLC0415 - few responses have such files
@@ -199,7 +199,7 @@ class ToolPolicy:
         return None if most is None else max(0, most - self._used())
 
     def _used(self) -> int:
-        return sum(isinstance(item, (*RESULTS_HERE, ToolSearchOutput)) for item in self._made())
+        return sum(isinstance(item, (*RESULTS_HERE, ToolSearchOutput)) for item in self._created())
 
     def is_enough(self, *, were_used_up: bool) -> bool:
         """Whether the model is not called again: the loop has reached its limit.
@@ -214,18 +214,19 @@ class ToolPolicy:
     @property
     def were_called(self) -> bool:
         """Whether a tool was called in this response."""
-        return not self._are_none and any(isinstance(item, RESULTS_HERE) for item in self._made())
+        return not self._are_invalid and any(isinstance(item, RESULTS_HERE) for item in self._created())
 
     @property
     def waits_for_client(self) -> bool:
         """Whether the client's approval is requested in this response."""
-        return not self._are_none and any(isinstance(item, McpApprovalRequest) for item in self._made())
+        return not self._are_invalid and any(isinstance(item, McpApprovalRequest) for item in self._created())
 
 
-def settled(kept: Sequence[Any]) -> int:
+def settled(stored: Sequence[Any]) -> int:
     """Return how many items of an earlier attempt remain: up to the last one of this server."""
     return max(
-        (place + 1 for place, item in enumerate(kept) if isinstance(item, (*MADE_HERE, ShellCallOutput))), default=0
+        (place + 1 for place, item in enumerate(stored) if isinstance(item, (*CALLED_BY_SERVER, ShellCallOutput))),
+        default=0,
     )
 
 
@@ -247,7 +248,7 @@ WITH_FILES = frozenset({CodeInterpreterCall, ShellCallOutput})
 """Items of calls that create files."""
 
 
-def files_of(items: Sequence[InputItem], unseal: Unseal) -> list[MadeFile]:
+def files_of(items: Sequence[InputItem], unseal: Unseal) -> list[CreatedFile]:
     """Return the files that code created in a conversation, in their order.
 
     Only figures of this turn that no message has cited yet are treated as figures.
@@ -257,10 +258,10 @@ def files_of(items: Sequence[InputItem], unseal: Unseal) -> list[MadeFile]:
     messages = [(place, item) for place, item in enumerate(items) if type(item) is Message]
     begin = max((place for place, message in messages if message.role != "assistant"), default=-1)
     cited = {file_id for place, message in messages if place > begin for file_id in _cited_in(message)}
-    found: dict[tuple[str, str], MadeFile] = {}
+    found: dict[tuple[str, str], CreatedFile] = {}
     for place, item in enumerate(items):
         if type(item) in WITH_FILES:
-            for file in convert(state_of(item, unseal).get("files") or [], list[MadeFile]):
+            for file in convert(state_of(item, unseal).get("files") or [], list[CreatedFile]):
                 is_new = file.is_figure and place > begin and file.file_id not in cited
                 found[file.container_id, file.path] = replace(file, is_figure=is_new)
     return list(found.values())
@@ -275,8 +276,8 @@ def _cited_in(message: Message) -> Iterator[str]:
 
 def call_ids_of(items: Sequence[Item], unseal: Unseal) -> frozenset[str]:
     """Return the ids of the calls that this server executed or requested from its client, as the model knows them."""
-    made = (state_of(item, unseal).get("call") or {} for item in items if type(item) in CALLED_HERE)
-    ids = frozenset(str(call["id"]) for call in made if call.get("id"))
+    created = (state_of(item, unseal).get("call") or {} for item in items if type(item) in CALLED_HERE)
+    ids = frozenset(str(call["id"]) for call in created if call.get("id"))
     return ids | {item.call_id for item in items if type(item) is ShellCall}
 
 
@@ -298,16 +299,16 @@ def _unknown(answer: McpApprovalResponse) -> ClientError:
     )
 
 
-def look_at_tools(
-    request: CreateResponse, items: Sequence[InputItem], api: Api, served: Collection[type[Tool]], *, refuses: bool
+def inspect_tools(
+    request: CreateResponse, items: Sequence[InputItem], api: Api, supported: Collection[type[Tool]], *, refuses: bool
 ) -> list[str]:
-    """Return the types of tools that are omitted because they are not `served`; each is logged once.
+    """Return the types of tools that are omitted because they are not `supported`; each is logged once.
 
     A backend that is called through Responses, its `api`, receives every tool: it rejects the ones it cannot run.
 
     Raises `ClientError` (400) for the first of them if this server `refuses` such tools.
     """
-    types = left_out(request, items, served) if api == "chat" else []
+    types = left_out(request, items, supported) if api == "chat" else []
     if not types:
         return types
     if refuses:

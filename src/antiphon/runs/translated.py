@@ -17,18 +17,18 @@ from antiphon.translation.files import NONE_READ, ReadFiles, UnreadFile
 from antiphon.translation.to_chat_completions.request import Body, to_chat
 from antiphon.translation.to_responses.request import to_responses
 from antiphon.translation.tool_mapping.offering import toolbox_of
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 
 class Translated(Struct):
     """A request in the API of its backend, without the model's name."""
 
-    target: Target
+    target: ModelTarget
     api: Api
     body: Body
 
 
-async def translated(parts: RunParts, request: CreateResponse, context: Context, target: Target) -> Translated:
+async def translated(parts: RunParts, request: CreateResponse, context: Context, target: ModelTarget) -> Translated:
     """Return a request for this target; a large one is translated in a thread. Raises `ClientError`."""
     tenant = context.tenant
     refused, unseal = target.lessons.of(tenant), Unsealer(parts.keyring, tenant, refuses=False)
@@ -46,8 +46,8 @@ async def translated(parts: RunParts, request: CreateResponse, context: Context,
     files = NONE_READ
     while True:
         try:
-            is_beside = context.is_translated_beside
-            body = await parts.offload.run(tenant, translate, files) if is_beside else translate(files)
+            is_alongside = context.is_translated_in_thread
+            body = await parts.offload.run(tenant, translate, files) if is_alongside else translate(files)
         except UnreadFile as unread:
             from antiphon.history.attachments import attach  # noqa: PLC0415 - few requests have files
 
@@ -60,7 +60,7 @@ async def translated(parts: RunParts, request: CreateResponse, context: Context,
 def _to_responses(
     request: CreateResponse,
     context: Context,
-    target: Target,
+    target: ModelTarget,
     refused: frozenset[str],
     unseal: Unsealer,
     origin: str,
@@ -73,12 +73,12 @@ def _to_chat(
     parts: RunParts,
     request: CreateResponse,
     context: Context,
-    target: Target,
+    target: ModelTarget,
     refused: frozenset[str],
     unseal: Unsealer,
     files: ReadFiles,
 ) -> Body:
-    toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), parts.toolset.served)
+    toolbox = toolbox_of(request, context.items, target.dialect.taught(refused), parts.toolset.supported)
     history = len(context.history)
     return to_chat(
         request,

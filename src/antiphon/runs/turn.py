@@ -68,7 +68,7 @@ class Turn:
         if result is None:
             return self._call()
         ending = result.ending
-        if ending.held:
+        if ending.retained:
             self.steps = self._finish_corrected()
             return next(self.steps)
         if self.builder.demands_call and self._owes_call(ending):
@@ -103,9 +103,9 @@ class Turn:
                 ending = replace(ending, error=reported.with_traceback(None))
         self._result, self._has_called = ModelResult(ending, items, is_silent), has_calls
 
-    def asks_plainly(self) -> bool:
+    def requests_plain(self) -> bool:
         """The answer broke off without output. Return whether to send the request again without a stream."""
-        return self.builder.asks_plainly()
+        return self.builder.requests_plain()
 
     def refused(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """The backend answered 400 or above. Return if there is another way to continue; else raise the error.
@@ -145,7 +145,7 @@ class Turn:
         result = self._taken()
         if result is not None:
             ending = yield from self._demand(result.ending)
-            error = (yield from self._corrections(ending)) if ending.held else None
+            error = (yield from self._corrections(ending)) if ending.retained else None
             yield FinishRun(Finish(ending.outcome, self.usage, error or ending.error, note=ending.note))
 
     def _demand(self, ending: Finish) -> Generator[Step, None, Finish]:
@@ -157,7 +157,7 @@ class Turn:
             return ending
         self._leave_rest()
         self._is_optional = True
-        result = yield from self._ask([Message(role="user", content=NO_CALL)])
+        result = yield from self._send_request([Message(role="user", content=NO_CALL)])
         self._is_optional = False
         if not self._has_called:
             log.warning("The model '%s' made no call, though the request demands one.", self.builder.target.name)
@@ -175,7 +175,7 @@ class Turn:
         usage = self.usage
         return usage.output_tokens if usage else 0
 
-    def _ask(self, more: Sequence[InputItem]) -> Generator[Step, None, ModelResult]:
+    def _send_request(self, more: Sequence[InputItem]) -> Generator[Step, None, ModelResult]:
         """Call the model with the conversation; `more` follows it for this call alone."""
         while (result := self._taken()) is None:
             try:
@@ -209,19 +209,19 @@ class Turn:
 
     def _corrections(self, ending: Finish) -> Generator[Step, None, AntiphonError | None]:
         """Correct the invalid items of the answer. Return the error if the response fails."""
-        if any(isinstance(held, CheckedMessage) for held in ending.held):
+        if any(isinstance(retained, CheckedMessage) for retained in ending.retained):
             self.builder.target.breaks_schemas = True
-        return (yield from corrections(ending, self._ask_again))
+        return (yield from corrections(ending, self._retry_request))
 
-    def _ask_again(self, held: Corrected) -> Generator[Step, None, ModelResult]:
+    def _retry_request(self, retained: Corrected) -> Generator[Step, None, ModelResult]:
         """Request an item again; without it, the response is still complete."""
         self._is_optional = True
-        items = self._conversation() if isinstance(held, CheckedMessage) else self.builder.items
-        answer = yield from self._ask_aside(lambda: question(self.builder.request, items, held))
+        items = self._conversation() if isinstance(retained, CheckedMessage) else self.builder.items
+        answer = yield from self._call_auxiliary(lambda: question(self.builder.request, items, retained))
         self._is_optional = False
         return answer
 
-    def _ask_aside(
+    def _call_auxiliary(
         self, what: Callable[[], tuple[CreateResponse, Sequence[InputItem]]], *, compacts: bool = False
     ) -> Generator[Step, None, ModelResult]:
         """Call the model for output that the client does not see."""

@@ -37,7 +37,7 @@ USERS = (1879048192, 2147352575)
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class MachineUser:
     """The user of the processes of a machine.
 
     A server of an unprivileged user starts machines in a user namespace. A server of root needs none: bubblewrap
@@ -50,19 +50,19 @@ class Identity:
     """The user that the machine changes to, 0 without root."""
 
 
-def new_identity() -> Identity:
+def new_identity() -> MachineUser:
     """Return the identity of a new machine."""
     if os.geteuid() != 0:
-        return Identity(is_root=False, user=0)
+        return MachineUser(is_root=False, user=0)
     first, last = USERS
     ranges = [tuple(map(int, line.split())) for line in Path("/proc/self/uid_map").read_text().splitlines()]
     if not any(start <= first and last < start + count for start, _, count in ranges):  # in a container
         start, _, count = max(ranges, key=lambda each: each[2])
         first, last = start + count // 2, start + count - 2
-    return Identity(is_root=True, user=first + secrets.randbelow(max(last - first, 1)))
+    return MachineUser(is_root=True, user=first + secrets.randbelow(max(last - first, 1)))
 
 
-def options(environment: PythonEnvironment, limits: MachineLimits, identity: Identity) -> list[str]:
+def options(environment: PythonEnvironment, limits: MachineLimits, identity: MachineUser) -> list[str]:
     """Return the options of bubblewrap."""
     return [
         *_isolation(identity),
@@ -74,12 +74,12 @@ def options(environment: PythonEnvironment, limits: MachineLimits, identity: Ide
     ]
 
 
-def kernel_command(environment: PythonEnvironment, limits: MachineLimits, identity: Identity) -> list[str]:
+def kernel_command(environment: PythonEnvironment, limits: MachineLimits, identity: MachineUser) -> list[str]:
     """Return the command of the kernel program in the machine."""
     return [*_become(identity), environment.executable, "-I", KERNEL, _options(limits)]
 
 
-def _isolation(identity: Identity) -> Iterator[str]:
+def _isolation(identity: MachineUser) -> Iterator[str]:
     yield from ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
     yield from ("--cap-drop", "ALL")
     if identity.is_root:
@@ -88,7 +88,7 @@ def _isolation(identity: Identity) -> Iterator[str]:
         yield from ("--unshare-user", "--disable-userns", "--uid", str(USER), "--gid", str(USER))
 
 
-def _become(identity: Identity) -> Sequence[str]:
+def _become(identity: MachineUser) -> Sequence[str]:
     """Return the beginning of a command that changes to the user of a machine that root prepared."""
     user = str(identity.user)
     become = ("setpriv", "--reuid", user, "--regid", user, "--clear-groups", "--inh-caps", "-all")

@@ -8,19 +8,19 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from antiphon.sandbox import cures, seccomp
+from antiphon.sandbox import remedies, seccomp
 from antiphon.sandbox.arguments import ENDED_FIRST, SHARED, kernel_command, new_identity, options
 from antiphon.sandbox.cgroup import Cgroup, delegated
-from antiphon.sandbox.channel import Channel
-from antiphon.sandbox.connection import Connection
+from antiphon.sandbox.channel import KernelChannel
+from antiphon.sandbox.connection import MachineConnection
 from antiphon.sandbox.contract import MachineLimits, SandboxError
 from antiphon.sandbox.cpu import Shares
 from antiphon.sandbox.directory import DataDirectory
 from antiphon.sandbox.environment import PythonEnvironment, find_environment
 from antiphon.sandbox.machine import BubblewrapMachine
 from antiphon.sandbox.supervisor import Supervisor
-from antiphon.sandbox.usage import Usage
-from antiphon.sandbox.watch import Watch
+from antiphon.sandbox.usage import MachineUsage
+from antiphon.sandbox.watch import MachineWatch
 from antiphon.sharing.cores import usable_cores
 
 SECONDS = 20.0
@@ -39,7 +39,7 @@ class Bubblewrap:
         self._python = python
         self._program = program
         self._host: _Host | None = None
-        self._watch = Watch(Shares(cores, cores=usable_cores()))
+        self._watch = MachineWatch(Shares(cores, cores=usable_cores()))
 
     async def probe(self) -> str:
         """Start a machine, and run code in it."""
@@ -51,7 +51,11 @@ class Bubblewrap:
             result = await machine.run_code("6 * 7", SECONDS)
         finally:
             await machine.close()
-        return "" if result.value == "42" else cures.explained(result.printed or result.ending, cures.Host.read())
+        return (
+            ""
+            if result.value == "42"
+            else remedies.explained(result.printed or result.ending, remedies.HostFacts.read())
+        )
 
     async def start(self, limits: MachineLimits) -> BubblewrapMachine:
         """Return a new machine."""
@@ -83,10 +87,10 @@ class _Host:
 def _find_host(program: str, python: str) -> _Host:
     """Blocks: it starts a Python. Raises `SandboxError`."""
     if platform.machine() not in seccomp.MACHINES:
-        raise SandboxError(cures.PROCESSOR)
+        raise SandboxError(remedies.PROCESSOR)
     found = shutil.which(program)
     if found is None:
-        raise SandboxError(cures.MISSING)
+        raise SandboxError(remedies.MISSING)
     return _Host(found, find_environment(python), delegated())
 
 
@@ -94,33 +98,33 @@ async def _started(host: _Host, limits: MachineLimits) -> BubblewrapMachine:
     identity = new_identity()
     async with AsyncExitStack() as stack:
         is_counted = host.cgroup is not None
-        connection = Connection.open(options(host.environment, limits, identity), is_counted=is_counted)
+        connection = MachineConnection.open(options(host.environment, limits, identity), is_counted=is_counted)
         stack.callback(connection.close)
         cgroup = await asyncio.to_thread(Cgroup, host.cgroup, limits) if host.cgroup else None
         if cgroup:
             stack.push_async_callback(asyncio.to_thread, cgroup.remove)
         enter, command = cgroup.entry() if cgroup else START, kernel_command(host.environment, limits, identity)
         supervisor = await connection.start(enter, host.program, command)
-        channel = Channel(connection.server)
+        channel = KernelChannel(connection.server)
         *directories, first = await _received(supervisor, connection, channel)
         supervisor.adopt(first)
         data = DataDirectory(directories[0], identity.user)
         if cgroup is None:
             await supervisor.lower()
-        usage = Usage(directories[1], [os.dup(directories[0]), *directories[2:]], cgroup)
+        usage = MachineUsage(directories[1], [os.dup(directories[0]), *directories[2:]], cgroup)
         stack.pop_all()
         return BubblewrapMachine(supervisor, channel, connection.output, data, usage, limits)
 
 
-async def _received(supervisor: Supervisor, connection: Connection, channel: Channel) -> list[int]:
+async def _received(supervisor: Supervisor, connection: MachineConnection, channel: KernelChannel) -> list[int]:
     """Wait until the kernel program is ready. Raises `SandboxError` with the reason if it fails."""
     try:
         async with asyncio.timeout(SECONDS):
             return await channel.files(1 + len(SHARED) + 1)
     except (SandboxError, TimeoutError) as error:
         await supervisor.end()
-        host = await asyncio.to_thread(cures.Host.read)
-        raise SandboxError(cures.explained(connection.message(), host)) from error
+        host = await asyncio.to_thread(remedies.HostFacts.read)
+        raise SandboxError(remedies.explained(connection.message(), host)) from error
     except BaseException:
         await supervisor.end()
         raise

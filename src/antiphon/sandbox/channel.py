@@ -26,13 +26,13 @@ MOST_FIGURES = 50
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-class Reply(msgspec.Struct, frozen=True):
+class KernelReply(msgspec.Struct, frozen=True):
     """The fields of every reply. Unknown keys are ignored."""
 
     nonce: str
 
 
-class CodeReply(Reply, frozen=True):
+class CodeReply(KernelReply, frozen=True):
     """The reply to code; `figures` are PNG images."""
 
     value: str = ""
@@ -43,7 +43,7 @@ class CodeReply(Reply, frozen=True):
         return [figure for figure in self.figures[:MOST_FIGURES] if figure.startswith(PNG)]
 
 
-class CommandReply(Reply, frozen=True):
+class CommandReply(KernelReply, frozen=True):
     """The reply to a shell command."""
 
     stdout: str = ""
@@ -52,10 +52,10 @@ class CommandReply(Reply, frozen=True):
     timed_out: bool = False
 
 
-R = TypeVar("R", bound=Reply)
+R = TypeVar("R", bound=KernelReply)
 
 
-class Channel:
+class KernelChannel:
     """Calls the kernel program, one call at a time."""
 
     def __init__(self, connection: socket.socket) -> None:

@@ -15,7 +15,7 @@ LONGEST_MESSAGE = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class MachineConnection:
     """The server's ends, and those of the machine until it has started."""
 
     server: socket.socket
@@ -29,7 +29,7 @@ class Connection:
     """A pipe with options of bubblewrap, which code in the machine could read on its command line."""
 
     @classmethod
-    def open(cls, options: Sequence[str], *, is_counted: bool = False) -> "Connection":
+    def open(cls, options: Sequence[str], *, is_counted: bool = False) -> "MachineConnection":
         """Open everything. `options` are for bubblewrap; `is_counted` as in `seccomp.program`.
 
         Raises `OSError`; then nothing stays open.

@@ -31,7 +31,7 @@ WATCHED = 200
 """Bytes of the kernel for a file that an `epoll` watches; half of a process's files can watch the other half."""
 
 _PART = 64 * KIB
-_SHOWN = (b"VmRSS:", b"VmPTE:", b"VmSwap:")
+_DISPLAYED = (b"VmRSS:", b"VmPTE:", b"VmSwap:")
 
 
 class Process:
@@ -43,7 +43,7 @@ class Process:
         self.files = 0
         self.memory = mappings * MAPPING
         for line in status.splitlines():
-            if line.startswith(_SHOWN):
+            if line.startswith(_DISPLAYED):
                 self.memory += int(line.split()[1]) * KIB
             elif line.startswith(b"FDSize:"):
                 self.files = int(line.split()[1])

@@ -32,16 +32,16 @@ class CpuTime:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._read_at = clock, clock()
         self._seen: set[tuple[str, bytes]] = set()
-        self._shown = self._total = 0.0
+        self._displayed = self._total = 0.0
 
     def read(self, folder: int) -> float:
         """Return the CPU seconds since the start. Blocks for a moment. Raises `OSError`."""
         now, found = self._clock(), dict(_processes(folder))
-        shown = sum(sum(map(int, fields[_TIMES])) for fields in found.values()) / _TICKS
+        displayed = sum(sum(map(int, fields[_TIMES])) for fields in found.values()) / _TICKS
         processes = {(number, fields[_STARTED]): fields[_STATE] for number, fields in found.items()}
         young = sum(state == b"R" for one, state in processes.items() if one not in self._seen)
-        self._total += max(shown - self._shown, min(young, CORES) * (now - self._read_at))
-        self._seen, self._shown, self._read_at = set(processes), shown, now
+        self._total += max(displayed - self._displayed, min(young, CORES) * (now - self._read_at))
+        self._seen, self._displayed, self._read_at = set(processes), displayed, now
         return self._total
 
 

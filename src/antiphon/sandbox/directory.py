@@ -14,7 +14,7 @@ from itertools import islice
 
 from antiphon.sandbox.contract import FoundFile, SandboxError
 
-LOOKED_AT = 10_000
+INSPECTED = 10_000
 """Entries of a directory that are examined."""
 LONGEST_NAME = 255
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -33,7 +33,7 @@ class DataDirectory:
     def files(self, most: int) -> list[FoundFile]:
         """Return the regular files, at most this many, by name."""
         with self._lock, os.scandir(self._directory) as entries:
-            found = [file for entry in islice(entries, LOOKED_AT) for file in _found(entry)]
+            found = [file for entry in islice(entries, INSPECTED) for file in _found(entry)]
         return sorted(found, key=lambda file: file.name)[:most]
 
     def open(self, name: str) -> int:

@@ -17,7 +17,7 @@ from antiphon.sandbox.contract import DATA, CodeResult, CommandResult, Ending, F
 from antiphon.sandbox.directory import checked
 from antiphon.sandbox.e2b_http import ENVD, INTERPRETER, Access, Requests
 from antiphon.sandbox.e2b_streams import Execution, decoded, framed, lines, messages
-from antiphon.sandbox.kernel import Kept
+from antiphon.sandbox.kernel import CapturedOutput
 from antiphon.sandbox.machine import cut
 
 LIFE = 1800
@@ -47,8 +47,8 @@ class E2B:
             result = await machine.run_code("6 * 7", 60)
         finally:
             await machine.close()
-        said = result.printed or result.ending
-        return "" if result.value == "42" else f"A sandbox of the service cannot run code: {said}"
+        stated = result.printed or result.ending
+        return "" if result.value == "42" else f"A sandbox of the service cannot run code: {stated}"
 
     async def start(self, limits: MachineLimits) -> "E2BMachine":
         """Return a new machine. Its memory, processes and disk are those of the template."""
@@ -90,13 +90,13 @@ class Bounded:
             raise
 
 
-class Context(msgspec.Struct):
+class KernelContext(msgspec.Struct):
     """One kernel in a sandbox."""
 
     id: str
 
 
-class Entry(msgspec.Struct, rename="camel"):
+class DirectoryEntry(msgspec.Struct, rename="camel"):
     """One entry of a directory; 64-bit numbers are strings in this protocol."""
 
     name: str = ""
@@ -109,7 +109,7 @@ class Entry(msgspec.Struct, rename="camel"):
 class Entries(msgspec.Struct):
     """A directory."""
 
-    entries: list[Entry] = []
+    entries: list[DirectoryEntry] = []
 
 
 class E2BMachine:
@@ -138,13 +138,13 @@ class E2BMachine:
 
     async def prepare(self) -> None:
         """Create `DATA`, and a kernel that works there."""
-        made = await self._run(PREPARE, 60, 1000, user="root", folder="/")
-        if made.exit_code != 0:
-            raise SandboxError(f"Cannot create {DATA} in a sandbox of the service: {made.stderr or made.stdout}")
+        created = await self._run(PREPARE, 60, 1000, user="root", folder="/")
+        if created.exit_code != 0:
+            raise SandboxError(f"Cannot create {DATA} in a sandbox of the service: {created.stderr or created.stdout}")
         content = await self._requests.unary(
             self._access, INTERPRETER, "/contexts", {"cwd": DATA, "language": "python"}
         )
-        self._context = decoded(content, Context).id
+        self._context = decoded(content, KernelContext).id
 
     async def put(self, name: str, content: AsyncIterable[bytes]) -> None:
         """Write a file into `DATA`. Raises `ValueError` unless `name` is one path component, and `SandboxError`."""
@@ -219,7 +219,7 @@ class E2BMachine:
         process = {"cmd": "/bin/sh", "args": ["-c", command], "cwd": folder}
         body, kind = framed({"process": process, "stdin": False}), "application/connect+json"
         running = self._requests.inside(self._access, ENVD, START, user=user, kind=kind, data=body, seconds=None)
-        stdout, stderr, pid = Kept(output), Kept(output), 0
+        stdout, stderr, pid = CapturedOutput(output), CapturedOutput(output), 0
         exit_code: int | None = None
         ending: Ending = "completed"
         try:
@@ -269,7 +269,7 @@ class E2BMachine:
             await self._requests.prolong(self._access, LIFE)
 
 
-def _found(entry: Entry) -> Sequence[FoundFile]:
+def _found(entry: DirectoryEntry) -> Sequence[FoundFile]:
     is_file = entry.type == "FILE_TYPE_FILE" and entry.symlink_target is None
     try:
         name, size = checked(entry.name), int(entry.size)

@@ -54,12 +54,12 @@ class Requests:
     async def create(self, template: str, seconds: int) -> Access:
         """Create a sandbox without network, which ends automatically after this many seconds."""
         body = {"templateID": template, "timeout": seconds, "secure": True, "allow_internet_access": False}
-        made = decoded(await self._service("POST", "/sandboxes", body), Created)
-        tokens = {"X-Access-Token": made.envd_access_token, "E2B-Traffic-Access-Token": made.traffic_access_token}
+        created = decoded(await self._service("POST", "/sandboxes", body), Created)
+        tokens = {"X-Access-Token": created.envd_access_token, "E2B-Traffic-Access-Token": created.traffic_access_token}
         headers = {name: token for name, token in tokens.items() if token}
         host = urlsplit(self._url).hostname or ""
-        domain = made.domain or host.removeprefix("api.") if host.startswith("api.") else ""
-        return Access(made.sandbox_id, domain, headers)
+        domain = created.domain or host.removeprefix("api.") if host.startswith("api.") else ""
+        return Access(created.sandbox_id, domain, headers)
 
     async def prolong(self, access: Access, seconds: int) -> None:
         """Extend the life of a sandbox to this many seconds from now."""

@@ -9,7 +9,7 @@ import msgspec
 
 from antiphon.sandbox.channel import LONGEST_REPLY, MOST_FIGURES, PNG
 from antiphon.sandbox.contract import CodeResult, Ending, SandboxError
-from antiphon.sandbox.kernel import Kept
+from antiphon.sandbox.kernel import CapturedOutput
 
 FIGURES = 20 * 1024 * 1024
 """Bytes of all images of one call."""
@@ -35,7 +35,7 @@ class Execution:
 
     def __init__(self, output: int) -> None:
         self._output = output
-        self._printed = Kept(output)
+        self._printed = CapturedOutput(output)
         self._figures: list[bytes] = []
         self._value = ""
         self.is_broken = False
@@ -78,27 +78,27 @@ class Start(msgspec.Struct):
     pid: int = 0
 
 
-class End(msgspec.Struct, rename="camel"):
+class ProcessEnd(msgspec.Struct, rename="camel"):
     """A process ended; zero is not sent."""
 
     exit_code: int = 0
 
 
-class Event(msgspec.Struct):
+class ProcessEvent(msgspec.Struct):
     """An event; one of the fields is set."""
 
     start: Start | None = None
     data: Data | None = None
-    end: End | None = None
+    end: ProcessEnd | None = None
 
 
-class Message(msgspec.Struct):
+class ProcessMessage(msgspec.Struct):
     """One message of a process."""
 
-    event: Event = msgspec.field(default_factory=Event)
+    event: ProcessEvent = msgspec.field(default_factory=ProcessEvent)
 
 
-class Failure(msgspec.Struct):
+class StreamFailure(msgspec.Struct):
     """The last message of a stream."""
 
     error: dict[str, Any] | None = None
@@ -119,7 +119,7 @@ async def lines(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield bytes(buffer)
 
 
-async def messages(parts: AsyncIterator[bytes]) -> AsyncIterator[Event]:
+async def messages(parts: AsyncIterator[bytes]) -> AsyncIterator[ProcessEvent]:
     """Yield the events of a process's stream. Raises `SandboxError`, also if it ends early."""
     buffer = bytearray()
     async for part in parts:
@@ -132,10 +132,10 @@ async def messages(parts: AsyncIterator[bytes]) -> AsyncIterator[Event]:
             body = bytes(buffer[HEAD.size : HEAD.size + size])
             del buffer[: HEAD.size + size]
             if flags & LAST:
-                if error := decoded(body, Failure).error:
+                if error := decoded(body, StreamFailure).error:
                     raise SandboxError(f"The sandbox service reports: {str(error.get('message', error))[:500]}")
                 return
-            yield decoded(body, Message).event
+            yield decoded(body, ProcessMessage).event
     raise SandboxError("The sandbox service disconnected.")
 
 

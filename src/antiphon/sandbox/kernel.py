@@ -1,8 +1,8 @@
 """The program inside a machine: reads one call from its socket, runs it, writes one reply; repeats until the end.
 
-Runs with the operator's Python and its standard library only; `Kept` is used by the server, too. The first argument
-is a JSON object: `data` (directory), `shared` (other directories that the server monitors), `limits` (of `resource`),
-`nice`, `startup` (a program to run first), `output` (bytes of one text), `figures` (bytes of all images).
+Runs with the operator's Python and its standard library only; `CapturedOutput` is used by the server, too. The first
+argument is a JSON object: `data` (directory), `shared` (other directories that the server monitors), `limits` (of
+`resource`), `nice`, `startup` (a program to run first), `output` (bytes of one text), `figures` (bytes of all images).
 
 Theory of operation.
 
@@ -31,7 +31,8 @@ What holds, as long as code does not intend otherwise:
   here, since its reply would be a second one.
 - Printed output goes to the pipe of standard output and standard error, which the server reads directly. It is
   flushed before the reply is sent, so that a reply means that all output is in the pipe.
-- No output grows without a limit in memory: `Kept` has the first and the last bytes, and `Figures` a number of bytes.
+- No output grows without a limit in memory: `CapturedOutput` has the first and the last bytes, and `KernelFigures` a
+  number of bytes.
 - Few modules are loaded, because every machine pays for them.
 """
 
@@ -65,7 +66,7 @@ STEP = 0.05
 """Seconds between two reads from a command with endless output."""
 
 
-class Kept:
+class CapturedOutput:
     """The first and the last bytes of an output, at most `limit`; a note says how many are missing between them."""
 
     def __init__(self, limit: int) -> None:
@@ -99,7 +100,7 @@ class Kept:
         del self._tail[:excess]
 
 
-class Figures:
+class KernelFigures:
     """The matplotlib figures that the code shows, or leaves open at its end, as PNG."""
 
     def __init__(self, most: int) -> None:
@@ -162,7 +163,7 @@ class Kernel:
     def __init__(self, options: dict[str, Any]) -> None:
         self._data: str = options["data"]
         self._output: int = options["output"]
-        self._figures = Figures(options["figures"])
+        self._figures = KernelFigures(options["figures"])
         self._main = types.ModuleType("__main__")
         self._main.__dict__["display"] = self._figures.display
         self._cells = 0
@@ -187,7 +188,7 @@ class Kernel:
             figures = self._figures.drain()
         except BaseException as error:
             report(error)
-        text = "" if value is None else self._shown(value)
+        text = "" if value is None else self._displayed(value)
         flush()
         return {"value": text, "figures": figures}
 
@@ -212,11 +213,11 @@ class Kernel:
 
         return asyncio.run(value)
 
-    def _shown(self, value: Any) -> str:
+    def _displayed(self, value: Any) -> str:
         try:
-            kept = Kept(self._output)
-            kept.add(repr(value).encode(errors="replace"))
-            return kept.text()
+            stored = CapturedOutput(self._output)
+            stored.add(repr(value).encode(errors="replace"))
+            return stored.text()
         except BaseException as error:
             report(error)
             return ""
@@ -238,12 +239,12 @@ class Kernel:
         # Both pipes are read together: a command that fills one while the other is read would wait forever.
         with process:
             assert process.stdout is not None and process.stderr is not None  # noqa: S101 - both are pipes
-            kept = {process.stdout.fileno(): Kept(output), process.stderr.fileno(): Kept(output)}
-            timed_out = collect(process, kept, time.monotonic() + seconds)
+            stored = {process.stdout.fileno(): CapturedOutput(output), process.stderr.fileno(): CapturedOutput(output)}
+            timed_out = collect(process, stored, time.monotonic() + seconds)
             if timed_out:
                 os.killpg(process.pid, signal.SIGKILL)
             code = process.wait()
-        stdout, stderr = (each.text() for each in kept.values())
+        stdout, stderr = (each.text() for each in stored.values())
         exit_code = None if timed_out else code if code >= 0 else 128 - code
         return {"stdout": stdout, "stderr": stderr, "exit_code": exit_code, "timed_out": timed_out}
 
@@ -268,14 +269,14 @@ def python_of(line: str) -> str:
     return f"{indent}pass" if text.startswith("%") else line
 
 
-def collect(process: "subprocess.Popen[bytes]", kept: dict[int, Kept], ends: float) -> bool:
+def collect(process: "subprocess.Popen[bytes]", stored: dict[int, CapturedOutput], ends: float) -> bool:
     """Read the output of a command until it ends. Returns whether it timed out.
 
     Its background processes can hold the pipes open: then the output ends with the command.
     """
     # Pipes that are ready are read in turn, so endless output does not hide the time limit.
-    poller, is_open = select.poll(), set(kept)
-    for pipe in kept:
+    poller, is_open = select.poll(), set(stored)
+    for pipe in stored:
         poller.register(pipe, select.POLLIN)
     while time.monotonic() < ends:
         # In this order: what the command wrote before its end is in the pipes once it has ended.
@@ -285,7 +286,7 @@ def collect(process: "subprocess.Popen[bytes]", kept: dict[int, Kept], ends: flo
             return False
         for pipe, _ in ready:
             part = os.read(pipe, PART)
-            kept[pipe].add(part)
+            stored[pipe].add(part)
             if not part:
                 poller.unregister(pipe)
                 is_open.discard(pipe)

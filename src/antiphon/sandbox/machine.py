@@ -6,12 +6,12 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Sequence
 from contextlib import suppress
 
-from antiphon.sandbox.channel import Channel, CodeReply, CommandReply, R
+from antiphon.sandbox.channel import CodeReply, CommandReply, KernelChannel, R
 from antiphon.sandbox.contract import CodeResult, CommandResult, Ending, FoundFile, MachineLimits, SandboxError, Spent
 from antiphon.sandbox.directory import DataDirectory, checked
 from antiphon.sandbox.printed import Printed
 from antiphon.sandbox.supervisor import Supervisor
-from antiphon.sandbox.usage import Usage
+from antiphon.sandbox.usage import MachineUsage
 
 PART = 1024 * 1024
 """Bytes of a file that are copied at once."""
@@ -27,10 +27,10 @@ class BubblewrapMachine:
     def __init__(
         self,
         supervisor: Supervisor,
-        channel: Channel,
+        channel: KernelChannel,
         printed: int,
         data: DataDirectory,
-        usage: Usage,
+        usage: MachineUsage,
         limits: MachineLimits,
     ) -> None:
         self._supervisor = supervisor

@@ -14,7 +14,7 @@ NO_SOCKETS = "This container has no sockets, not even between its own processes"
 ONE_WAY = f"{NO_SOCKETS}: this pair is a pipe, from the second end to the first"
 
 
-class End:
+class PipeEnd:
     """One end of a pipe, with the methods of a socket that asyncio calls."""
 
     def __init__(self, file: int) -> None:
@@ -85,7 +85,7 @@ def _change_sockets(module: Any) -> None:
         try:
             return socketpair(*arguments, **named)
         except PermissionError:
-            return tuple(map(End, os.pipe()))
+            return tuple(map(PipeEnd, os.pipe()))
 
     def explained(self: Any, *arguments: Any, **named: Any) -> None:
         try:

@@ -8,7 +8,7 @@ import asyncio
 import os
 from contextlib import suppress
 
-from antiphon.sandbox.kernel import Kept
+from antiphon.sandbox.kernel import CapturedOutput
 
 PART = 65536
 """The capacity of a pipe."""
@@ -23,7 +23,7 @@ class Printed:
 
     def __init__(self, pipe: int, limit: int) -> None:
         self._pipe = pipe
-        self._kept = Kept(limit)
+        self._saved = CapturedOutput(limit)
         self._loop = asyncio.get_running_loop()
         self._pause: asyncio.TimerHandle | None = None
         self._loop.add_reader(pipe, self._read)
@@ -36,12 +36,12 @@ class Printed:
         for _ in range(LAST):
             if not self._part():
                 break
-        return self._kept.text()
+        return self._saved.text()
 
     def _read(self) -> None:
         if not self._part():
             self._loop.remove_reader(self._pipe)  # the machine ended, and closed the pipe
-        elif self._kept.is_full:
+        elif self._saved.is_full:
             self._loop.remove_reader(self._pipe)
             self._pause = self._loop.call_later(PAUSE, self._loop.add_reader, self._pipe, self._read)
 
@@ -49,5 +49,5 @@ class Printed:
         part = b""
         with suppress(BlockingIOError):
             part = os.read(self._pipe, PART)
-        self._kept.add(part)
+        self._saved.add(part)
         return part

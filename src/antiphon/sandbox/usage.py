@@ -13,7 +13,7 @@ FILE = 1200
 """Bytes of memory that the kernel needs for each file of a tmpfs, in addition to its content, which has a limit."""
 
 
-class Usage:
+class MachineUsage:
     """Counts what one machine uses. `processes` is the machine's own /proc, `disks` are its writable places.
 
     Its processes run while a call runs, unless they are paused.
@@ -63,9 +63,9 @@ class Usage:
 
     def _counted(self) -> int:
         found = counting.processes(self._processes)
-        held = sum(one.memory for one in found) + counting.pipes(sum(one.files for one in found))
-        made = sum(facts.f_files - facts.f_ffree for facts in map(os.statvfs, self._disks))
-        return held + self._locks + made * FILE
+        retained = sum(one.memory for one in found) + counting.pipes(sum(one.files for one in found))
+        created = sum(facts.f_files - facts.f_ffree for facts in map(os.statvfs, self._disks))
+        return retained + self._locks + created * FILE
 
     def stop(self) -> None:
         """Stop all processes of the machine until `resume`. Blocks for a moment. Raises `OSError`."""

@@ -13,7 +13,7 @@ IDLE = 5
 """A machine without a call, which is stopped, is counted in one of this many counts."""
 
 
-class Watch:
+class MachineWatch:
     """Runs while there are machines. `shares` decides which of them pause."""
 
     def __init__(self, shares: Shares) -> None:

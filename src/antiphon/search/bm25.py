@@ -33,7 +33,7 @@ class Corpus:
         return math.log(1 + (self.chunks - count + 0.5) / (count + 0.5))
 
 
-def looked_up(corpus: Corpus) -> list[str]:
+def query_terms(corpus: Corpus) -> list[str]:
     """Return the terms by which chunks are found: the rarest, while few chunks contain them.
 
     Words such as `the` are in most chunks. They carry little information, and ranking them would take most of the time.

@@ -75,20 +75,20 @@ def pieces_of(text: str, most_tokens: int) -> list[str]:
 
 
 def _chunks(text: str, most: int, overlap: int) -> Iterator[Chunk]:
-    held: deque[tuple[str, int]] = deque()
+    retained: deque[tuple[str, int]] = deque()
     size = fresh = position = 0  # `fresh` counts the units that are in no chunk yet
     for unit, cost in _units(text, most // _PARTS):
         if size + cost > most:
-            if chunk := _chunk(held, size, position):
+            if chunk := _chunk(retained, size, position):
                 yield chunk
                 position += 1
             fresh = 0
-            while held and (size > overlap or size + cost > most):
-                size -= held.popleft()[1]
-        held.append((unit, cost))
+            while retained and (size > overlap or size + cost > most):
+                size -= retained.popleft()[1]
+        retained.append((unit, cost))
         size += cost
         fresh += 1
-    if fresh and (chunk := _chunk(held, size, position)):
+    if fresh and (chunk := _chunk(retained, size, position)):
         yield chunk
 
 

@@ -8,7 +8,7 @@ from antiphon.errors import AntiphonError, ClientError
 from antiphon.search.filters import AttributeValue, Filter
 
 if TYPE_CHECKING:
-    from antiphon.search.fitting import Part
+    from antiphon.search.fitting import EmbeddedPart
 
 RANKERS = ("auto", "none", "default-2024-11-15")
 """The rankers of the API. `none` ranks by vectors alone if the store has them; the others are the same here."""
@@ -42,7 +42,7 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class ChunkHit:
     """One chunk that was found."""
 
     file_id: str
@@ -63,7 +63,7 @@ class SearchResults:
     `by_keywords` has the reason for each store with embeddings that was searched by keywords only.
     """
 
-    hits: Sequence[Hit]
+    hits: Sequence[ChunkHit]
     queries: tuple[str, ...]
     failures: Mapping[str, str] = field(default_factory=dict)
     by_keywords: Mapping[str, str] = field(default_factory=dict)
@@ -97,10 +97,10 @@ class QueryEmbeddings(Protocol):
         ...
 
 
-class Embeddings(QueryEmbeddings, Protocol):
+class EmbeddingModel(QueryEmbeddings, Protocol):
     """Computes embeddings of queries and of files."""
 
-    async def embed_parts(self, texts: Sequence[str], tenant: str) -> "Sequence[Sequence[Part]]":
+    async def embed_parts(self, texts: Sequence[str], tenant: str) -> "Sequence[Sequence[EmbeddedPart]]":
         """Return the parts of each text with their vectors: one part, unless the text is too long for the model.
 
         Waits minutes for a server that is busy or unreachable. Raises `UnavailableError` if it stays so, and

@@ -20,20 +20,20 @@ FEWEST_TOKENS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EmbeddingLimits:
     """What one call can have: texts, and estimated tokens of each of them (None if no limit is known)."""
 
     texts: int
     tokens: int | None = None
 
-    def both(self, other: "Limits") -> "Limits":
+    def both(self, other: "EmbeddingLimits") -> "EmbeddingLimits":
         """Return the limits of calls that either of two servers accepts."""
         known = [one.tokens for one in (self, other) if one.tokens is not None]
-        return Limits(min(self.texts, other.texts), min(known, default=None))
+        return EmbeddingLimits(min(self.texts, other.texts), min(known, default=None))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EmbeddedPart:
     """A text, or a part of one that is too long for the server, with its vector in 16-bit floats."""
 
     text: str
@@ -46,8 +46,8 @@ class Fitting:
     `limits` are those that worked: the given ones, or smaller ones that were learned.
     """
 
-    def __init__(self, texts: Sequence[str], limits: Limits) -> None:
-        self.parts: list[list[Part]] = [[] for _ in texts]
+    def __init__(self, texts: Sequence[str], limits: EmbeddingLimits) -> None:
+        self.parts: list[list[EmbeddedPart]] = [[] for _ in texts]
         self.limits = limits
         self._waiting = deque(enumerate(texts))
         self._sent: list[tuple[int, str]] = []
@@ -80,7 +80,7 @@ class Fitting:
     def accepted(self, vectors: Sequence[bytes]) -> None:
         """The server returned a vector for each text of the call."""
         for (place, text), vector in zip(self._sent, vectors, strict=True):
-            self.parts[place].append(Part(text, vector))
+            self.parts[place].append(EmbeddedPart(text, vector))
         self._accepted = max(self._accepted, len(self._sent))
         texts = self.limits.texts
         if self._suspected:
@@ -88,7 +88,7 @@ class Fitting:
             texts = texts if self._suspected else self._size
         elif self._size < texts:
             self._size = min(texts, 2 * self._size)
-        self.limits = Limits(texts, self._tokens)
+        self.limits = EmbeddingLimits(texts, self._tokens)
 
     def refused(self) -> bool:
         """The server refused the call. Return whether a smaller one can be tried."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from antiphon.search.chunking import estimate_tokens
-from antiphon.search.contract import Hit
+from antiphon.search.contract import ChunkHit
 
 SHORTEST_OVERLAP = 16
 """Characters that two chunks must share to be joined: fewer can be equal by chance."""
@@ -14,7 +14,7 @@ LONGEST_OVERLAP = 16_384
 """Maximum characters of a detected overlap: half of the largest chunk."""
 
 
-def merged(hits: Sequence[Hit]) -> list[Hit]:
+def merged(hits: Sequence[ChunkHit]) -> list[ChunkHit]:
     """Return the hits with overlapping neighbors of one file joined, so that no text is repeated.
 
     A joined hit has the rank and the score of the best of its chunks, and the position of the first.
@@ -25,27 +25,27 @@ def merged(hits: Sequence[Hit]) -> list[Hit]:
     return [hit for _, hit in sorted(joined, key=lambda one: one[0])]
 
 
-def fitting(hits: Sequence[Hit], most_tokens: int) -> list[Hit]:
+def fitting(hits: Sequence[ChunkHit], most_tokens: int) -> list[ChunkHit]:
     """Return the first hits that together have at most this many estimated tokens."""
-    kept: list[Hit] = []
+    stored: list[ChunkHit] = []
     for hit in hits:
         most_tokens -= estimate_tokens(hit.text)
         if most_tokens < 0:
             break
-        kept.append(hit)
-    return kept
+        stored.append(hit)
+    return stored
 
 
-def _by_file(hits: Sequence[Hit]) -> list[list[Hit]]:
-    groups: dict[tuple[str, str], list[Hit]] = {}
+def _by_file(hits: Sequence[ChunkHit]) -> list[list[ChunkHit]]:
+    groups: dict[tuple[str, str], list[ChunkHit]] = {}
     for hit in hits:
         groups.setdefault((hit.store_id, hit.file_id), []).append(hit)
     return [sorted(group, key=lambda hit: hit.position) for group in groups.values()]
 
 
-def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
+def _runs(hits: Sequence[ChunkHit]) -> list[list[ChunkHit]]:
     """Split hits of one file, in order, into runs of overlapping neighbors."""
-    runs: list[list[Hit]] = []
+    runs: list[list[ChunkHit]] = []
     for hit in hits:
         if runs and runs[-1][-1].position + 1 == hit.position and _overlap(runs[-1][-1].text, hit.text):
             runs[-1].append(hit)
@@ -54,7 +54,7 @@ def _runs(hits: Sequence[Hit]) -> list[list[Hit]]:
     return runs
 
 
-def _joined(run: Sequence[Hit]) -> Hit:
+def _joined(run: Sequence[ChunkHit]) -> ChunkHit:
     text = run[0].text
     for before, hit in pairwise(run):
         text += hit.text[_overlap(before.text, hit.text) :]

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from antiphon.errors import AntiphonError, ClientError
-from antiphon.gateway import Gateway, Log, RequestIdentity, UsageLease, Weight, check_key, is_weighed, permit
+from antiphon.gateway import Gateway, ReplayLog, RequestIdentity, UsageLease, Weight, check_key, is_weighed, permit
 from antiphon.http_server.asgi import ClientConnection
 from antiphon.ids import TENANT_RULE, is_tenant_name
 from antiphon.protocol.requests import CacheParam, CreateResponse, Extensions
@@ -29,7 +29,7 @@ from antiphon.server.reply import (
     raw_headers,
     stream_reply,
 )
-from antiphon.server.request import ASK, TENANT, Credential, HttpRequest
+from antiphon.server.request import REQUEST_FILE, TENANT, Credential, HttpRequest
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.telemetry.context import note
 
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 _Wish = bool | CacheParam | None
 
-SAID: Mapping[str, Callable[[_Wish], _Wish]] = {
+STATED: Mapping[str, Callable[[_Wish], _Wish]] = {
     "on": lambda wish: wish or True,
     "off": lambda wish: False,
     "refresh": lambda wish: CacheParam(ttl=wish.ttl if isinstance(wish, CacheParam) else None, refresh=True),
@@ -128,13 +128,13 @@ class Connections:
 
 def bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Return the key that a request's head presents. Raises `ClientError`: 401 for none, 400 for several."""
-    given = [value for name, value in headers if name == b"authorization"]
-    if len(given) > 1:
+    provided = [value for name, value in headers if name == b"authorization"]
+    if len(provided) > 1:
         raise ClientError("There are several Authorization headers. Send one.")
-    scheme, _, key = given[0].partition(b" ") if given else (b"", b"", b"")
+    scheme, _, key = provided[0].partition(b" ") if provided else (b"", b"", b"")
     if scheme.lower() != b"bearer" or not key.strip():
         text = "No API key was provided. Send it in the header Authorization, as 'Bearer' and the key."
-        raise ClientError(text, status=401, headers=ASK)
+        raise ClientError(text, status=401, headers=REQUEST_FILE)
     return key.strip()
 
 
@@ -158,7 +158,7 @@ async def acquire(
     `is_large` is weighed in a thread.
 
     Raises `ClientError`: 400 for a model that the key does not allow, 401 for an expired key, 429 at a limit, 503
-    if too many requests wait. Raises `ClientGone` if the client disconnects.
+    if too many requests wait. Raises `ClientDisconnected` if the client disconnects.
     """
     key = await http.key()
     if key is None:
@@ -184,7 +184,7 @@ async def reserve(gateway: Gateway, http: HttpRequest, body: bytes, prefix: str)
     if isinstance(found, RequestIdentity):
         await http.cleanup.enter_async_context(gateway.idempotency.hold(found))
         return found
-    if isinstance(found, Log):
+    if isinstance(found, ReplayLog):
         return stream_reply(FrameStream(gateway.replays.events(found.tenant, found.response_id)))
     return stream_reply(WholeStream(found.body)) if found.is_stream else Reply(200, JSON, found.body)
 
@@ -194,16 +194,16 @@ def with_cache(http: HttpRequest, request: CreateResponse) -> CreateResponse:
 
     Raises `ClientError` (400) for a header with another value.
     """
-    said = http.headers.get(CACHE_HEADER)
-    given = request.antiphon or Extensions()
-    if said is None:
-        wish = given.cache if given.cache is not None else _usual(http, request)
+    stated = http.headers.get(CACHE_HEADER)
+    provided = request.antiphon or Extensions()
+    if stated is None:
+        wish = provided.cache if provided.cache is not None else _usual(http, request)
     else:
-        value = said.decode("latin-1").strip().lower()
-        if value not in SAID:
-            raise invalid_value(CACHE, value, SAID)
-        wish = SAID[value](given.cache)
-    return request if wish is given.cache else replace(request, antiphon=replace(given, cache=wish))
+        value = stated.decode("latin-1").strip().lower()
+        if value not in STATED:
+            raise invalid_value(CACHE, value, STATED)
+        wish = STATED[value](provided.cache)
+    return request if wish is provided.cache else replace(request, antiphon=replace(provided, cache=wish))
 
 
 def _usual(http: HttpRequest, request: CreateResponse) -> bool | None:

@@ -7,7 +7,7 @@ from antiphon.http_server.asgi import AsgiApp
 from antiphon.http_server.workers import Workers
 from antiphon.server.admission import PAGES, Connections
 from antiphon.server.exchange import HttpExchange, RequestMiddleware
-from antiphon.server.limits import Limits
+from antiphon.server.limits import ServerLimits
 from antiphon.server.reply import Resources
 from antiphon.server.resources import (
     chat_completions,
@@ -32,7 +32,7 @@ def create_app(
     has_websocket: bool = True,
     has_metrics: bool = True,
     workers: Workers | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     access: WatchAccess | None = None,
     has_console: bool = False,
 ) -> AsgiApp:
@@ -42,7 +42,7 @@ def create_app(
     them, also if a parent application would allow them. `access` says who may read metrics.
     With `has_console`, `/console/` and `/admin/v1` are served.
     """
-    limits = limits or Limits()
+    limits = limits or ServerLimits()
     parts = resources(
         gateway, endpoints, has_metrics=has_metrics, workers=workers, access=access, has_console=has_console
     )
@@ -56,7 +56,7 @@ def create_app(
 
 
 def create_watch_app(
-    gateway: Gateway, limits: Limits, *, has_metrics: bool = True, workers: Workers | None = None
+    gateway: Gateway, limits: ServerLimits, *, has_metrics: bool = True, workers: Workers | None = None
 ) -> AsgiApp:
     """Return the application of the monitoring listener: every client that reaches it may read."""
     access = WatchAccess(is_listener=True)

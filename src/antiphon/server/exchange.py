@@ -18,20 +18,20 @@ from antiphon.http_server.asgi import CONNECTION, Message, RawHeaders, Receive, 
 from antiphon.ids import new_id
 from antiphon.protocol.events import Event
 from antiphon.server.admission import OPEN, Authentication, Connections, check_tenant
-from antiphon.server.limits import Limits
+from antiphon.server.limits import ServerLimits
 from antiphon.server.reply import (
     COMMENT_AFTER,
     LATE,
     SSE,
     DisconnectWatch,
     Endpoint,
-    Sink,
+    ReplySink,
     encode_json,
     raw_headers,
     run_headers,
 )
-from antiphon.server.request import ON_ERROR, ClientGone, HttpRequest, check_origin, is_preflight
-from antiphon.server.routes import PREFIX, Route, Routes, method_not_supported, unknown_url
+from antiphon.server.request import ON_ERROR, ClientDisconnected, HttpRequest, check_origin, is_preflight
+from antiphon.server.routes import PREFIX, PathRoute, Routes, method_not_supported, unknown_url
 from antiphon.sharing.memory import LARGE, Memory
 from antiphon.telemetry.context import About, current
 from antiphon.telemetry.formatters import fields
@@ -54,7 +54,7 @@ PROBED = {"/healthz", "/readyz", "/metrics", "/status"}
 
 OTHER = "other"
 
-GONE = "gone"
+DISCONNECTED = "gone"
 """The status in the log if the client disconnected before the reply."""
 
 KINDS = frozenset({"http", "websocket"})
@@ -73,7 +73,7 @@ class HttpExchange:
 
     __slots__ = ("_id", "began", "is_http", "limits", "receive", "request", "send", "status")
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, limits: Limits, memory: Memory) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, limits: ServerLimits, memory: Memory) -> None:
         self.began = time.monotonic()
         self.is_http = scope["type"] == "http"
         self.send = send if self.is_http else _Upgrade(scope, send)
@@ -91,7 +91,7 @@ class HttpExchange:
             await self.send(self._head(status, headers))
             await self.send({"type": "http.response.body", "body": body})
             return
-        with self._holding(body):
+        with self._retaining(body):
             await self.send(self._head(status, headers))
             await self._send_pieces(body, more_body=False)
 
@@ -107,19 +107,19 @@ class HttpExchange:
         await self.reply(known.status, headers, encode_json({"error": known.body()}))
 
     async def start(self, status: int, headers: RawHeaders) -> None:
-        """See `Sink`."""
+        """See `ReplySink`."""
         await self.send(self._head(status, headers))
 
     async def write(self, body: bytes, *, more_body: bool = True) -> None:
-        """See `Sink`."""
+        """See `ReplySink`."""
         if len(body) < LARGE:
             await self.send({"type": "http.response.body", "body": body, "more_body": more_body})
             return
-        with self._holding(body):
+        with self._retaining(body):
             await self._send_pieces(body, more_body=more_body)
 
     @contextmanager
-    def _holding(self, body: bytes) -> Iterator[None]:
+    def _retaining(self, body: bytes) -> Iterator[None]:
         """Count a large body until its client has read it: for a slow reader the server holds it in memory."""
         memory, tenant = self.request.incoming.memory, self.request.tenant
         memory.take(len(body), tenant)
@@ -180,7 +180,7 @@ class _HeadOnly:
             await self._send(message)
             await self._send({"type": "http.response.body", "body": b""})
         elif message.get("more_body"):
-            raise ClientGone
+            raise ClientDisconnected
 
 
 def _log_broken_off(error: Exception) -> None:
@@ -204,7 +204,7 @@ class EventStream:
         self._loop = asyncio.get_running_loop()
         self._last_sent = self._last_event = self._loop.time()
 
-    async def send(self, sink: Sink) -> None:
+    async def send(self, sink: ReplySink) -> None:
         """See `ReplyStream`."""
         self._sink = sink
         async with DisconnectWatch(sink.receive, self._tick, GRACE - LATE), aclosing(self._run.events()) as batches:
@@ -260,7 +260,7 @@ class RequestMiddleware:
         gateway: Gateway,
         routes: Routes,
         sockets: Mapping[str, SocketEndpoint],
-        limits: Limits,
+        limits: ServerLimits,
         connections: Connections,
         *,
         has_console: bool = False,
@@ -308,13 +308,13 @@ class RequestMiddleware:
             finally:
                 if request.stack is not None:
                     await request.stack.__aexit__(*sys.exc_info())
-        except ClientGone:
+        except ClientDisconnected:
             pass
         except Exception as error:
             await exchange.fail(error)
         finally:
-            if request.incoming.held:
-                self._memory.release(request.incoming.held, request.incoming.tenant)
+            if request.incoming.retained:
+                self._memory.release(request.incoming.retained, request.incoming.tenant)
             self._finish(exchange)
 
     def _endpoint(self, exchange: HttpExchange) -> Endpoint:
@@ -337,19 +337,19 @@ class RequestMiddleware:
         found = self._sockets.get(request.path)
         if found is None:
             raise unknown_url(request, has_wrong_base=f"{PREFIX}{request.path}" in self._sockets)
-        request.scope["route"] = Route(request.path, {})
+        request.scope["route"] = PathRoute(request.path, {})
         await found(exchange)
 
     def _finish(self, exchange: HttpExchange) -> None:
         """Count the request, and log it: its route, not its path, which can contain anything."""
-        status, route = str(exchange.status or GONE), exchange.request.scope.get("route")
+        status, route = str(exchange.status or DISCONNECTED), exchange.request.scope.get("route")
         path = method = OTHER
-        if isinstance(route, Route):
+        if isinstance(route, PathRoute):
             path, method = route.path_format, OTHER if exchange.status == 405 else exchange.request.method
         took, spread = time.monotonic() - exchange.began, self._requests[path, method, status]
         spread.counts[bisect_left(HTTP_SECONDS, took)] += 1
         spread.total += took
         if path not in PROBED and access.isEnabledFor(logging.INFO):
             ms = took * 1000
-            told = fields(kind="request", route=path, method=method, status=status, ms=round(ms, 1))
-            access.info("%s %s %s %.0f ms", method, path, status, ms, extra=told)
+            reported = fields(kind="request", route=path, method=method, status=status, ms=round(ms, 1))
+            access.info("%s %s %s %.0f ms", method, path, status, ms, extra=reported)

@@ -45,15 +45,15 @@ class _Gzip:
         return self._inner.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        made = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
-        self.needs_input = len(made) < max_length
-        return made
+        created = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+        self.needs_input = len(created) < max_length
+        return created
 
 
 def _zstd() -> Decompressor:
     zstd = zstd_library()
-    made: Decompressor = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
-    return made
+    created: Decompressor = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: WINDOW_LOG})
+    return created
 
 
 CODINGS: Mapping[str, Callable[[], Decompressor]] = {"gzip": _Gzip, "x-gzip": _Gzip, "zstd": _zstd}

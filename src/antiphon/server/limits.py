@@ -12,7 +12,7 @@ ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServerLimits:
     """Limits of one process. The defaults are for an embedded server, which does not know its hosts."""
 
     body: int = 32 * 1024 * 1024

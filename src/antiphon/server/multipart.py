@@ -33,7 +33,7 @@ _QUOTE = re.compile(r'%22|%0[DdAa]|\\"')
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class PartHead:
     """A part begins. `filename` is None for a field without a file."""
 
     name: str
@@ -48,7 +48,7 @@ END = FormEnd()
 
 NOTHING = b""
 
-Event = Head | bytes | FormEnd
+Event = PartHead | bytes | FormEnd
 """The events of a piece of a form: the head of a part, bytes of its content, and the end of the form."""
 
 
@@ -156,13 +156,13 @@ class FormParser:
         return content
 
 
-def _head_of(head: bytes) -> Head:
+def _head_of(head: bytes) -> PartHead:
     for line in head.decode("utf-8", "replace").split("\r\n"):
         name, _, value = line.partition(":")
         if name.strip().lower() == "content-disposition":
             parameters = _parameters(value)
             if value.partition(";")[0].strip().lower() == "form-data" and "name" in parameters:
-                return Head(parameters["name"], _filename_of(parameters))
+                return PartHead(parameters["name"], _filename_of(parameters))
     raise _malformed("a part has no header Content-Disposition with a name")
 
 
@@ -186,7 +186,7 @@ def _parameters(value: str) -> dict[str, str]:
 class FormPart:
     """One part of a form. Read it before the next one: unread content is skipped."""
 
-    def __init__(self, head: Head, events: AsyncIterator[Event]) -> None:
+    def __init__(self, head: PartHead, events: AsyncIterator[Event]) -> None:
         self.name, self.filename = head.name, head.filename
         self._events = events
         self.next: Event | None = None
@@ -218,7 +218,7 @@ async def parts_of(body: AsyncIterator[bytes], boundary: bytes) -> AsyncGenerato
     """Yield the parts of a form in turn. Raises `ClientError` (400) if it is malformed, and what `body` raises."""
     events = _events_of(body, boundary)
     event: Event | None = await anext(events)
-    while isinstance(event, Head):
+    while isinstance(event, PartHead):
         part = FormPart(event, events)
         yield part
         async for _ in part.content():

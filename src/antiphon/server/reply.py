@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from antiphon.gateway import ADJUSTED, COMMENT, IGNORED, Gateway, LargeObject, Run, encode_large
 from antiphon.http_server.asgi import RawHeaders, Receive, Send
-from antiphon.server.request import ClientGone, HttpRequest
+from antiphon.server.request import ClientDisconnected, HttpRequest
 
 BACKEND = "antiphon-backend"
 """The header with the name of the backend that answers."""
@@ -39,7 +39,7 @@ SSE = [(b"content-type", b"text/event-stream; charset=utf-8"), (b"cache-control"
 encode_json = msgspec.json.Encoder().encode
 
 
-class Sink(Protocol):
+class ReplySink(Protocol):
     """The exchange, as a streamed reply sees it."""
 
     receive: Receive
@@ -57,8 +57,8 @@ class Sink(Protocol):
 class ReplyStream(Protocol):
     """A streamed body, and the head before it, which can depend on the first part."""
 
-    async def send(self, sink: Sink) -> None:
-        """Send all of it. Raises `ClientGone` when the client disconnects."""
+    async def send(self, sink: ReplySink) -> None:
+        """Send all of it. Raises `ClientDisconnected` when the client disconnects."""
         ...
 
 
@@ -130,7 +130,8 @@ Tick = Callable[[], Awaitable[float]]
 
 
 class DisconnectWatch(Struct):
-    """`async with` around the work: raises `ClientGone` in it within `LATE` seconds after the client disconnects.
+    """`async with` around the work: raises `ClientDisconnected` in it within `LATE` seconds after the client
+    disconnects.
 
     Calls a `tick` `delay` seconds after the watch started, and again after the seconds that it returns.
     """
@@ -141,7 +142,7 @@ class DisconnectWatch(Struct):
     _work: "asyncio.Task[Any] | None" = None
     _task: "asyncio.Task[None] | None" = None
     _timer: asyncio.TimerHandle | None = None
-    _is_gone: bool = False
+    _is_unavailable: bool = False
 
     async def __aenter__(self) -> Self:
         self._work = asyncio.current_task()
@@ -153,9 +154,9 @@ class DisconnectWatch(Struct):
             self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
-        if self._is_gone and isinstance(error, asyncio.CancelledError) and self._work is not None:
+        if self._is_unavailable and isinstance(error, asyncio.CancelledError) and self._work is not None:
             self._work.uncancel()
-            raise ClientGone from error
+            raise ClientDisconnected from error
 
     def _begin(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._watch())
@@ -166,14 +167,14 @@ class DisconnectWatch(Struct):
         else:
             leave = asyncio.ensure_future(self._wait_for_leave())
             try:
-                await self._keep_time(leave, self.tick)
+                await self._measure_time(leave, self.tick)
             finally:
                 leave.cancel()
-        self._is_gone = True
+        self._is_unavailable = True
         if self._work is not None:
             self._work.cancel()
 
-    async def _keep_time(self, leave: asyncio.Future[None], tick: Tick) -> None:
+    async def _measure_time(self, leave: asyncio.Future[None], tick: Tick) -> None:
         while not (await asyncio.wait({leave}, timeout=self.delay))[0]:
             self.delay = await tick()
 
@@ -189,7 +190,7 @@ class FrameStream:
         self._frames = frames
         self._headers = [*SSE, *headers]
 
-    async def send(self, sink: Sink) -> None:
+    async def send(self, sink: ReplySink) -> None:
         """See `ReplyStream`."""
         self._sink = sink
         await sink.start(200, self._headers)
@@ -209,7 +210,7 @@ class WholeStream:
     def __init__(self, body: bytes) -> None:
         self._body = body
 
-    async def send(self, sink: Sink) -> None:
+    async def send(self, sink: ReplySink) -> None:
         """See `ReplyStream`."""
         await sink.start(200, SSE)
         await sink.write(self._body, more_body=False)

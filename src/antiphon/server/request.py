@@ -20,7 +20,7 @@ from antiphon.errors import ClientError
 from antiphon.gateway import ApiKey, Gateway
 from antiphon.http_server.asgi import Message, RawHeaders, Receive, Scope
 from antiphon.server.inflate import Inflater, coding_of
-from antiphon.server.limits import ANY, Limits, is_local
+from antiphon.server.limits import ANY, ServerLimits, is_local
 from antiphon.sharing.memory import LARGE, Memory, may_be_wide, weight
 
 TENANT = "antiphon.tenant"
@@ -35,7 +35,7 @@ OPERATOR = "antiphon.operator"
 ON_ERROR = "antiphon.on_error"
 """The key in a scope for a function that a client in this process sets: it receives the error of a failed request."""
 
-ASK = {"www-authenticate": "Bearer"}
+REQUEST_FILE = {"www-authenticate": "Bearer"}
 
 JSON = b"application/json"
 
@@ -57,7 +57,7 @@ MAX_AGE = b"600"
 """Seconds for which a browser caches the preflight result."""
 
 
-class ClientGone(Exception):  # noqa: N818 - not an error: no client is left to answer
+class ClientDisconnected(Exception):  # noqa: N818 - not an error: no client is left to answer
     """The client closed its connection."""
 
 
@@ -70,7 +70,7 @@ class RequestBody:
 
     __slots__ = (
         *("_headers", "_receive", "_limit", "_inflater", "_until", "_came", "_is_late"),
-        *("memory", "tenant", "held", "is_whole", "is_replied_to"),
+        *("memory", "tenant", "retained", "is_whole", "is_replied_to"),
     )
 
     def __init__(
@@ -81,7 +81,7 @@ class RequestBody:
         self._inflater: Inflater | None = None
         self._until = 0.0
         self._came = 0
-        self.held = 0
+        self.retained = 0
         """Bytes of memory that it holds."""
         self._is_late = False
         self.is_whole = headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers
@@ -95,7 +95,7 @@ class RequestBody:
     async def read(self, *, is_form: bool = False) -> bytes:
         """Return all of it, which is JSON unless it `is_form`.
 
-        Raises `ClientGone` if the client disconnects before, `ClientError` (415) if the body is not JSON.
+        Raises `ClientDisconnected` if the client disconnects before, `ClientError` (415) if the body is not JSON.
 
         The head has the content type; it is ignored for an empty body.
         """
@@ -112,7 +112,7 @@ class RequestBody:
                 whole.write(piece)
             body = whole.getvalue()
         if message["type"] == "http.disconnect":
-            raise ClientGone
+            raise ClientDisconnected
         if len(body) >= LARGE:
             self._hold(weight(len(body), wide=len(body) if is_wide else 0) - len(body))
         if body and not is_form and (kind := self._headers.get(b"content-type", JSON)) != JSON:
@@ -122,7 +122,7 @@ class RequestBody:
     async def stream(self, limit: int, hold: int) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives, up to `limit` bytes; the server's own limit is for bodies in memory.
 
-        It holds `hold` bytes of memory until the reply was sent. Raises `ClientGone`, `ClientError`
+        It holds `hold` bytes of memory until the reply was sent. Raises `ClientDisconnected`, `ClientError`
         as `receive`, and `ClientError` (415) for a body with a coding: that would have to be inflated.
         """
         if self._headers.get(b"content-encoding", b"identity") != b"identity":
@@ -132,12 +132,12 @@ class RequestBody:
         self._hold(hold)
         more = True
         while more:
-            held, message = self.held, await self.receive()
+            retained, message = self.retained, await self.receive()
             if message["type"] == "http.disconnect":
-                raise ClientGone
+                raise ClientDisconnected
             more = message.get("more_body", False)
-            self.memory.release(self.held - held, self.tenant)
-            self.held = held
+            self.memory.release(self.retained - retained, self.tenant)
+            self.retained = retained
             if body := message.get("body", b""):
                 yield body
 
@@ -174,13 +174,13 @@ class RequestBody:
         if self._inflater is not None:
             return {**message, "body": await self._inflate(body, self._inflater)}
         self.memory.take(len(body), self.tenant)
-        self.held += len(body)
+        self.retained += len(body)
         return message
 
     def _hold(self, size: int) -> None:
         """Reserve the memory that a large body needs in addition to its bytes: values and the backend request."""
         self.memory.take(size, self.tenant)
-        self.held += size
+        self.retained += size
 
     def _expire(self, task: "asyncio.Task[Any] | None") -> None:
         self._is_late = True
@@ -190,10 +190,10 @@ class RequestBody:
     async def _inflate(self, data: bytes, inflater: Inflater) -> bytes:
         pieces = []
         for piece in inflater.feed(data):
-            if self.held + len(piece) > self._limit:
+            if self.retained + len(piece) > self._limit:
                 raise self._too_large()
             self.memory.take(len(piece), self.tenant)
-            self.held += len(piece)
+            self.retained += len(piece)
             pieces.append(piece)
             if len(pieces) > 1:
                 await asyncio.sleep(0)  # let other tasks run: a whole bomb takes a tenth of a second
@@ -218,7 +218,7 @@ class Credential:
         found = await self.gateway.known_keys.find(self.digest)
         if found is None:
             text = "Incorrect API key provided. Ask the server's operator for a valid key."
-            raise ClientError(text, status=401, code="invalid_api_key", headers=ASK)
+            raise ClientError(text, status=401, code="invalid_api_key", headers=REQUEST_FILE)
         return found
 
 
@@ -230,7 +230,7 @@ class HttpRequest:
         *("is_admitted", "tenant", "credential", "uses_cache", "stack", "incoming"),
     )
 
-    def __init__(self, scope: Scope, receive: Receive, limits: Limits, memory: Memory) -> None:
+    def __init__(self, scope: Scope, receive: Receive, limits: ServerLimits, memory: Memory) -> None:
         self.scope = scope
         self.method: str = scope.get("method", "GET")
         self.path: str = scope["path"]
@@ -287,7 +287,7 @@ def _check_media_type(header: bytes) -> None:
         raise ClientError(text, status=415, code="unsupported_media_type")
 
 
-def check_origin(request: HttpRequest, limits: Limits) -> None:
+def check_origin(request: HttpRequest, limits: ServerLimits) -> None:
     """Raise `ClientError`: 400 for a missing or repeated header, 421 for the host, 403 for the origin."""
     headers, raw = request.headers, request.scope["headers"]
     if len(headers) != len(raw):
@@ -307,12 +307,12 @@ def check_origin(request: HttpRequest, limits: Limits) -> None:
 
 def _cors_headers(headers: Mapping[bytes, bytes]) -> RawHeaders:
     """Return the CORS headers that let the requesting page read the reply. Its origin was checked."""
-    told = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"origin")]
+    reported = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"origin")]
     if b"access-control-request-method" in headers:
-        told += [(b"access-control-allow-methods", METHODS), (b"access-control-max-age", MAX_AGE)]
-        if asked := headers.get(b"access-control-request-headers"):
-            told.append((b"access-control-allow-headers", asked))
-    return told
+        reported += [(b"access-control-allow-methods", METHODS), (b"access-control-max-age", MAX_AGE)]
+        if requested := headers.get(b"access-control-request-headers"):
+            reported.append((b"access-control-allow-headers", requested))
+    return reported
 
 
 def is_preflight(headers: Mapping[bytes, bytes]) -> bool:
@@ -341,7 +341,7 @@ def _is_known(host: bytes, hosts: frozenset[str]) -> bool:
     return name in hosts or is_local(name)
 
 
-def _check_page(origin: bytes, host: bytes | None, limits: Limits) -> None:
+def _check_page(origin: bytes, host: bytes | None, limits: ServerLimits) -> None:
     if ANY in limits.origins or origin.partition(b"://")[2] == host:
         return
     if origin.decode("latin-1") not in limits.origins:

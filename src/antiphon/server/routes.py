@@ -23,7 +23,7 @@ NONE: Later = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class PathRoute:
     """One path, with its endpoints by method. `path_format` has the names of its parts in braces."""
 
     path_format: str
@@ -34,14 +34,14 @@ class Routes:
     """The routes of a server: paths without parameters in one table, the others by pattern."""
 
     def __init__(self, found: Iterable[Resources], later: Later = NONE) -> None:
-        self.fixed: dict[str, Route] = {}
+        self.fixed: dict[str, PathRoute] = {}
         """Routes of paths without parameters, by path."""
-        self._patterns: list[tuple[re.Pattern[str], Route]] = []
+        self._patterns: list[tuple[re.Pattern[str], PathRoute]] = []
         self._later = dict(later)
         for each in found:
             self._add_all(each)
 
-    def match(self, request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
+    def match(self, request: HttpRequest) -> tuple[PathRoute, Mapping[str, str]]:
         """Return the first pattern that matches a path, and the path's parameters. Raises `ClientError` (404)."""
         for pattern, route in self._patterns:
             if matched := pattern.fullmatch(request.path):
@@ -56,8 +56,8 @@ class Routes:
     def has_wrong_base(self, path: str) -> bool:
         """Whether a client's base URL lacks the prefix, or repeats a path as in `/v1/responses/responses`."""
         *_, first, last = "", *path.rsplit("/", 2)
-        served = (f"{PREFIX}{end}" for end in (path, f"/{first}/{last}", f"/{last}"))
-        return any(one != path and self._has(one) for one in served)
+        server = (f"{PREFIX}{end}" for end in (path, f"/{first}/{last}", f"/{last}"))
+        return any(one != path and self._has(one) for one in server)
 
     def _load(self, prefix: str) -> None:
         """Load the routes below a prefix."""
@@ -78,7 +78,7 @@ class Routes:
 
     def _add(self, path: str, methods: Mapping[str, Endpoint]) -> None:
         path_format = path.replace(":path}", "}")
-        route = Route(path_format, methods)
+        route = PathRoute(path_format, methods)
         if "{" not in path:
             self.fixed[path] = route
             return

@@ -46,8 +46,8 @@ class WatchAccess(Struct, frozen=True):
     def _has_key(self, headers: RawHeaders) -> bool:
         if not self.key:
             return False
-        shown = [value for name, value in headers if name == b"authorization"]
-        scheme, _, key = shown[0].partition(b" ") if len(shown) == 1 else (b"", b"", b"")
+        displayed = [value for name, value in headers if name == b"authorization"]
+        scheme, _, key = displayed[0].partition(b" ") if len(displayed) == 1 else (b"", b"", b"")
         return scheme.lower() == b"bearer" and hmac.compare_digest(key.strip(), self.key.encode())
 
     def _is_near(self, scope: Scope, needs_key: bool) -> bool:

@@ -25,7 +25,16 @@ SLICE = 1024 * 1024
 WAITING = 32
 """Operations that can wait for a child process."""
 
-_KEPT_VARIABLES = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL")
+_INHERITED_VARIABLES = (
+    "PATH",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "VIRTUAL_ENV",
+    "LD_LIBRARY_PATH",
+    "SYSTEMROOT",
+    "LANG",
+    "LC_ALL",
+)
 _ROOT = str(Path(__file__).parents[2])
 """The folder of the package, in case the child would not find it: it is not always in `site-packages`."""
 
@@ -168,6 +177,6 @@ async def _write_part(stream: asyncio.StreamWriter, part: bytes) -> None:
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
-    paths = [_ROOT, *filter(None, [kept.get("PYTHONPATH")])]
-    return {**kept, "PYTHONPATH": os.pathsep.join(paths)}
+    stored = {name: os.environ[name] for name in _INHERITED_VARIABLES if name in os.environ}
+    paths = [_ROOT, *filter(None, [stored.get("PYTHONPATH")])]
+    return {**stored, "PYTHONPATH": os.pathsep.join(paths)}

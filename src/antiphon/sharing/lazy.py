@@ -9,15 +9,15 @@ T_co = TypeVar("T_co", covariant=True)
 class Lazy(Generic[T_co]):
     """A part that `make` creates on first use: requests that do not need it never load its code."""
 
-    __slots__ = ("_make", "made")
+    __slots__ = ("_make", "created")
 
     def __init__(self, make: Callable[[], T_co]) -> None:
         self._make = make
-        self.made: T_co | None = None
+        self.created: T_co | None = None
         """The part, or None if it was not used yet."""
 
     def get(self) -> T_co:
         """Return the part; the first call makes it."""
-        if self.made is None:
-            self.made = self._make()
-        return self.made
+        if self.created is None:
+            self.created = self._make()
+        return self.created

@@ -27,7 +27,7 @@ PER_WIDE_BYTE = 5
 PER_ITEM = 2048
 """Additional bytes of memory for an item, or for a part of its content."""
 
-LOOK_EVERY = 0.1
+POLL_INTERVAL = 0.1
 """Seconds between two checks of patient work. Waking it would cost each release, and most release little."""
 
 
@@ -56,7 +56,7 @@ class Memory:
     def __init__(self, size: int = 512 * MEBIBYTE, least: int = 0) -> None:
         self.size = self.left = size
         self._least = least
-        self._held: dict[str, int] = {}
+        self._retained: dict[str, int] = {}
 
     def take(self, size: int, tenant: str = "") -> None:
         """Reserve `size` more bytes.
@@ -66,10 +66,10 @@ class Memory:
         if size > self.left:
             raise self._refusal(size, tenant)
         if tenant and size:
-            held = self._held.get(tenant, 0) + size
-            if held > max(self._least, SHARE * (self.left - size)):
+            retained = self._retained.get(tenant, 0) + size
+            if retained > max(self._least, SHARE * (self.left - size)):
                 raise self._refusal(size, tenant)
-            self._held[tenant] = held
+            self._retained[tenant] = retained
         self.left -= size
 
     async def wait_for(self, size: int, tenant: str = "") -> None:
@@ -80,15 +80,15 @@ class Memory:
             except ClientError:
                 raise
             except AntiphonError:
-                await asyncio.sleep(LOOK_EVERY)
+                await asyncio.sleep(POLL_INTERVAL)
 
     def release(self, size: int, tenant: str = "") -> None:
         """Release `size` bytes."""
         self.left += size
         if tenant and size:
-            self._held[tenant] -= size
-            if not self._held[tenant]:
-                del self._held[tenant]
+            self._retained[tenant] -= size
+            if not self._retained[tenant]:
+                del self._retained[tenant]
 
     def most(self, tenant: str = "") -> int:
         """Return the bytes that a tenant can hold if no other tenant holds any."""
@@ -115,11 +115,11 @@ class Account:
     A patient account waits for bytes that are not free now.
     """
 
-    __slots__ = ("_is_patient", "_memory", "_most", "_tenant", "held")
+    __slots__ = ("_is_patient", "_memory", "_most", "_tenant", "retained")
 
     def __init__(self, memory: Memory, tenant: str, most: float = math.inf, *, is_patient: bool = False) -> None:
         self._memory, self._tenant, self._most, self._is_patient = memory, tenant, most, is_patient
-        self.held = 0
+        self.retained = 0
 
     @property
     def is_patient(self) -> bool:
@@ -128,7 +128,7 @@ class Account:
 
     def take(self, size: int) -> None:
         """Reserve `size` more bytes. Raises `ClientError` (429) above the connection's limit, else as `Memory`."""
-        if self.held + size > self._most:
+        if self.retained + size > self._most:
             raise ClientError(
                 "Too many bytes are waiting on this WebSocket connection. Send more after a response has ended.",
                 status=429,
@@ -136,7 +136,7 @@ class Account:
                 code="too_many_requests",
             )
         self._memory.take(size, self._tenant)
-        self.held += size
+        self.retained += size
 
     async def obtain(self, size: int) -> None:
         """Reserve `size` more bytes, waiting for them if patient. Raises as `Memory`.
@@ -146,20 +146,20 @@ class Account:
         if not self._is_patient:
             self.take(size)
             return
-        size += self.held
+        size += self.retained
         self.close()
         await self._memory.wait_for(size, self._tenant)
-        self.held = size
+        self.retained = size
 
     def release(self, size: int) -> None:
         """Release `size` bytes."""
-        self.held -= size
+        self.retained -= size
         self._memory.release(size, self._tenant)
 
     def close(self) -> None:
         """Release everything: the connection or the response has ended."""
-        if self.held:
-            self.release(self.held)
+        if self.retained:
+            self.release(self.retained)
 
     def __del__(self) -> None:
         """A response that was prepared and never begun has no other end."""

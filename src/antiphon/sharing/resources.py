@@ -3,32 +3,32 @@
 from collections.abc import Mapping
 from typing import Protocol, TypeVar
 
-from antiphon.sharing.scheduler import Usage
+from antiphon.sharing.scheduler import SchedulerUsage
 
 
-class Shared(Protocol):
+class SharedResource(Protocol):
     """A shared resource: a scheduler, or memory."""
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> SchedulerUsage:
         """The current usage."""
         ...
 
 
-S = TypeVar("S", bound=Shared)
+S = TypeVar("S", bound=SharedResource)
 
 
 class SharedResources:
     """The shared resources of this process, except the schedulers of backends, which report their own queues."""
 
     def __init__(self) -> None:
-        self._resources: dict[str, Shared] = {}
+        self._resources: dict[str, SharedResource] = {}
 
     def add(self, name: str, resource: S) -> S:
         """Register a resource under this name, and return it."""
         self._resources[name] = resource
         return resource
 
-    def usage(self) -> Mapping[str, Usage]:
+    def usage(self) -> Mapping[str, SchedulerUsage]:
         """Return the usage and the queue of each resource."""
         return {name: resource.usage for name, resource in self._resources.items()}

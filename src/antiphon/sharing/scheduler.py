@@ -27,7 +27,7 @@ so gets no credit for the past. A tenant that received more than its share has a
 while it has no queue: emptying its queue for a moment gains nothing.
 
 A deferred operation, of a tenant that is named by `deferred`, never delays another: it waits behind all others, even
-if they come later, leaves one of `KEPT_FREE` slots free, and counts neither for the bound of the queue nor for the
+if they come later, leaves one of `RESERVED_SLOTS` slots free, and counts neither for the bound of the queue nor for the
 limit of its tenant's other operations.
 
 What holds always:
@@ -60,7 +60,7 @@ TAGS_GROW = 2
 SHARE = 4.0
 """With `leaves_room`: a tenant can hold this many times the free slots, so one tenant alone holds about 80 %."""
 
-KEPT_FREE = 8
+RESERVED_SLOTS = 8
 """One of this many slots is never taken by a deferred operation: the next other one finds it free."""
 
 DEFERRED = "\0deferred\0"
@@ -81,7 +81,7 @@ class NoRoomError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class SchedulerUsage:
     """The report of a scheduler: slots in use of `capacity` (0 for no limit), and the waiting operations."""
 
     in_use: int
@@ -138,7 +138,7 @@ class FairScheduler:
         self.is_limited = bool(capacity or per_tenant)
         """Whether an operation may have to wait. If not, the owner can count in `in_use` directly."""
         self._clock = clock
-        self._held: dict[str, int] = {}
+        self._retained: dict[str, int] = {}
         self._queues: dict[str, _Queue] = {}
         self._tags: dict[str, float] = {}
         """The next start tag of each tenant that received more than its share so far."""
@@ -159,15 +159,15 @@ class FairScheduler:
         return 0 < self.capacity <= self.in_use
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> SchedulerUsage:
         """The current usage and queue."""
         since = min((queue.places[0].since for queue in self._queues.values()), default=None)
-        return Usage(self.in_use, self.capacity, self.waiting, 0.0 if since is None else self._clock() - since)
+        return SchedulerUsage(self.in_use, self.capacity, self.waiting, 0.0 if since is None else self._clock() - since)
 
     @property
     def tenants(self) -> set[str]:
         """The tenants that hold slots of a limited resource, or wait for one."""
-        return self._held.keys() | self._queues.keys()
+        return self._retained.keys() | self._queues.keys()
 
     @property
     def expected_wait(self) -> float:
@@ -183,9 +183,9 @@ class FairScheduler:
     def take(self, tenant: str = "", *, cost: float = 1.0) -> bool:
         """Acquire a slot if one is free for this tenant, and return whether it was; release it with `leave`."""
         if self.is_limited:
-            if tenant in self._queues or not self._may_hold_more(tenant):  # `is_free_for`, in a call less
+            if tenant in self._queues or not self._may_take_more(tenant):  # `is_free_for`, in a call less
                 return False
-            self._held[tenant] = self._held.get(tenant, 0) + 1
+            self._retained[tenant] = self._retained.get(tenant, 0) + 1
             self._now = max(self._now, self._tags.get(tenant, 0.0))
             self._remember(tenant, self._now + cost)
         self.in_use += 1
@@ -227,11 +227,11 @@ class FairScheduler:
         if took is not None:
             self._took += (took - self._took) * MEMORY
         self.in_use -= 1
-        if held := self._held.get(tenant, 0):
-            if held == 1:
-                del self._held[tenant]
+        if retained := self._retained.get(tenant, 0):
+            if retained == 1:
+                del self._retained[tenant]
             else:
-                self._held[tenant] = held - 1
+                self._retained[tenant] = retained - 1
         if self.waiting:
             self._admit()
 
@@ -255,22 +255,22 @@ class FairScheduler:
 
     def is_free_for(self, tenant: str) -> bool:
         """Whether a slot is free for this tenant, and none of its operations waits."""
-        return tenant not in self._queues and self._may_hold_more(tenant)
+        return tenant not in self._queues and self._may_take_more(tenant)
 
-    def _may_hold_more(self, tenant: str) -> bool:
+    def _may_take_more(self, tenant: str) -> bool:
         free = self.capacity - self.in_use if self.capacity else math.inf
-        held = self._held.get(tenant, 0)
+        retained = self._retained.get(tenant, 0)
         if tenant.startswith(DEFERRED):
-            free -= self.capacity // KEPT_FREE
-            held += self._held.get(tenant.removeprefix(DEFERRED), 0)
-        if free <= 0 or 0 < self._per_tenant <= held:
+            free -= self.capacity // RESERVED_SLOTS
+            retained += self._retained.get(tenant.removeprefix(DEFERRED), 0)
+        if free <= 0 or 0 < self._per_tenant <= retained:
             return False
-        return not (self._leaves_room and held) or held < SHARE * free
+        return not (self._leaves_room and retained) or retained < SHARE * free
 
     def _admit(self) -> None:
         """Assign free slots to waiting operations until no slot is free for any of them."""
         while self.waiting and self.free:
-            able = [tenant for tenant in self._queues if self._may_hold_more(tenant)]
+            able = [tenant for tenant in self._queues if self._may_take_more(tenant)]
             if not able:
                 return
             tenant = min(able, key=self._rank)
@@ -281,12 +281,12 @@ class FairScheduler:
             self._remove(place)
             if not place.turn.done():
                 self.in_use += 1
-                self._held[tenant] = self._held.get(tenant, 0) + 1
+                self._retained[tenant] = self._retained.get(tenant, 0) + 1
                 place.turn.set_result(None)
 
     def _rank(self, tenant: str) -> tuple[bool, int, float]:
         queue = self._queues[tenant]
-        return queue.is_deferred, self._held.get(tenant, 0), queue.tag
+        return queue.is_deferred, self._retained.get(tenant, 0), queue.tag
 
     def _make_room(self, tenant: str) -> None:
         """Drop an operation of a tenant with more waiting ones. Raises `NoRoomError` if no tenant has more."""

@@ -18,6 +18,6 @@ class Readiness:
 
     async def backend_answers(self) -> bool:
         """Whether at least one backend answered HTTP, with any status; polls them if none did."""
-        if not any(served.is_reached for served in self._models.backends):
+        if not any(backend.is_reached for backend in self._models.backends):
             await self._models.refresh()
-        return any(served.is_reached for served in self._models.backends)
+        return any(backend.is_reached for backend in self._models.backends)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from antiphon.sharing.scheduler import Usage
+from antiphon.sharing.scheduler import SchedulerUsage
 from antiphon.status.code_status import CodeStatus, code_together
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.registry import ModelRegistry
@@ -16,7 +16,7 @@ Health = Literal["up", "out", "resting", "mixed"]
 the processes disagree."""
 
 
-class LessonStatus(Struct, frozen=True):
+class LessonStatus(Struct, frozen=True, rename={"stated": "said"}):
     """What refusals of a backend taught about one of its models."""
 
     model: str
@@ -24,13 +24,13 @@ class LessonStatus(Struct, frozen=True):
     name: str
     tenant: str
     """The tenant that it holds for; empty for everyone."""
-    said: str
+    stated: str
     """The backend's words."""
     learned_at: int
     """Seconds since the epoch."""
 
 
-class BackendStatus(Struct, kw_only=True):
+class BackendStatus(Struct, kw_only=True, rename={"requested": "asked"}):
     """One backend. Times are in seconds."""
 
     name: str
@@ -46,7 +46,7 @@ class BackendStatus(Struct, kw_only=True):
     """Requests that can wait for it."""
     oldest_wait: float
     """How long the first of the waiting requests has waited; 0 if none waits."""
-    asked: int
+    requested: int
     failed: int
     ejections: int
     prompt_bytes: int
@@ -123,7 +123,7 @@ class Status(Struct, kw_only=True):
 def status_of(
     models: ModelRegistry,
     responses_in_flight: int,
-    shared: Mapping[str, Usage],
+    shared: Mapping[str, SchedulerUsage],
     clock_skew: float = 0.0,
     purge_held: int = 0,
     *,
@@ -174,7 +174,7 @@ def profiles_of(models: ModelRegistry) -> list[dict[str, Any]]:
     ]
 
 
-def _resource(name: str, usage: Usage) -> ResourceStatus:
+def _resource(name: str, usage: SchedulerUsage) -> ResourceStatus:
     return ResourceStatus(
         name=name,
         in_use=usage.in_use,
@@ -195,33 +195,33 @@ def _summed(known: Sequence[ResourceStatus]) -> ResourceStatus:
     )
 
 
-def _backend(served: BackendState, now: float) -> BackendStatus:
-    health, loaded, usage = served.health, served.load.loaded, served.slots.usage
+def _backend(backend: BackendState, now: float) -> BackendStatus:
+    health, loaded, usage = backend.health, backend.load.loaded, backend.slots.usage
     return BackendStatus(
-        name=served.name,
-        dialect=served.dialect.name,
+        name=backend.name,
+        dialect=backend.dialect.name,
         health="resting" if health.rest(now) else "out" if health.is_ejected else "up",
         rests_for=health.rest(now),
         in_flight=usage.in_use,
         concurrency=usage.capacity,
         waiting=usage.waiting,
-        queue=served.slots.bound,
+        queue=backend.slots.bound,
         oldest_wait=usage.oldest_wait,
-        asked=served.asked,
-        failed=served.failed,
+        requested=backend.requested,
+        failed=backend.failed,
         ejections=health.ejections,
-        prompt_bytes=served.prompts.size,
-        prompt_reused_bytes=served.prompts.reused,
-        prompt_breaks=served.prompts.breaks,
-        last_prompt_break=served.prompts.last_break,
-        models=[model["id"] for model in served.offers()],
+        prompt_bytes=backend.prompts.size,
+        prompt_reused_bytes=backend.prompts.reused,
+        prompt_breaks=backend.prompts.breaks,
+        last_prompt_break=backend.prompts.last_break,
+        models=[model["id"] for model in backend.offers()],
         loaded=None if loaded is None else sorted(loaded),
-        error=served.error,
+        error=backend.error,
         last_error=health.last_error,
         last_error_ago=now - health.last_error_at if health.last_error else None,
         lessons=[
-            LessonStatus(model, one.name, one.tenant, one.said, one.learned_at)
-            for model, lessons in served.lessons.items()
+            LessonStatus(model, one.name, one.tenant, one.stated, one.learned_at)
+            for model, lessons in backend.lessons.items()
             for one in lessons.known
         ],
     )
@@ -244,7 +244,7 @@ def _together(known: Sequence[BackendStatus]) -> BackendStatus:
         waiting=total(lambda one: one.waiting),
         queue=total(lambda one: one.queue),
         oldest_wait=max(one.oldest_wait for one in known),
-        asked=total(lambda one: one.asked),
+        requested=total(lambda one: one.requested),
         failed=total(lambda one: one.failed),
         ejections=total(lambda one: one.ejections),
         prompt_bytes=total(lambda one: one.prompt_bytes),

@@ -1,14 +1,14 @@
 """Pages of a response's complete input."""
 
 from antiphon.storage.operations import pages
-from antiphon.storage.records.responses import ItemPage, PageQuery
+from antiphon.storage.records.responses import PageQuery, StoredItemPage
 from antiphon.storage.store import Store
 
 LONGEST = 1_000_000
 """Maximum number of responses of a chain that are counted, because a cycle has no end."""
 
 
-async def input_page(store: Store, tenant: str, response_id: str, query: PageQuery) -> ItemPage | None:
+async def input_page(store: Store, tenant: str, response_id: str, query: PageQuery) -> StoredItemPage | None:
     """Return one page of a response's complete input: the history of its parent, then its own input.
 
     If the response ran in a conversation, the items that the conversation had at that time come first. Return None

@@ -19,7 +19,7 @@ class Topic:
     """One subject of waiting tasks: their subscriptions, and lookups that are valid until it changes."""
 
     waits: "set[Subscription]" = field(default_factory=set)
-    looks: dict[Hashable, tuple[float, "asyncio.Task[Any]"]] = field(default_factory=dict)
+    lookups: dict[Hashable, tuple[float, "asyncio.Task[Any]"]] = field(default_factory=dict)
 
 
 class Notifier:
@@ -36,7 +36,7 @@ class Notifier:
         """Wake the tasks that wait for this change, or all tasks if it is unknown what changed."""
         found = [self._watched[what]] if what in self._watched else [] if what else list(self._watched.values())
         for watched in found:
-            watched.looks.clear()
+            watched.lookups.clear()
             for one in watched.waits:
                 one.is_changed = True
                 if one.waiter is not None and not one.waiter.done():
@@ -78,16 +78,16 @@ class Subscription:
                 timer.cancel()
         self.is_changed = False
 
-    async def look(self, key: Hashable, look: Callable[[], Coroutine[Any, Any, R]]) -> R:
+    async def shared_read(self, key: Hashable, lookup: Callable[[], Coroutine[Any, Any, R]]) -> R:
         """Return the result of `look`. Tasks with the same key share the result until it changes or is stale."""
-        found = self._watched.looks.get(key)
+        found = self._watched.lookups.get(key)
         if found is None or self._loop.time() - found[0] > STALE:
-            found = self._loop.time(), self._loop.create_task(look())
-            self._watched.looks[key] = found
+            found = self._loop.time(), self._loop.create_task(lookup())
+            self._watched.lookups[key] = found
         task = found[1]
         if not task.done():
             waiter = self._loop.create_future()  # separate: a cancelled waiter does not cancel the shared lookup
-            task.add_done_callback(partial(_looked, waiter))
+            task.add_done_callback(partial(_polled, waiter))
             await waiter
         result: R = task.result()
         return result
@@ -98,7 +98,7 @@ def _end(waiter: "asyncio.Future[None]") -> None:
         waiter.set_result(None)
 
 
-def _looked(waiter: "asyncio.Future[None]", task: "asyncio.Task[Any]") -> None:
+def _polled(waiter: "asyncio.Future[None]", task: "asyncio.Task[Any]") -> None:
     if not waiter.done():
         waiter.set_result(None)
     elif not task.cancelled():

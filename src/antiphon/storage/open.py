@@ -64,10 +64,10 @@ async def schema_of(url: str) -> Schema:
     require("postgres", f"The store {redacted(url)}")
     from antiphon.storage.postgres.link import check_not_earlier, connect, version  # noqa: PLC0415 - only for PostgreSQL
 
-    shown, pool = await connect(url, 1)
+    displayed, pool = await connect(url, 1)
     try:
         async with pool.acquire() as connection:
-            await check_not_earlier(connection, shown)
+            await check_not_earlier(connection, displayed)
             return Schema(await version(connection), len(migrations("postgres")))
     finally:
         await pool.close()

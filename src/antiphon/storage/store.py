@@ -18,7 +18,7 @@ from antiphon.storage.clock import StoreClock
 from antiphon.storage.operations import chains, health, responses
 from antiphon.storage.operations.step import P, R, Read, Write
 from antiphon.storage.records.responses import ChainExtent, StoredResponse
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 
 if TYPE_CHECKING:
     from antiphon.storage.terms import TermThread
@@ -96,7 +96,7 @@ class Store(ABC):
             self._announce(name)
         return result
 
-    async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
+    async def save(self, response: StoredResponse, *, append: bool = False, reply: StoredReply | None = None) -> bool:
         """Store or replace a response that has ended. It is durable when this returns.
 
         If the response belongs to a conversation, this unlocks the conversation; with `append`, the response's items
@@ -158,7 +158,7 @@ class Store(ABC):
         On a full disk, writes raise a `StoreError` with `is_disk_full`. If the space is kept, deletions, changes of API
         keys and purges succeed.
         """
-        return await self._observed("has_room", "read", self._look_for_room)
+        return await self._observed("has_room", "read", self._search_room)
 
     async def inspect(self) -> Mapping[str, int]:
         """Check all of the storage; return the number of rows of each table. Raises `StoreError` if it is damaged."""
@@ -225,7 +225,7 @@ class Store(ABC):
     async def _try_to_write(self) -> None:
         await self._perform_write(Act(health.try_to_write, self.clock, (token_bytes(8),)), None, frees=False)
 
-    async def _look_for_room(self) -> bool:
+    async def _search_room(self) -> bool:
         if self._is_disk_full:
             try:
                 await self._try_to_write()

@@ -8,13 +8,13 @@ from antiphon.storage.store import Store
 RETENTION = 30 * 86_400
 """Seconds after which facts expire by default."""
 
-KEPT_FAILURES = 30 * 86_400
+STORED_FAILURES = 30 * 86_400
 """Seconds for which failed deliveries are listed."""
 
 AGES = {
     "responses": 0,
-    "keys": idempotency.KEPT,
-    "deliveries": KEPT_FAILURES,
+    "keys": idempotency.RETAINED,
+    "deliveries": STORED_FAILURES,
     "answers": 0,
     "chat_completions": 0,
     "files": 0,

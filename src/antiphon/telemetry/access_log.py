@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from antiphon.telemetry.context import current, note
 from antiphon.telemetry.formatters import fields
 from antiphon.telemetry.kinds import OTHER
-from antiphon.telemetry.observers import Call, Observer, ResponseRecord
-from antiphon.upstream.backend_state import Target
+from antiphon.telemetry.observers import ObservedCall, Observer, ResponseRecord
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.options import is_listed
 
 log = logging.getLogger("antiphon.access")
@@ -35,8 +35,8 @@ class AccessLog(Observer):
         )
         current.set(known)
 
-    def asked(self, call: Call) -> None:
-        """See `Observer.asked`."""
+    def requested(self, call: ObservedCall) -> None:
+        """See `Observer.requested`."""
         current.set(replace(current.get(), backend=call.target.state.name))
 
     def ended(self, record: ResponseRecord) -> None:
@@ -54,6 +54,6 @@ class AccessLog(Observer):
             log.info("%s %s %.0f ms", what, record.outcome, took, extra=fields(kind=kind, ms=round(took, 1)))
 
 
-def _model(target: Target) -> str:
+def _model(target: ModelTarget) -> str:
     name, offers = target.name, target.state.offers()
     return next((one["id"] for one in offers if is_listed(name, [one["id"]])), OTHER)

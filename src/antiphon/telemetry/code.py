@@ -3,25 +3,25 @@
 from collections.abc import Callable, Mapping
 
 from antiphon.status.code_status import CodeStatus
-from antiphon.telemetry.kinds import Known, Labels
+from antiphon.telemetry.kinds import Labels, ObservedNumbers
 
 
-def code_metrics(look: Callable[[], CodeStatus | None]) -> list[Known]:
+def code_metrics(lookup: Callable[[], CodeStatus | None]) -> list[ObservedNumbers]:
     """Return the metrics of this process's sandbox; without one they have no values."""
 
-    def gauge(name: str, text: str, of: Callable[[CodeStatus], float]) -> Known:
+    def gauge(name: str, text: str, of: Callable[[CodeStatus], float]) -> ObservedNumbers:
         def read() -> Mapping[Labels, float]:
-            found = look()
+            found = lookup()
             return {} if found is None else {(): float(of(found))}
 
-        return Known(f"antiphon_code_{name}", text, look=read)
+        return ObservedNumbers(f"antiphon_code_{name}", text, poll_once=read)
 
-    def counter(name: str, text: str, label: str, of: Callable[[CodeStatus], Mapping[str, int]]) -> Known:
+    def counter(name: str, text: str, label: str, of: Callable[[CodeStatus], Mapping[str, int]]) -> ObservedNumbers:
         def read() -> Mapping[Labels, float]:
-            found = look()
+            found = lookup()
             return {} if found is None else {(value,): float(count) for value, count in of(found).items()}
 
-        return Known(f"antiphon_code_{name}", text, label, look=read, kind="counter")
+        return ObservedNumbers(f"antiphon_code_{name}", text, label, poll_once=read, kind="counter")
 
     return [
         gauge("kernels", "Processes that hold the variables of a container.", lambda one: one.kernels),

@@ -23,7 +23,7 @@ OWN = "antiphon"
 FIELDS = "fields"
 """The attribute of a record with more fields of a line, by name."""
 
-SHOWN = ("request_id", "response_id", "api_key_id", "backend", "model", "cache", "outcome", "corrected", "trace_id")
+DISPLAYED = ("request_id", "response_id", "api_key_id", "backend", "model", "cache", "outcome", "corrected", "trace_id")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -67,13 +67,13 @@ class JsonLines(logging.Formatter):
         return _encode(line).decode()
 
 
-def fields(**said: Any) -> Mapping[str, Any]:
+def fields(**stated: Any) -> Mapping[str, Any]:
     """Return the `extra` argument of a log call, to add these fields to a line."""
-    return {FIELDS: said}
+    return {FIELDS: stated}
 
 
 def _known(known: About) -> Mapping[str, str]:
-    return {name: value for name in SHOWN if (value := getattr(known, name))}
+    return {name: value for name in DISPLAYED if (value := getattr(known, name))}
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -86,19 +86,19 @@ class Gauge(Counter):
     kind = "gauge"
 
 
-class Known:
+class ObservedNumbers:
     """Numbers that another part holds anyway, read when they are scraped: values by the values of the labels."""
 
     bounds: Sequence[float] = ()
 
     def __init__(
-        self, name: str, text: str, *names: str, look: Callable[[], Mapping[Labels, float]], kind: str = "gauge"
+        self, name: str, text: str, *names: str, poll_once: Callable[[], Mapping[Labels, float]], kind: str = "gauge"
     ) -> None:
-        self.name, self.text, self.names, self.kind, self._look = name, text, names, kind, look
+        self.name, self.text, self.names, self.kind, self._poll = name, text, names, kind, poll_once
 
     def samples(self) -> Iterator[Sample]:
         """See `Metric.samples`."""
-        for labels, value in self._look().items():
+        for labels, value in self._poll().items():
             yield Sample(dict(zip(self.names, labels, strict=True)), value)
 
 

@@ -65,17 +65,17 @@ class LoopWatchdog:
         if self._ended.is_set():
             return  # the answer that `close` gave may have been cleared, and the loop's thread waits in `close`
         self._took = 0.0
-        asked = time.monotonic()
-        loop.call_soon_threadsafe(self._answer, asked)
+        requested = time.monotonic()
+        loop.call_soon_threadsafe(self._answer, requested)
         stack = None if self._answered.wait(self._long) else self._stack()
         self._answered.wait()
-        if stack is not None and self._took and asked - self._logged >= LOG_EVERY:
-            self._logged = asked
+        if stack is not None and self._took and requested - self._logged >= LOG_EVERY:
+            self._logged = requested
             log.warning("The event loop was blocked for %.2f s; every client waited. It was in:\n%s", self._took, stack)
 
-    def _answer(self, asked: float) -> None:
+    def _answer(self, requested: float) -> None:
         """Report the delay, on the loop itself: so each measurement wakes it once."""
-        self._took = time.monotonic() - asked
+        self._took = time.monotonic() - requested
         self._answered.set()
         self._observe(self._took)
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from antiphon.errors import AntiphonError
 from antiphon.ids import Clock
-from antiphon.sharing.scheduler import Usage
-from antiphon.telemetry.kinds import MODEL_SECONDS, OTHER, Counter, Gauge, Histogram, Known, Labels, Metric
-from antiphon.telemetry.observers import Call, Observer, ResponseRecord, ToolUse
+from antiphon.sharing.scheduler import SchedulerUsage
+from antiphon.telemetry.kinds import MODEL_SECONDS, OTHER, Counter, Gauge, Histogram, Labels, Metric, ObservedNumbers
+from antiphon.telemetry.observers import ObservedCall, Observer, ResponseRecord, ToolUse
 from antiphon.telemetry.requests import RequestCounter, RequestSeconds
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.options import is_listed
@@ -108,7 +108,7 @@ class ModelNames:
         known = self.known.get(model)
         if known is not None:
             return known
-        listed = (one["id"] for served in self._models.backends for one in served.offers())
+        listed = (one["id"] for backend in self._models.backends for one in backend.offers())
         found: str | None = next((name for name in listed if is_listed(model, [name])), None)
         if found is None or len(self.known) >= MOST_MODELS:
             return OTHER
@@ -127,7 +127,7 @@ class ResponseMetrics(Observer):
     _spoken: set[ResponseRecord] = field(default_factory=set)
     """The streams with output from the model."""
 
-    def spoke(self, call: Call) -> None:
+    def spoke(self, call: ObservedCall) -> None:
         """See `Observer.spoke`; a response's first token is that of its first call."""
         record = call.record
         if record is not None and record.is_stream and record not in self._spoken:
@@ -135,7 +135,7 @@ class ResponseMetrics(Observer):
             took = self.clock() - record.began
             self.measures.first_token.observe(took, call.backend, self.names.of(call.target.name))
 
-    def answered(self, call: Call) -> None:
+    def answered(self, call: ObservedCall) -> None:
         """See `Observer.answered`."""
         outcome = "answered" if call.error is None else _failure(call.error)
         self.measures.calls.values[call.target.state.name, outcome] += 1
@@ -181,30 +181,30 @@ def _failure(error: AntiphonError) -> str:
 
 
 def known(
-    models: ModelRegistry, responses_in_flight: Callable[[], int], shared: Callable[[], Mapping[str, Usage]]
-) -> list[Known]:
+    models: ModelRegistry, responses_in_flight: Callable[[], int], shared: Callable[[], Mapping[str, SchedulerUsage]]
+) -> list[ObservedNumbers]:
     """Return the gauges of responses in flight, backends and shared resources, which are read when they are scraped."""
 
     def by_backend(of: Callable[[BackendState], float]) -> Callable[[], Mapping[Labels, float]]:
-        return lambda: {(served.name,): float(of(served)) for served in models.backends}
+        return lambda: {(backend.name,): float(of(backend)) for backend in models.backends}
 
-    def is_up(served: BackendState) -> bool:
-        return served.health.is_up(models.clock())
+    def is_up(backend: BackendState) -> bool:
+        return backend.health.is_up(models.clock())
 
-    def each(name: str, text: str, of: Callable[[BackendState], float], kind: str = "gauge") -> Known:
-        return Known(f"antiphon_backend_{name}", text, "backend", look=by_backend(of), kind=kind)
+    def each(name: str, text: str, of: Callable[[BackendState], float], kind: str = "gauge") -> ObservedNumbers:
+        return ObservedNumbers(f"antiphon_backend_{name}", text, "backend", poll_once=by_backend(of), kind=kind)
 
     in_flight = "Responses in progress."
     return [
-        Known("antiphon_responses_in_flight", in_flight, look=lambda: {(): responses_in_flight()}),
-        each("in_flight", "Requests that a backend has now.", lambda served: served.slots.usage.in_use),
-        each("queue", "Requests that wait for a backend.", lambda served: served.slots.usage.waiting),
-        each("oldest_wait_seconds", OLDEST, lambda served: served.slots.usage.oldest_wait),
+        ObservedNumbers("antiphon_responses_in_flight", in_flight, poll_once=lambda: {(): responses_in_flight()}),
+        each("in_flight", "Requests that a backend has now.", lambda server: server.slots.usage.in_use),
+        each("queue", "Requests that wait for a backend.", lambda server: server.slots.usage.waiting),
+        each("oldest_wait_seconds", OLDEST, lambda server: server.slots.usage.oldest_wait),
         each("up", "Whether a backend is called: 0 if it is ejected.", is_up),
-        each("ejections", "Times that a backend was ejected.", lambda served: served.health.ejections, "counter"),
-        each("prompt_bytes", "Bytes of prompts of sessions.", lambda served: served.prompts.size, "counter"),
-        each("prompt_reused_bytes", REUSED, lambda served: served.prompts.reused, "counter"),
-        each("prompt_breaks", BREAKS, lambda served: served.prompts.breaks, "counter"),
+        each("ejections", "Times that a backend was ejected.", lambda server: server.health.ejections, "counter"),
+        each("prompt_bytes", "Bytes of prompts of sessions.", lambda server: server.prompts.size, "counter"),
+        each("prompt_reused_bytes", REUSED, lambda server: server.prompts.reused, "counter"),
+        each("prompt_breaks", BREAKS, lambda server: server.prompts.breaks, "counter"),
         *_shared(shared),
     ]
 
@@ -214,15 +214,15 @@ BREAKS = "Prompts that did not continue the prompt of the previous turn."
 OLDEST = "Time that the first of the waiting operations has waited; 0 if none waits."
 
 
-def _shared(usage: Callable[[], Mapping[str, Usage]]) -> list[Known]:
+def _shared(usage: Callable[[], Mapping[str, SchedulerUsage]]) -> list[ObservedNumbers]:
     """Return the gauges of shared resources. One without a limit has no capacity."""
 
-    def each(name: str, text: str, of: Callable[[Usage], float | None]) -> Known:
-        def look() -> Mapping[Labels, float]:
+    def each(name: str, text: str, of: Callable[[SchedulerUsage], float | None]) -> ObservedNumbers:
+        def poll() -> Mapping[Labels, float]:
             values = {(resource,): of(one) for resource, one in usage().items()}
             return {labels: value for labels, value in values.items() if value is not None}
 
-        return Known(f"antiphon_shared_{name}", text, "resource", look=look)
+        return ObservedNumbers(f"antiphon_shared_{name}", text, "resource", poll_once=poll)
 
     return [
         each("in_use", "Slots of a shared resource that are in use.", lambda one: one.in_use),

@@ -11,7 +11,7 @@ from antiphon.protocol.response import Response
 from antiphon.protocol.tool_bindings import Kind
 from antiphon.translation.wire import Finish
 from antiphon.translation.writer import Note
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 
 Operation = Literal["chat", "embeddings", "images"]
 
@@ -41,7 +41,7 @@ class ResponseRecord(Struct, eq=False):
 
     response: Response
     """Its state when the record was passed on; at the end it is final and durable, or was abandoned."""
-    target: Target
+    target: ModelTarget
     """The model and backend that are called, or that answered."""
     output: Callable[[], Sequence[Item]]
     """Returns the completed items."""
@@ -71,12 +71,12 @@ class ResponseRecord(Struct, eq=False):
     """Its final status, `queued` if another worker runs it, `refused` if the client received an error instead."""
 
 
-class Call(Struct, eq=False):
+class ObservedCall(Struct, eq=False):
     """One model call. The outcome is filled in once it is known."""
 
     record: ResponseRecord | None
     """The response that it belongs to; None if a client's own request is passed on."""
-    target: Target
+    target: ModelTarget
     body: Mapping[str, Any]
     """The request to the backend."""
     operation: Operation = "chat"
@@ -122,7 +122,7 @@ class ToolUse(Struct, eq=False):
 class Observer:
     """Receives every response that this process runs. Each method returns at once and never raises.
 
-    The order for one response: `queued` if it runs in the background; `began`; for each model call `asked`,
+    The order for one response: `queued` if it runs in the background; `began`; for each model call `requested`,
     `spoke` once its first byte has arrived, and `answered`; for each server-side tool call `used` and `returned`;
     then `ended`.
     """
@@ -133,13 +133,13 @@ class Observer:
     def began(self, record: ResponseRecord) -> None:
         """A response is running."""
 
-    def asked(self, call: Call) -> None:
+    def requested(self, call: ObservedCall) -> None:
         """A backend is about to be called, by this task."""
 
-    def spoke(self, call: Call) -> None:
+    def spoke(self, call: ObservedCall) -> None:
         """The backend began to answer."""
 
-    def answered(self, call: Call) -> None:
+    def answered(self, call: ObservedCall) -> None:
         """Its answer has ended."""
 
     def used(self, use: ToolUse) -> None:
@@ -158,9 +158,9 @@ class Observers:
     def __init__(self) -> None:
         self.queued: tuple[Callable[[str], None], ...] = ()
         self.began: tuple[Callable[[ResponseRecord], None], ...] = ()
-        self.asked: tuple[Callable[[Call], None], ...] = ()
-        self.spoke: tuple[Callable[[Call], None], ...] = ()
-        self.answered: tuple[Callable[[Call], None], ...] = ()
+        self.requested: tuple[Callable[[ObservedCall], None], ...] = ()
+        self.spoke: tuple[Callable[[ObservedCall], None], ...] = ()
+        self.answered: tuple[Callable[[ObservedCall], None], ...] = ()
         self.used: tuple[Callable[[ToolUse], None], ...] = ()
         self.returned: tuple[Callable[[ToolUse], None], ...] = ()
         self.ended: tuple[Callable[[ResponseRecord], None], ...] = ()

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from antiphon.telemetry.kinds import Known, Labels
+from antiphon.telemetry.kinds import Labels, ObservedNumbers
 from antiphon.version import __version__
 
 PROC = Path("/proc")
@@ -21,15 +21,17 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def process_metrics() -> list[Known]:
+def process_metrics() -> list[ObservedNumbers]:
     """Return the metrics of this process."""
     build: dict[Labels, float] = {(__version__, platform.python_version()): 1.0}
 
-    def each(name: str, text: str, of: Callable[[], float], kind: str = "gauge") -> Known:
-        return Known(f"process_{name}", text, look=lambda: _read(of), kind=kind)
+    def each(name: str, text: str, of: Callable[[], float], kind: str = "gauge") -> ObservedNumbers:
+        return ObservedNumbers(f"process_{name}", text, poll_once=lambda: _read(of), kind=kind)
 
     return [
-        Known("antiphon_build_info", "The running version; always 1.", "version", "python", look=lambda: build),
+        ObservedNumbers(
+            "antiphon_build_info", "The running version; always 1.", "version", "python", poll_once=lambda: build
+        ),
         each("cpu_seconds", "CPU time that the process has used.", time.process_time, "counter"),
         each("resident_memory_bytes", "Physical memory that the process uses.", lambda: _memory(1)),
         each("virtual_memory_bytes", "Virtual memory of the process.", lambda: _memory(0)),

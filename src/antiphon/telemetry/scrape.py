@@ -8,7 +8,7 @@ from antiphon.status.upkeep import Upkeep
 from antiphon.storage.operations import container_counts, jobs
 from antiphon.storage.store import Store
 from antiphon.telemetry.code import code_metrics
-from antiphon.telemetry.kinds import Family, Known, families
+from antiphon.telemetry.kinds import Family, ObservedNumbers, families
 from antiphon.telemetry.metrics import Measures, known
 from antiphon.telemetry.process import process_metrics
 from antiphon.upstream.registry import ModelRegistry
@@ -51,21 +51,21 @@ class Scrape:
         running = "Containers that have not expired."
         return families(
             [
-                Known("antiphon_background_waiting", queued, look=lambda: {(): waiting.jobs}),
-                Known("antiphon_background_deferred", deferred, look=lambda: {(): waiting.deferred}),
-                Known("antiphon_background_overdue", overdue, look=lambda: {(): waiting.overdue}),
-                Known("antiphon_webhooks_waiting", deliveries, look=lambda: {(): waiting.deliveries}),
-                Known("antiphon_containers_running", running, look=lambda: {(): float(containers)}),
+                ObservedNumbers("antiphon_background_waiting", queued, poll_once=lambda: {(): waiting.jobs}),
+                ObservedNumbers("antiphon_background_deferred", deferred, poll_once=lambda: {(): waiting.deferred}),
+                ObservedNumbers("antiphon_background_overdue", overdue, poll_once=lambda: {(): waiting.overdue}),
+                ObservedNumbers("antiphon_webhooks_waiting", deliveries, poll_once=lambda: {(): waiting.deliveries}),
+                ObservedNumbers("antiphon_containers_running", running, poll_once=lambda: {(): float(containers)}),
             ]
         )
 
 
-def _upkeep_metrics(upkeep: Upkeep) -> list[Known]:
+def _upkeep_metrics(upkeep: Upkeep) -> list[ObservedNumbers]:
     ahead = "Seconds by which a process's clock is ahead of the store's."
-    held = "Stored responses that have expired, if they are too many for one purge."
+    retained = "Stored responses that have expired, if they are too many for one purge."
     full = "Whether the disk of the store has no room: 1 or 0."
     return [
-        Known("antiphon_disk_full", full, look=lambda: {(): float(upkeep.is_disk_full)}),
-        Known("antiphon_clock_skew_seconds", ahead, look=lambda: {(): upkeep.clock_skew}),
-        Known("antiphon_purge_held", held, look=lambda: {(): float(upkeep.purge_held)}),
+        ObservedNumbers("antiphon_disk_full", full, poll_once=lambda: {(): float(upkeep.is_disk_full)}),
+        ObservedNumbers("antiphon_clock_skew_seconds", ahead, poll_once=lambda: {(): upkeep.clock_skew}),
+        ObservedNumbers("antiphon_purge_held", retained, poll_once=lambda: {(): float(upkeep.purge_held)}),
     ]

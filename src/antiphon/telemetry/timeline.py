@@ -2,7 +2,7 @@
 
 import time
 
-from antiphon.telemetry.observers import Call, Observer, Span, ToolUse
+from antiphon.telemetry.observers import ObservedCall, Observer, Span, ToolUse
 
 
 class Timeline(Observer):
@@ -14,20 +14,20 @@ class Timeline(Observer):
     def __init__(self, *, keeps_bodies: bool = False) -> None:
         self._keeps_bodies = keeps_bodies
 
-    def asked(self, call: Call) -> None:
-        """See `Observer.asked`."""
+    def requested(self, call: ObservedCall) -> None:
+        """See `Observer.requested`."""
         if call.record is not None:
             call.span = span = Span("call", call.target.state.label, time.monotonic())
             call.record.spans.append(span)
             if self._keeps_bodies:
                 span.body = call.sent
 
-    def spoke(self, call: Call) -> None:
+    def spoke(self, call: ObservedCall) -> None:
         """See `Observer.spoke`."""
         if call.span is not None and call.span.first is None:
             call.span.first = time.monotonic()
 
-    def answered(self, call: Call) -> None:
+    def answered(self, call: ObservedCall) -> None:
         """See `Observer.answered`."""
         if call.span is not None:
             call.span.ended = time.monotonic()

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from antiphon.protocol.items.content import InputImage, InputText
 from antiphon.protocol.items.messages import InputItem
-from antiphon.protocol.sources import MadeFile, Sources
+from antiphon.protocol.sources import CreatedFile, Sources
 from antiphon.protocol.tools import CodeInterpreterTool, FileSearchTool, McpTool, ShellTool, Tool
 
 
@@ -49,7 +49,7 @@ class Use:
 class ToolResult:
     """The outcome of a call."""
 
-    said: str | Sequence[InputText | InputImage]
+    stated: str | Sequence[InputText | InputImage]
     """The text that the model receives, also after a failure."""
     fields: Mapping[str, Any]
     """The final fields of the call's item.
@@ -61,7 +61,7 @@ class ToolResult:
     is_failed: bool = False
     sources: Sources = field(default_factory=dict)
     """The sources that the model can cite from now on, in addition to the previous ones."""
-    files: Sequence[MadeFile] = ()
+    files: Sequence[CreatedFile] = ()
     """Files of a container that the call created or changed, which the model can link to."""
     cpu: float = 0.0
     """CPU seconds of the code that the call ran."""
@@ -70,7 +70,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ToolListing:
     """The tools of a server, each `{name, description, input_schema, annotations}`; or the error."""
 
     tools: Sequence[Mapping[str, Any]] = ()
@@ -105,7 +105,7 @@ class ToolServers(HostedTool, Protocol):
         """Return the description of a server in the settings, or an empty text."""
         ...
 
-    async def list(self, tool: McpTool, tenant: str = "") -> Listing:
+    async def list(self, tool: McpTool, tenant: str = "") -> ToolListing:
         """Return all tools of a server, from the cache unless that is out of date. Raises nothing."""
         ...
 

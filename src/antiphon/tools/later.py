@@ -26,8 +26,8 @@ class HostedToolLater(Generic[Built]):
 
     async def close(self) -> None:
         """See `HostedTool.close`."""
-        if self._tool.made is not None:
-            await self._tool.made.close()
+        if self._tool.created is not None:
+            await self._tool.created.close()
 
 
 class FileSearchLater(HostedToolLater[FileSearches]):
@@ -52,5 +52,5 @@ class ContainerToolsLater(HostedToolLater[ContainerTools]):
     async def close(self) -> None:
         """See `HostedTool.close`."""
         await super().close()
-        if self._tool.made is None:
+        if self._tool.created is None:
             await self._release()

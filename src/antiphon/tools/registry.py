@@ -45,12 +45,12 @@ class Toolset:
     file_search: FileSearches | None = None
     code: ContainerTools | None = None
     images: HostedTool | None = None
-    served: frozenset[type[Tool]] = field(init=False)
+    supported: frozenset[type[Tool]] = field(init=False)
     """The tools of the API that this server runs."""
     _behind: dict[Kind, HostedTool] = field(init=False)
 
     def __post_init__(self) -> None:
-        given: dict[Kind, HostedTool | None] = {
+        provided: dict[Kind, HostedTool | None] = {
             "mcp": self.mcp,
             "web_search": self.web_search,
             "file_search": self.file_search,
@@ -58,8 +58,8 @@ class Toolset:
             "shell": self.code,
             "image_generation": self.images,
         }
-        self._behind = {kind: behind for kind, behind in given.items() if behind is not None}
-        self.served = frozenset(KINDS[kind] for kind in self._behind)
+        self._behind = {kind: behind for kind, behind in provided.items() if behind is not None}
+        self.supported = frozenset(KINDS[kind] for kind in self._behind)
 
     def of(self, kind: Kind) -> HostedTool | None:
         """Return the implementation for calls of this kind."""
@@ -67,7 +67,7 @@ class Toolset:
 
     def runs(self, tool: Tool) -> bool:
         """Whether calls of the tool are executed here."""
-        return type(tool) in self.served and _is_server_side(tool)
+        return type(tool) in self.supported and _is_server_side(tool)
 
     def check(self, tools: Iterable[Tool]) -> None:
         """Raise `ClientError` (400) for the first invalid tool."""

@@ -69,9 +69,9 @@ def repaired(text: str) -> dict[str, Any] | None:
     if repairer is None:
         return None
     # Before version 0.64 the library reads `None` as a text.
-    for given in dict.fromkeys((text, _with_literals(text))):
+    for provided in dict.fromkeys((text, _with_literals(text))):
         try:
-            value = _object(repairer.repair_json(given, ensure_ascii=False, skip_json_loads=True))
+            value = _object(repairer.repair_json(provided, ensure_ascii=False, skip_json_loads=True))
         except (ValueError, RecursionError):
             continue
         if value is not None and _has_one_reading(text, value) and _is_certain(text, value):

@@ -107,7 +107,7 @@ class StreamingPatchCall(StreamingCall):
         self._strings = JsonStrings()
         self._fields: dict[str, list[str]] = {}
         self._known: set[str] = set()
-        self._told = 0
+        self._reported = 0
         """Pieces of the diff."""
 
     def _grow(self, delta: str) -> None:
@@ -129,9 +129,9 @@ class StreamingPatchCall(StreamingCall):
     def _emit_rest(self) -> None:
         """Emit the rest of the diff."""
         pieces = self._fields.get("diff", [])
-        new = "".join(pieces[self._told :])
+        new = "".join(pieces[self._reported :])
         if new and "".join(self._fields["type"]) != "delete_file":
-            self._told = len(pieces)
+            self._reported = len(pieces)
             event = events.ResponseApplyPatchCallOperationDiffDeltaEvent(
                 output_index=self._output_index, item_id=self.id, delta=new
             )
@@ -228,12 +228,12 @@ def _local_shell(call: StreamingWholeCall, value: dict[str, Any], status: Status
         "command": [str(word) for word in words],
         "env": {str(name): str(each) for name, each in env.items()} if isinstance(env, dict) else {},
     }
-    beside = {
+    alongside = {
         "timeout_ms": _whole(value.get("timeout_ms")),
         "user": _text(value.get("user")),
         "working_directory": _text(value.get("working_directory")),
     }
-    action |= {name: each for name, each in beside.items() if each is not None}
+    action |= {name: each for name, each in alongside.items() if each is not None}
     return LocalShellCall(id=call.id, status=status, call_id=call.call_id, action=action)
 
 

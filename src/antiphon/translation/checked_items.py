@@ -46,11 +46,11 @@ class CheckedCall(StreamingCall):
     kind = "arguments"
     complaint = "The arguments of a call are not a JSON object that fits the schema of its tool."
     failure: BackendError | None = None
-    is_told = False
+    is_reported = False
 
     def __init__(self, writer: ResponseWriter, call_id: str, offer: Offer, item_id: str = "") -> None:
         self._sent: list[str] = []
-        self._guard = JsonGuard() if writer.is_heard and offer.check == "json" else None
+        self._guard = JsonGuard() if writer.has_reader and offer.check == "json" else None
         self.misfit = ""
         """What is wrong with the arguments of a held call."""
         super().__init__(writer, call_id, offer, item_id)
@@ -151,9 +151,9 @@ class CheckedMessage(StreamingMessage):
     def __init__(self, writer: ResponseWriter, sources: Sources | None, check: TextCheck) -> None:
         super().__init__(writer, sources)
         self._check: TextCheck | None = check
-        self._held: list[str] = []
-        self._held_logprobs: list[dict[str, Any]] = []
-        self.is_told = not check.holds
+        self._retained: list[str] = []
+        self._buffered_logprobs: list[dict[str, Any]] = []
+        self.is_reported = not check.holds
         """Whether the client has received the text unchanged."""
         self.misfit = ""
         """What is wrong with the text."""
@@ -170,16 +170,16 @@ class CheckedMessage(StreamingMessage):
 
     def add_text(self, delta: str, logprobs: list[dict[str, Any]] | None = None) -> None:
         """See `StreamingMessage.add_text`."""
-        if self.is_told:
+        if self.is_reported:
             super().add_text(delta, logprobs)
         else:
-            self._held.append(delta)
-            self._held_logprobs += logprobs or []
+            self._retained.append(delta)
+            self._buffered_logprobs += logprobs or []
 
     @property
     def pieces(self) -> list[str]:
         """See `StreamingMessage.pieces`."""
-        return super().pieces if self.is_told else self._held
+        return super().pieces if self.is_reported else self._retained
 
     def add_refusal(self, delta: str) -> None:
         """See `StreamingMessage.add_refusal`."""
@@ -188,21 +188,21 @@ class CheckedMessage(StreamingMessage):
 
     def annotate(self, annotation: dict[str, Any]) -> None:
         """See `StreamingMessage.annotate`."""
-        self._emit_text("".join(self._held), self._held_logprobs)
+        self._emit_text("".join(self._retained), self._buffered_logprobs)
         super().annotate(annotation)
 
     def release(self) -> None:
         """Mark the text as not being the structured answer: it is sent as it arrives, unchecked."""
         self._check = None
-        self._emit_text("".join(self._held), self._held_logprobs)
+        self._emit_text("".join(self._retained), self._buffered_logprobs)
 
     def close(self, status: Status) -> "StreamingMessage | None":
         """See `StreamingMessage.close`."""
-        text = self.text = "".join(self._held or (self._text.pieces if self._text else ()))
+        text = self.text = "".join(self._retained or (self._text.pieces if self._text else ()))
         self.misfit = self._check.misfit(text) if self._check is not None and status == "completed" else ""
         if not self.misfit or self._check is None:
             self._end(text, status)
-        elif self.is_told:
+        elif self.is_reported:
             self._end(text, status)
             return self
         elif (fixed := None if self._writer.loads_later and not can_repair() else self.repaired()) is not None:
@@ -215,8 +215,8 @@ class CheckedMessage(StreamingMessage):
 
     def fitting(self, items: Sequence[Item]) -> str | None:
         """Return the text of another answer that can replace this one, None if it has none."""
-        said = [part for one in items if isinstance(one, Message) for part in one.content]
-        text = "".join(part.text for part in said if isinstance(part, OutputText)).strip()
+        content = [part for one in items if isinstance(one, Message) for part in one.content]
+        text = "".join(part.text for part in content if isinstance(part, OutputText)).strip()
         if not text or self._check is None:
             return None
         return text if not self._check.misfit(text) else self._check.repaired(text)
@@ -227,16 +227,16 @@ class CheckedMessage(StreamingMessage):
 
     def settle(self, text: str) -> None:
         """End the message with this text, unless the client has already received another."""
-        if not self.is_told:
+        if not self.is_reported:
             self._end(text, "completed")
 
     def _end(self, text: str, status: Status) -> None:
-        self._emit_text(text, self._held_logprobs if text == "".join(self._held) else [])
+        self._emit_text(text, self._buffered_logprobs if text == "".join(self._retained) else [])
         super().close(status)
 
     def _emit_text(self, text: str, logprobs: list[dict[str, Any]]) -> None:
-        if not self.is_told:
-            self.is_told, self._held = True, []
+        if not self.is_reported:
+            self.is_reported, self._retained = True, []
             if text:
                 super().add_text(text, logprobs)
 

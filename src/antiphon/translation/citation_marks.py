@@ -41,7 +41,7 @@ Kind = Literal["[", "【", "(", "`"]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCitation:
     """A citation at this position in the text. `sources` are positions, from 0, in the order of the citable sources."""
 
     start: int
@@ -57,7 +57,7 @@ class Frame:
     start: int
     inner: int
     """Where its content begins."""
-    held: list[Found] = field(default_factory=list)
+    retained: list[FoundCitation] = field(default_factory=list)
     """Citations that count only if the frame comes to nothing."""
     depth: int = 0
     """The number of parentheses in a destination, or of backquotes of a code span."""

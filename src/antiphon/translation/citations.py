@@ -57,7 +57,7 @@ from antiphon.translation.citation_marks import (
     NUMBERS,
     NUMBERS_BEGIN,
     URL_END,
-    Found,
+    FoundCitation,
     Frame,
     normal_url,
 )
@@ -73,7 +73,7 @@ class Citations:
         self._offset = 0
         self._at = 0
         self._frames: list[Frame] = []
-        self._done: list[Found] = []
+        self._done: list[FoundCitation] = []
         self._is_line_blank = True
         self._fence = ""
         self._is_info = False
@@ -81,7 +81,7 @@ class Citations:
         self._url: int | None = None
         self._url_depth = 0
         self._label: Frame | None = None
-        self._link: Found | None = None
+        self._link: FoundCitation | None = None
 
     def feed(self, delta: str) -> Sequence[dict[str, Any]]:
         """Return the annotations that this text completed; their indexes count from the beginning of the part."""
@@ -91,7 +91,7 @@ class Citations:
         """Return the annotations that only the end of the text completed."""
         return [one for found in self.find_rest() for one in self.annotations(found, found.start, found.end)]
 
-    def find(self, delta: str) -> Sequence[Found]:
+    def find(self, delta: str) -> Sequence[FoundCitation]:
         """Return the citations that this text completed, in its order; positions count from its beginning."""
         if not self._sources:
             return ()
@@ -100,7 +100,7 @@ class Citations:
         self._forget()
         return self._taken()
 
-    def find_rest(self) -> Sequence[Found]:
+    def find_rest(self) -> Sequence[FoundCitation]:
         """Return the citations that only the end of the text completed."""
         if not self._sources:
             return ()
@@ -111,14 +111,14 @@ class Citations:
         self._release(len(self._frames))
         return self._taken()
 
-    def is_mark(self, found: Found) -> bool:
+    def is_mark(self, found: FoundCitation) -> bool:
         """Whether only files are cited: their marks are removed from the text."""
         return all(isinstance(self._known[number][1], CitedFile) for number in found.sources)
 
-    def _cites_a_file(self, found: Found) -> bool:
+    def _cites_a_file(self, found: FoundCitation) -> bool:
         return any(isinstance(self._known[number][1], CitedFile) for number in found.sources)
 
-    def annotations(self, found: Found, start: int, end: int) -> Iterator[dict[str, Any]]:
+    def annotations(self, found: FoundCitation, start: int, end: int) -> Iterator[dict[str, Any]]:
         """Yield the annotations of a citation at this position in the text that the client receives."""
         for number in found.sources:
             url, source = self._known[number]
@@ -135,7 +135,7 @@ class Citations:
         end = self._offset + len(self._text)
         begins = [frame.start for frame in self._frames if self._may_be_numbers(frame, end)]
         frames = (*self._frames, self._label) if self._label else self._frames
-        begins += [one.start for frame in frames for one in frame.held if self._cites_a_file(one)]
+        begins += [one.start for frame in frames for one in frame.retained if self._cites_a_file(one)]
         if not self._fence and self._text.startswith("<", self._at):
             begins.append(self._offset + self._at)
         return min(begins, default=end)
@@ -146,7 +146,7 @@ class Citations:
             return False
         return begin.fullmatch(self._between(frame.inner, end)) is not None
 
-    def _taken(self) -> Sequence[Found]:
+    def _taken(self) -> Sequence[FoundCitation]:
         done, self._done = self._done, []
         return done
 
@@ -201,7 +201,9 @@ class Citations:
         elif mark[0] == "h":
             self._url, self._url_depth = place, 0
         elif file := FILE_MARK.fullmatch(mark):
-            self._keep([Found(place, place + len(mark), (self._files[file[1]],))] if file[1] in self._files else ())
+            self._save(
+                [FoundCitation(place, place + len(mark), (self._files[file[1]],))] if file[1] in self._files else ()
+            )
         elif mark in "[【":
             self._open(Frame("[" if mark == "[" else "【", place, place + 1))
         elif mark in "]】":
@@ -262,13 +264,13 @@ class Citations:
         self._frames.pop()
         numbered = self._numbered(frame, place)
         if opened == "【":
-            self._keep(numbered or frame.held)
+            self._save(numbered or frame.retained)
             return
-        frame.held = numbered or frame.held
+        frame.retained = numbered or frame.retained
         frame.inner = place + 1
         self._label = frame
 
-    def _numbered(self, frame: Frame, place: int) -> list[Found]:
+    def _numbered(self, frame: Frame, place: int) -> list[FoundCitation]:
         if place - frame.inner > LONGEST_NUMBERS:
             return []
         inside = self._between(frame.inner, place)
@@ -276,12 +278,12 @@ class Citations:
             return []
         numbers = [int(each) - 1 for each in re.findall(r"\d+", inside.partition("†")[0])]
         sources = tuple(dict.fromkeys(number for number in numbers if 0 <= number < len(self._sources)))
-        return [Found(frame.start, place + 1, sources)] if sources else []
+        return [FoundCitation(frame.start, place + 1, sources)] if sources else []
 
     def _open_parenthesis(self) -> None:
         label, self._label = self._label, None
         if label:
-            self._open(Frame("(", label.start, label.inner + 1, label.held))
+            self._open(Frame("(", label.start, label.inner + 1, label.retained))
         elif self._frames and self._frames[-1].kind == "(":
             self._frames[-1].depth += 1
 
@@ -298,21 +300,21 @@ class Citations:
             self._drop(frame)
             return
         self._frames.pop()
-        found = Found(frame.start, place + 1, (number,))
+        found = FoundCitation(frame.start, place + 1, (number,))
         if self._before(frame.start) == "(":
             self._link = found
         else:
-            self._keep([found])
+            self._save([found])
 
     def _settle(self, following: str) -> None:
         """Decide what only the next character shows: whether a link follows a text, a parenthesis a link."""
         if self._link:
             found, self._link = self._link, None
             is_wrapped = following == ")"
-            self._keep([Found(found.start - 1, found.end + 1, found.sources) if is_wrapped else found])
+            self._save([FoundCitation(found.start - 1, found.end + 1, found.sources) if is_wrapped else found])
         if self._label and following != "(":
             label, self._label = self._label, None
-            self._keep(label.held)
+            self._save(label.retained)
 
     def _scan_url(self) -> None:
         stop = URL_END.search(self._text, self._at)
@@ -339,24 +341,24 @@ class Citations:
         for one in (url, url.rstrip(AFTER_URL)):
             number = self._number_of(one)
             if number is not None:
-                self._keep([Found(start, start + len(one), (number,))])
+                self._save([FoundCitation(start, start + len(one), (number,))])
                 return
 
     def _number_of(self, url: str) -> int | None:
         return self._numbers.get(normal_url(url))
 
-    def _keep(self, found: Sequence[Found]) -> None:
-        (self._frames[-1].held if self._frames else self._done).extend(found)
+    def _save(self, found: Sequence[FoundCitation]) -> None:
+        (self._frames[-1].retained if self._frames else self._done).extend(found)
 
     def _drop(self, frame: Frame) -> None:
         """The innermost frame came to nothing: its citations count for the enclosing frame."""
         self._frames.remove(frame)
-        self._keep(frame.held)
+        self._save(frame.retained)
 
     def _release(self, count: int) -> None:
         """This number of the outermost frames came to nothing."""
         for frame in self._frames[:count]:
-            self._done.extend(frame.held)
+            self._done.extend(frame.retained)
         del self._frames[:count]
 
     def _expire(self, place: int) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from antiphon.protocol.sources import CitedFile, Sources
-from antiphon.translation.citation_marks import Found
+from antiphon.translation.citation_marks import FoundCitation
 from antiphon.translation.citations import Citations
 
 Piece = str | dict[str, Any]
@@ -26,7 +26,7 @@ class CitedText:
     def __init__(self, sources: Sources) -> None:
         self._citations = Citations(sources)
         self._cuts_marks = any(isinstance(one, CitedFile) for one in sources.values())
-        self._held = ""
+        self._retained = ""
         """Text of the model that was not sent yet."""
         self._start = 0
         """Where that text begins in the text of the model."""
@@ -37,7 +37,7 @@ class CitedText:
         """Return what to send after this text of the model, in order."""
         if not self._cuts_marks:
             return [delta, *self._citations.feed(delta)]
-        self._held += delta
+        self._retained += delta
         pieces = self._pieces(self._citations.find(delta))
         self._send(pieces, self._without_blanks(self._citations.undecided))
         return pieces
@@ -47,10 +47,10 @@ class CitedText:
         if not self._cuts_marks:
             return self._citations.finish()
         pieces = self._pieces(self._citations.find_rest())
-        self._send(pieces, self._start + len(self._held))
+        self._send(pieces, self._start + len(self._retained))
         return pieces
 
-    def _pieces(self, found: Sequence[Found]) -> list[Piece]:
+    def _pieces(self, found: Sequence[FoundCitation]) -> list[Piece]:
         pieces: list[Piece] = []
         for one in found:
             if self._citations.is_mark(one):
@@ -65,16 +65,16 @@ class CitedText:
 
     def _without_blanks(self, place: int) -> int:
         """Return where the whitespace before a position begins."""
-        blanks = _BLANKS.search(self._held, 0, max(0, place - self._start))
+        blanks = _BLANKS.search(self._retained, 0, max(0, place - self._start))
         return place - len(blanks[0]) if blanks else place
 
     def _send(self, pieces: list[Piece], place: int) -> None:
         """Send the text of the model up to a position."""
-        text = self._held[: max(0, place - self._start)]
+        text = self._retained[: max(0, place - self._start)]
         if text:
             pieces.append(text)
             self._length += len(text)
             self._drop(self._start + len(text))
 
     def _drop(self, place: int) -> None:
-        self._held, self._start = self._held[place - self._start :], place
+        self._retained, self._start = self._retained[place - self._start :], place

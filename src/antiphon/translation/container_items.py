@@ -105,11 +105,11 @@ class StreamingCode(HostedCall):
         """See `HostedCall.run`."""
         self._step("interpreting")
 
-    def _kept(self, result: Result) -> dict[str, Any]:
-        kept = super()._kept(result)
+    def _saved(self, result: Result) -> dict[str, Any]:
+        stored = super()._saved(result)
         if read_object(self.arguments) is None:  # chat templates parse arguments
-            kept["call"]["arguments"] = msgspec.json.encode({"code": self.code}).decode()
-        return kept
+            stored["call"]["arguments"] = msgspec.json.encode({"code": self.code}).decode()
+        return stored
 
     def apart(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """See `HostedCall.apart`. Figures are large, and later turns read them from here only if the model sees
@@ -181,8 +181,8 @@ class StreamingContainerShell(HostedCall, StreamingShellCall):
             writer.emit(events.ResponseShellCallOutputContentDoneEvent(**where, output=[each]))
         if sealed:
             writer.sealed[str(item.id)] = sealed
-        shown = sealed if sealed and writer.view.encrypted else None
-        item = replace(item, output=output, **({"encrypted_content": shown} if shown else {}))
+        displayed = sealed if sealed and writer.view.encrypted else None
+        item = replace(item, output=output, **({"encrypted_content": displayed} if displayed else {}))
         writer.close_item(index, item)
         self.outputs = [(index, item)]
 

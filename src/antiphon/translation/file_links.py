@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.sources import CreatedFile
 
 _BEGIN = re.compile(r"(?:sandbox:|(?<=\()<?(?:file:)?(?=/)|(?<=\(<)(?:file:)?(?=/))/{0,3}(?=mnt/data/)")
 """What precedes the path: a scheme, or the parenthesis that begins a link's destination."""
@@ -47,7 +47,7 @@ class FileLinks:
     text.
     """
 
-    def __init__(self, files: Sequence[MadeFile]) -> None:
+    def __init__(self, files: Sequence[CreatedFile]) -> None:
         self._files = {file.path.removeprefix(FOLDER): file for file in files}
         self._figures = [file for file in files if file.is_figure]
         self._lengths = sorted({len(name) for name in self._files if _SPLIT.search(name)})
@@ -58,10 +58,10 @@ class FileLinks:
         linked = [(file, start, end) for start, end, file in self._links(text)]
         known = {file.file_id for file, _, _ in linked}
         figures, self._figures = self._figures, []
-        shown = [_citation(file, 0, 0, f"{file.file_id}.png") for file in figures if file.file_id not in known]
-        return [*shown, *(_citation(file, start, end, file.filename) for file, start, end in linked)]
+        displayed = [_citation(file, 0, 0, f"{file.file_id}.png") for file in figures if file.file_id not in known]
+        return [*displayed, *(_citation(file, start, end, file.filename) for file, start, end in linked)]
 
-    def _links(self, text: str) -> list[tuple[int, int, MadeFile]]:
+    def _links(self, text: str) -> list[tuple[int, int, CreatedFile]]:
         found = []
         if FOLDER.strip("/") not in text:
             return []
@@ -88,11 +88,11 @@ class FileLinks:
     def _is_known(self, name: str) -> bool:
         return name in self._files or unquote(name) in self._files
 
-    def _file(self, name: str) -> MadeFile:
+    def _file(self, name: str) -> CreatedFile:
         return self._files[name] if name in self._files else self._files[unquote(name)]
 
 
-def _citation(file: MadeFile, start: int, end: int, filename: str) -> dict[str, Any]:
+def _citation(file: CreatedFile, start: int, end: int, filename: str) -> dict[str, Any]:
     return {
         "type": "container_file_citation",
         "container_id": file.container_id,

@@ -15,7 +15,7 @@ from antiphon.protocol.items.content import InputFile
 Form = Literal["text", "pages", "data"]
 """What a backend needs of a file: its text; its text and images of its pages; its content, to read it itself."""
 
-GONE = "[Something stood here that this model cannot read.]"
+DELETED = "[Something stood here that this model cannot read.]"
 """Replaces an unreadable file of an earlier turn."""
 
 

@@ -9,7 +9,7 @@ from msgspec import to_builtins
 
 from antiphon.protocol.events import STEP_EVENTS
 from antiphon.protocol.items.content import Item, Status
-from antiphon.protocol.sources import MadeFile, Sources
+from antiphon.protocol.sources import CreatedFile, Sources
 from antiphon.translation.tool_items import StreamingCall, read_object
 
 APART = "~"
@@ -23,14 +23,14 @@ class Result:
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
-    said: Any = ""
+    stated: Any = ""
     """Text, or parts as they go to the model."""
     sources: Sources = field(default_factory=dict)
     """What the model can cite of it."""
     first: int = 0
     """How many citable sources there were before."""
     is_failed: bool = False
-    files: Sequence[MadeFile] = ()
+    files: Sequence[CreatedFile] = ()
     """Files of a container that the call created or changed."""
     apart: str = ""
     """The result of `HostedCall.apart`, sealed."""
@@ -52,7 +52,7 @@ class HostedCall(StreamingCall, ABC):
     """Separate items that `end` emitted after the call's item, by their output indexes."""
 
     def _begin(self) -> None:
-        self._open_held(self._item("in_progress", {}))
+        self._open_buffered(self._item("in_progress", {}))
         self._step("in_progress")
 
     def _grow(self, delta: str) -> None:
@@ -109,7 +109,7 @@ class HostedCall(StreamingCall, ABC):
     def _cut(self) -> None:
         """Emit the rest of the arguments."""
 
-    def _open_held(self, item: Item) -> None:
+    def _open_buffered(self, item: Item) -> None:
         self._open(item)
         self.writer.hold(self._output_index)
 
@@ -132,25 +132,25 @@ class HostedCall(StreamingCall, ABC):
 
     def _sealed(self, result: Result) -> str:
         """Return the data that is stored with the item."""
-        blob, apart = self.writer.seal(self._kept(result)), result.apart
+        blob, apart = self.writer.seal(self._saved(result)), result.apart
         if not apart and (fields := self.apart(result.fields)):
             apart = self.writer.seal(fields)
         return f"{blob}{APART}{apart}" if apart else blob
 
-    def _kept(self, result: Result) -> dict[str, Any]:
+    def _saved(self, result: Result) -> dict[str, Any]:
         """Return what the model sees of the call in later turns."""
-        kept: dict[str, Any] = {
+        stored: dict[str, Any] = {
             "call": {
                 "id": self.call_id,
                 "name": self.offer.name,
                 "arguments": self.arguments or "{}",
                 "joins_next": self.joins_next,
             },
-            "said": result.said,
+            "said": result.stated,
             "sources": to_builtins(result.sources),
             "first": result.first,
         }
-        return kept | {"files": to_builtins(result.files)} if result.files else kept
+        return stored | {"files": to_builtins(result.files)} if result.files else stored
 
     @abstractmethod
     def _item(self, status: Any, fields: Mapping[str, Any]) -> Any:

@@ -92,10 +92,10 @@ class StreamingFileSearch(HostedCall):
         """See `HostedCall.run`."""
         self._step("searching")
 
-    def _kept(self, result: Result) -> dict[str, Any]:
+    def _saved(self, result: Result) -> dict[str, Any]:
         # A client can request the results later (`stored/responses.py`).
         results = {} if result.is_failed else {"results": result.fields.get("results", [])}
-        return super()._kept(result) | results
+        return super()._saved(result) | results
 
     def _item(self, status: Any, fields: Mapping[str, Any]) -> FileSearchCall:
         results = fields.get("results", []) if self.writer.view.file_results and status == "completed" else None
@@ -124,11 +124,11 @@ class StreamingImage(HostedCall):
     def _item(self, status: Any, fields: Mapping[str, Any]) -> ImageGenerationCall:
         if status == "in_progress":
             return ImageGenerationCall(id=self.id, status=status)
-        from antiphon.protocol.kept_images import note_kept  # noqa: PLC0415 - few responses generate images
+        from antiphon.protocol.stored_images import note_stored  # noqa: PLC0415 - few responses generate images
 
-        made = {name: value for name, value in fields.items() if name != "kept"}
-        item = ImageGenerationCall(id=self.id, status=status, **{"result": None, **made})
-        note_kept(item, fields.get("kept"))
+        created = {name: value for name, value in fields.items() if name != "kept"}
+        item = ImageGenerationCall(id=self.id, status=status, **{"result": None, **created})
+        note_stored(item, fields.get("kept"))
         return item
 
 
@@ -149,7 +149,7 @@ class ApprovalRequest(HostedCall):
         self.id = self.writer.new_id("mcpr")
 
     def _emit_arguments(self) -> None:
-        self._open_held(self._item("", {}))
+        self._open_buffered(self._item("", {}))
 
     def drop(self) -> None:
         """See `HostedCall.drop`. A call that was not emitted needs no end."""

@@ -115,7 +115,7 @@ class StreamingMessage:
             for annotation in self._writer.cite_files("".join(text.pieces)):
                 self.annotate(annotation)
         self._emit_annotations(text, is_over=True)
-        annotations = self._annotations.told if self._annotations else []
+        annotations = self._annotations.reported if self._annotations else []
         part = OutputText(text="".join(text.pieces), annotations=annotations, logprobs=text.logprobs)
         self._writer.emit(events.ResponseTextDoneEvent(**self._place(), text=part.text, logprobs=text.logprobs))
         return part

@@ -14,7 +14,7 @@ _ESCAPE_BEGUN = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _SCALAR = re.compile(r"[^ \t\r\n,:\[\]{}\"'\\]+")
 _SOUND = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null")
 
-LONGEST_HELD = 4096
+LONGEST_BUFFERED = 4096
 """Characters that wait for what follows: whitespace, or a number. More of them are an error, which keeps the work
 linear.
 """
@@ -60,7 +60,7 @@ class JsonGuard:
                 break
         sent, self._text = self._text[:safe], self._text[safe:]
         self._at -= safe
-        self.is_broken = self.is_broken or len(self._text) > LONGEST_HELD
+        self.is_broken = self.is_broken or len(self._text) > LONGEST_BUFFERED
         return sent
 
     def _read_text(self) -> int:

@@ -28,7 +28,7 @@ class JsonStrings:
         self.is_broken = False
         self._stack: list[dict[str, Any]] = []
         self._read: Callable[[str, int, list[Piece]], int] = self._value
-        self._held = ""
+        self._retained = ""
         """The beginning of an escape that waits for its end."""
         self._high = ""
         """The first half of a surrogate pair that waits for the second."""
@@ -37,7 +37,7 @@ class JsonStrings:
 
     def feed(self, text: str) -> list[Piece]:
         """Add text; return its stretches of strings."""
-        text, self._held = self._held + text, ""
+        text, self._retained = self._retained + text, ""
         pieces: list[Piece] = []
         at = 0
         while at < len(text) and not self.is_broken:
@@ -100,7 +100,7 @@ class JsonStrings:
     def _string(self, text: str, at: int, pieces: list[Piece]) -> int:
         end = _PLAIN.match(text, at).end()  # type: ignore[union-attr]
         if end > at:
-            self._say(self._joined(text[at:end]), pieces)
+            self._emit(self._joined(text[at:end]), pieces)
         if end == len(text):
             return end
         if text[end] == '"':
@@ -113,33 +113,33 @@ class JsonStrings:
         size = 6 if is_unicode else 2
         digits = text[at + 2 : at + size]
         if _NO_DIGITS.search(digits):  # not an escape: a model that writes TeX, or a path, means it literally
-            self._say(self._joined("\\u"), pieces)
+            self._emit(self._joined("\\u"), pieces)
             return at + 2
         if len(text) - at < size:
-            self._held = text[at:]
+            self._retained = text[at:]
             return len(text)
         if is_unicode:
             self._unicode(chr(int(digits, 16)), pieces)
         else:
-            self._say(self._joined(_ESCAPES.get(text[at + 1], text[at + 1])), pieces)
+            self._emit(self._joined(_ESCAPES.get(text[at + 1], text[at + 1])), pieces)
         return at + size
 
     def _unicode(self, char: str, pieces: list[Piece]) -> None:
         if "\ud800" <= char <= "\udbff":
-            self._say(self._joined(""), pieces)
+            self._emit(self._joined(""), pieces)
             self._high = char
         elif self._high and "\udc00" <= char <= "\udfff":
             pair, self._high = self._high + char, ""
-            self._say(pair.encode("utf-16", "surrogatepass").decode("utf-16"), pieces)
+            self._emit(pair.encode("utf-16", "surrogatepass").decode("utf-16"), pieces)
         else:
-            self._say(self._joined("\ufffd" if "\udc00" <= char <= "\udfff" else char), pieces)
+            self._emit(self._joined("\ufffd" if "\udc00" <= char <= "\udfff" else char), pieces)
 
     def _joined(self, text: str) -> str:
         """Return the text to emit; an unpaired half is not a character."""
         alone, self._high = self._high, ""
         return ("\ufffd" if alone else "") + text
 
-    def _say(self, text: str, pieces: list[Piece]) -> None:
+    def _emit(self, text: str, pieces: list[Piece]) -> None:
         if not text:
             return
         if self._key is not None:
@@ -148,7 +148,7 @@ class JsonStrings:
             pieces.append((self._path, text, False))
 
     def _end_string(self, pieces: list[Piece]) -> None:
-        self._say(self._joined(""), pieces)
+        self._emit(self._joined(""), pieces)
         if self._key is not None:
             self._stack[-1]["at"], self._key = "".join(self._key), None
             self._read = self._colon

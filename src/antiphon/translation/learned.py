@@ -153,21 +153,21 @@ def own_words(body: bytes, sent: Mapping[str, Any]) -> str:
     It ends where the server dumps a value, and each run of 14 characters that the request contains is omitted.
     """
     texts = [one for one in _statements(_decoded(body)) if isinstance(one, str)]
-    said = _DUMP.split(unquoted(" ".join(dict.fromkeys(texts))), maxsplit=1)[0][:LONGEST_WORDS]
-    said = _CONTROL.sub(" ", said).encode("utf-8", "replace").decode()
-    given = msgspec.json.encode([value for name, value in sent.items() if name not in _WITHOUT_CONTENT])
-    if len(given) > LARGEST_REQUEST:
+    text = _DUMP.split(unquoted(" ".join(dict.fromkeys(texts))), maxsplit=1)[0][:LONGEST_WORDS]
+    text = _CONTROL.sub(" ", text).encode("utf-8", "replace").decode()
+    provided = msgspec.json.encode([value for name, value in sent.items() if name not in _WITHOUT_CONTENT])
+    if len(provided) > LARGEST_REQUEST:
         return ""
-    request, kept, place = given.decode(), "", 0
-    for start in range(0, len(said) - RUN + 1, RUN // 2):
-        if start < place or said[start : start + RUN] not in request:
+    request, stored, place = provided.decode(), "", 0
+    for start in range(0, len(text) - RUN + 1, RUN // 2):
+        if start < place or text[start : start + RUN] not in request:
             continue
         first, last = start, start + RUN
-        while first > place and said[first - 1 : last] in request:
+        while first > place and text[first - 1 : last] in request:
             first -= 1
-        last = bisect(range(len(said)), False, last, key=lambda end: said[first : end + 1] not in request)
-        kept, place = f"{kept}{said[place:first]}…", last
-    return kept + said[place:]
+        last = bisect(range(len(text)), False, last, key=lambda end: text[first : end + 1] not in request)
+        stored, place = f"{stored}{text[place:first]}…", last
+    return stored + text[place:]
 
 
 def is_credible(status: int, words: str, lesson: str, sent: Mapping[str, Any]) -> bool:
@@ -199,11 +199,11 @@ def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> s
     """
     if status not in FAILED:
         return None
-    said = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))[:LONGEST]
-    if not any(wording.search(said) for wording in _compiled(_SCHEMA_WORDINGS)):
+    text = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))[:LONGEST]
+    if not any(wording.search(text) for wording in _compiled(_SCHEMA_WORDINGS)):
         return None
     used = groups_in(schemas_in(sent))
-    named = next((group.name for group in GROUPS if group.name in used and _names_group(said, group)), None)
+    named = next((group.name for group in GROUPS if group.name in used and _names_group(text, group)), None)
     lesson = named or next(iter(used), None)
     return SCHEMA_LESSON + lesson if lesson else None
 
@@ -211,14 +211,14 @@ def refused_schema(status: int, body: bytes | str, sent: Mapping[str, Any]) -> s
 def is_named(body: bytes | str, lesson: str) -> bool:
     """Whether an error names what `refused_schema` returned for it; otherwise that is a guess from the request."""
     text = " ".join(one for one in _statements(_decoded(body)) if isinstance(one, str))
-    said = unquoted(_DUMP.split(text, maxsplit=1)[0])[:LONGEST]
-    return any(SCHEMA_LESSON + group.name == lesson and _names_group(said, group) for group in GROUPS)
+    stated = unquoted(_DUMP.split(text, maxsplit=1)[0])[:LONGEST]
+    return any(SCHEMA_LESSON + group.name == lesson and _names_group(stated, group) for group in GROUPS)
 
 
-def _names_group(said: str, group: Group) -> bool:
-    if group.words and re.search(group.words, said, re.IGNORECASE):
+def _names_group(text: str, group: Group) -> bool:
+    if group.words and re.search(group.words, text, re.IGNORECASE):
         return True
-    return any(re.search(rf"['\"`]{re.escape(keyword)}['\"`]", said) for keyword in group.keywords)
+    return any(re.search(rf"['\"`]{re.escape(keyword)}['\"`]", text) for keyword in group.keywords)
 
 
 def refused_types(body: bytes, names: Collection[str]) -> frozenset[str]:
@@ -242,9 +242,9 @@ def _types(text: str) -> Iterator[str]:
 
 def _type_in(error: dict[str, Any]) -> Iterator[str]:
     """Yield the type that FastAPI reports as found instead of another."""
-    where, given = error.get("loc"), error.get("input")
-    if isinstance(where, list) and where and where[-1] == "type" and isinstance(given, str):
-        yield given
+    where, provided = error.get("loc"), error.get("input")
+    if isinstance(where, list) and where and where[-1] == "type" and isinstance(provided, str):
+        yield provided
 
 
 def _decoded(body: bytes | str) -> Any:
@@ -258,10 +258,10 @@ def _sentence(one: dict[str, Any] | str) -> str:
     """Return a statement as text: of a table, the place or parameter that it is about, and its message."""
     if isinstance(one, str):
         return one
-    where, said = one.get("loc", one.get("param", one.get("field"))), one.get("msg", one.get("message"))
+    where, stated = one.get("loc", one.get("param", one.get("field"))), one.get("msg", one.get("message"))
     if isinstance(where, list):
         where = ".".join(str(step) for step in where)
-    return f"{where}: {said}" if isinstance(where, str) and where and isinstance(said, str) else ""
+    return f"{where}: {stated}" if isinstance(where, str) and where and isinstance(stated, str) else ""
 
 
 def _names(error: Any) -> Iterator[str]:
@@ -298,11 +298,11 @@ def _nested(error: Any, depth: int = 0) -> Iterator[dict[str, Any] | str]:
 
 
 def _in_table(error: dict[str, Any]) -> Iterator[str]:
-    said = " ".join(str(error.get(key)) for key in ("type", "code", "message", "msg"))
+    text = " ".join(str(error.get(key)) for key in ("type", "code", "message", "msg"))
     where, param = error.get("loc"), error.get("param")
-    if isinstance(where, list) and _EXTRA.search(said):
+    if isinstance(where, list) and _EXTRA.search(text):
         yield ".".join(str(step) for step in where)
-    if isinstance(param, str) and _REFUSES.search(said) and not _only_a_value(said):
+    if isinstance(param, str) and _REFUSES.search(text) and not _only_a_value(text):
         yield param
 
 

@@ -51,7 +51,7 @@ class StreamingCall:
         self.offer = offer
         self.id = item_id or writer.new_id(PREFIXES[offer.kind])
         self.call_id = call_id
-        self.kept: Mapping[str, Any] = {}
+        self.stored: Mapping[str, Any] = {}
         """Fields that a held call needs when it goes back to the backend."""
         self._arguments: list[str] = []
         self._length = 0
@@ -120,8 +120,8 @@ class StreamingCall:
 
     def _named(self, call: Named) -> Named:
         """Return a call with the fields of its tool in addition to the name."""
-        if self.offer.shown_namespace:
-            call.namespace = self.offer.shown_namespace
+        if self.offer.displayed_namespace:
+            call.namespace = self.offer.displayed_namespace
         if self.offer.is_async:
             call.async_ = True
         return call
@@ -142,7 +142,7 @@ class StreamingCustomCall(StreamingCall):
         self._strings = JsonStrings()
         self._text: list[str] = []
         self._place: Path | None = None
-        self.is_told = self.offer.misfit is None
+        self.is_reported = self.offer.misfit is None
         self.misfit = ""
         """What is wrong with the input of a held call."""
         self._open(self._custom("in_progress", ""))
@@ -152,11 +152,11 @@ class StreamingCustomCall(StreamingCall):
             if self._place is None and len(path) < 2:
                 self._place = path
             if piece and path == self._place:
-                self._say(piece)
+                self._emit(piece)
 
-    def _say(self, piece: str) -> None:
+    def _emit(self, piece: str) -> None:
         self._text.append(piece)
-        if self.is_told:
+        if self.is_reported:
             self._emit_delta(piece)
 
     def _emit_delta(self, piece: str) -> None:
@@ -168,7 +168,7 @@ class StreamingCustomCall(StreamingCall):
     def close(self, status: Status) -> StreamingCall | None:
         """See `StreamingCall.close`."""
         if self._place is None and self.arguments.strip():
-            self._say(bare(self.arguments))
+            self._emit(bare(self.arguments))
         text = self.text
         if self.offer.misfit is not None and status == "completed":
             self.misfit = self.offer.misfit(text)
@@ -194,7 +194,7 @@ class StreamingCustomCall(StreamingCall):
         self._end("completed", text)
 
     def _end(self, status: Status, text: str) -> None:
-        if text and not self.is_told:
+        if text and not self.is_reported:
             self._emit_delta(text)
         event = events.ResponseCustomToolCallInputDoneEvent(
             output_index=self._output_index, item_id=self.id, input=text

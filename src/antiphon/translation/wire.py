@@ -200,7 +200,7 @@ class Finish(Struct):
     outcome: FinishReason
     usage: Usage | None
     error: AntiphonError | None = None
-    held: Sequence[StreamingCall | StreamingMessage] = ()
+    retained: Sequence[StreamingCall | StreamingMessage] = ()
     """Items that are still open: calls that this server runs, and items to correct."""
     are_used_up: bool = False
     """Whether calls that this server would have run were dropped because the limit was reached."""

@@ -103,11 +103,11 @@ class ResponseWriter(Struct):
     the signature of a call.
     """
     error: AntiphonError | None = None
-    is_heard: bool = True
+    has_reader: bool = True
     """Whether the events are taken. If not, none are kept, and a text creates none."""
     newest: int = -1
     """The output index of the item opened last, -1 before the first."""
-    tells_error: bool = True
+    reports_error: bool = True
     """Whether an `error` precedes `response.failed`."""
     applied: dict[str, Any] = field(default_factory=dict)
     """The fields in which the finished response differs from the request (`to_chat.adjustments`)."""
@@ -124,7 +124,7 @@ class ResponseWriter(Struct):
     _output: list[Item | None] = field(default_factory=list)
     next_number: int = 0
     """The number of the next event."""
-    _kept: int = 0
+    _saved: int = 0
     """How many items an earlier attempt had closed."""
     _again: int = 0
     """How many of those this attempt has repeated, without emitting them."""
@@ -142,13 +142,13 @@ class ResponseWriter(Struct):
     def aside(self) -> "ResponseWriter":
         """Return a writer for events that the client of this one does not see."""
         view = View(logprobs=False)
-        return ResponseWriter(self.response, self.new_id, self.now, lambda state: "", view, is_heard=False)
+        return ResponseWriter(self.response, self.new_id, self.now, lambda state: "", view, has_reader=False)
 
     def emit(self, event: events.Event) -> None:
         """Number an event and queue it, if events are taken."""
-        if not self.is_heard:
+        if not self.has_reader:
             return
-        if self._kept and getattr(event, "output_index", self._kept) < self._kept:
+        if self._saved and getattr(event, "output_index", self._saved) < self._saved:
             return
         if self._gate is not None and (index := getattr(event, "output_index", self._gate)) > self._gate:
             self._behind.setdefault(index, []).append(event)
@@ -166,16 +166,16 @@ class ResponseWriter(Struct):
         """Reuse the numbers from here on: the events that had them were never sent."""
         self.next_number = number
 
-    def resume(self, kept: Sequence[Item], number: int, settled: int = 0) -> None:
+    def resume(self, stored: Sequence[Item], number: int, settled: int = 0) -> None:
         """Continue where an earlier attempt was lost: these items remain, and the next event receives this number.
 
         The first `settled` of them are not repeated: the response continues after them. For the others the model is
         called again, so it repeats them. An item of the same kind as the one in its position is not emitted; new items
         begin with the first that differs, or that comes after the last.
         """
-        self._output = list(kept)
-        self._kept = len(kept)
-        self.newest = self._kept - 1
+        self._output = list(stored)
+        self._saved = len(stored)
+        self.newest = self._saved - 1
         self._again = settled
         self.next_number = number
 
@@ -183,22 +183,22 @@ class ResponseWriter(Struct):
 
     def open_item(self, item: Item) -> int:
         """Announce an item and return its output index."""
-        if self._again < self._kept:
+        if self._again < self._saved:
             if _is_alike(self._output[self._again], item):
                 self._again += 1
                 return self._again - 1
-            self._again = self._kept
+            self._again = self._saved
         output_index = self.newest = len(self._output)
         self._output.append(None)
         if self.moments is not None:
             self.moments.append((output_index, type(item), self.now()))
-        if self.is_heard:
+        if self.has_reader:
             self.emit(events.ResponseOutputItemAddedEvent(output_index=output_index, item=item))
         return output_index
 
     def add_item(self, item: Item) -> None:
         """Emit an item that arrived whole."""
-        if self.is_heard or self._kept:
+        if self.has_reader or self._saved:
             self.close_item(self.open_item(item), item)
             return
         self.newest = len(self._output)
@@ -214,11 +214,11 @@ class ResponseWriter(Struct):
     def close_item(self, output_index: int, item: Item) -> None:
         """Close an item in its final form, which is the one in the response's `output`."""
         self.waiting.pop(output_index, None)
-        if output_index >= self._kept:
+        if output_index >= self._saved:
             self._output[output_index] = item
             if self.moments is not None:
                 self.moments.append((output_index, None, self.now()))
-        if self.is_heard:
+        if self.has_reader:
             self.emit(events.ResponseOutputItemDoneEvent(output_index=output_index, item=item))
         if output_index == self._gate:
             self._open_gate()
@@ -247,9 +247,9 @@ class ResponseWriter(Struct):
         return list(filter(None, self._output[before + 1 : newest + 1]))
 
     @property
-    def made(self) -> list[Item]:
+    def created(self) -> list[Item]:
         """The closed items that this attempt has created."""
-        return self.output[: self._again] if self._again < self._kept else self.output
+        return self.output[: self._again] if self._again < self._saved else self.output
 
     # The life of the response.
 
@@ -293,9 +293,9 @@ class ResponseWriter(Struct):
 
     def end(self) -> None:
         """Emit the terminal event; before `response.failed` the `error`, nested and with the flat fields."""
-        if not self.is_heard:
+        if not self.has_reader:
             return
-        if self.error is not None and self.tells_error:
+        if self.error is not None and self.reports_error:
             body = {**self.error.body(), "code": _failure_code(self.error)}
             flat = {name: body[name] for name in ("code", "message", "param")}
             self.emit(events.ResponseErrorEvent(error=body, **flat))
@@ -348,7 +348,7 @@ class GrowingText(Struct):
         if logprobs:
             self.logprobs += logprobs
         writer = self.writer
-        if not writer.is_heard:
+        if not writer.has_reader:
             return
         pads, quotes = writer.view.obfuscation, len('""')
         run: list[events.Event] = []
@@ -363,7 +363,7 @@ class GrowingText(Struct):
                 obfuscation=PADDINGS[len(_encode(delta)) - quotes & 15] if pads else UNSET,
             )
             run.append(event)
-        if writer._kept or writer._gate is not None:
+        if writer._saved or writer._gate is not None:
             for each in run:
                 writer.emit(each)
             return
@@ -371,8 +371,8 @@ class GrowingText(Struct):
         writer.pending += run
 
 
-def _is_alike(kept: Item | None, item: Item) -> bool:
-    return type(kept) is type(item) and getattr(kept, "name", None) == getattr(item, "name", None)
+def _is_alike(stored: Item | None, item: Item) -> bool:
+    return type(stored) is type(item) and getattr(stored, "name", None) == getattr(item, "name", None)
 
 
 def _failure_code(error: AntiphonError) -> str:

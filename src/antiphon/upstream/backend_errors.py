@@ -13,7 +13,7 @@ from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.protocol.chat import error_code, error_message
 from antiphon.translation.from_chat.text_filters import repaired
 from antiphon.translation.to_chat_completions.request import responses_parameter
-from antiphon.upstream.identity import Identity
+from antiphon.upstream.identity import BackendIdentity
 from antiphon.upstream.rate_limits import never_fits
 from antiphon.upstream.retry_after import LONGEST_WAIT, wait_of, waits
 
@@ -29,7 +29,7 @@ FORBIDDEN = "Its key may not be allowed to use this model."
 OF_A_KEY = re.compile(r"\bapi[ _-]?key\b|\bcredentials?\b|\bauthenticat", re.IGNORECASE)
 """Texts of a 403 that concern the caller, regardless of the request."""
 
-ASKS_TOO_MUCH = re.compile(r"max_(?:completion_|output_)?tokens|\bafford\b|\bfewer\b", re.IGNORECASE)
+TOO_LARGE_REQUEST = re.compile(r"max_(?:completion_|output_)?tokens|\bafford\b|\bfewer\b", re.IGNORECASE)
 """Texts of a 402 for an account with credit, but too little for such a long answer (OpenRouter)."""
 
 REJECTS_IMAGES = re.compile(r"image input is not supported", re.IGNORECASE)
@@ -41,7 +41,7 @@ def read_failure(
     headers: Mapping[str, str],
     body: bytes,
     model: str,
-    backend: Identity,
+    backend: BackendIdentity,
     rename: Callable[[str], str | None] = responses_parameter,
 ) -> AntiphonError:
     """Return the error to report for a backend's answer of 400 and above.
@@ -54,7 +54,7 @@ def read_failure(
         return _model_not_found(model)
     if status == 401 or (status == 403 and OF_A_KEY.search(message)):
         return backend.refused_key(status)
-    if status == 402 and ASKS_TOO_MUCH.search(message):
+    if status == 402 and TOO_LARGE_REQUEST.search(message):
         return ClientError(message, param=rename("max_tokens"))
     if status == 402 or code == "insufficient_quota":
         return ClientError(QUOTA, status=429, type="insufficient_quota", code="insufficient_quota")
@@ -109,7 +109,7 @@ def _value(body: bytes) -> Any:
 
 
 def _client_error(
-    status: int, value: Any, message: str, backend: Identity, rename: Callable[[str], str | None]
+    status: int, value: Any, message: str, backend: BackendIdentity, rename: Callable[[str], str | None]
 ) -> ClientError:
     param = _own(value, "param")
     return ClientError(
@@ -123,8 +123,8 @@ def _client_error(
 def _own(value: Any, name: str) -> str | None:
     """Return the field of the error object with this name."""
     inner = value.get("error") if isinstance(value, dict) else None
-    told = inner.get(name) if isinstance(inner, dict) else None
-    return told if isinstance(told, str) else None
+    reported = inner.get(name) if isinstance(inner, dict) else None
+    return reported if isinstance(reported, str) else None
 
 
 def _model_not_found(model: str) -> ClientError:
@@ -138,11 +138,11 @@ def _rate_limit(headers: Mapping[str, str], message: str) -> ClientError:
         )
     waits = _wait(headers, message)
     wait = waits.get("retry-after")
-    said = text = message or "Rate limit reached."
+    stated = text = message or "Rate limit reached."
     if wait and "try again in" not in text.lower():
         text = f"{text.rstrip('. ')}. Please try again in {wait}s."
     # Without the added wait: if the backend requested none, it is not paused (`retry_policy.rejected`).
-    return ClientError(text, status=429, type="requests", code="rate_limit_exceeded", headers=waits, detail=said)
+    return ClientError(text, status=429, type="requests", code="rate_limit_exceeded", headers=waits, detail=stated)
 
 
 def _wait(headers: Mapping[str, str], message: str = "") -> dict[str, str]:

@@ -19,7 +19,7 @@ from antiphon.translation.to_chat_completions.defaults import ModelDefaults, com
 from antiphon.translation.to_responses.request import extras
 from antiphon.upstream.backend import Backend
 from antiphon.upstream.health import Health
-from antiphon.upstream.identity import Identity
+from antiphon.upstream.identity import BackendIdentity
 from antiphon.upstream.lessons import EVERYONE, Lessons
 from antiphon.upstream.options import ANY, LATEST, BackendOptions, ModelOptions, is_listed
 from antiphon.upstream.prices import Prices
@@ -27,7 +27,7 @@ from antiphon.upstream.prices import Prices
 if TYPE_CHECKING:
     from antiphon.upstream.ollama import OllamaBackend
 
-NOT_ASKED = "not queried yet"
+NOT_REQUESTED = "not queried yet"
 """Replaces the error until the list of models has been received."""
 
 CHAT_COMPLETIONS = "/chat/completions"
@@ -116,11 +116,11 @@ class BackendState:
         """The listed model that this is about; None if the backend must be queried."""
         self.measured: Mapping[str, ModelProfile] = {}
         """The results of probes of its models, by the same names."""
-        self.targets: dict[str, Target] = {}
+        self.targets: dict[str, ModelTarget] = {}
         """The known facts about its models, by the names that clients use."""
         self.lessons: dict[str, Lessons] = {}
         """What its refusals taught about its models, by the names that it uses itself."""
-        self._followers: WeakSet[Target] = WeakSet()
+        self._followers: WeakSet[ModelTarget] = WeakSet()
         """These, and those that a response still uses although the registry dropped them."""
         self.slots = FairScheduler()
         """Its requests in progress and waiting, tenant by tenant."""
@@ -128,13 +128,13 @@ class BackendState:
         """Set once it has listed its models: a backend with one slot is sent no request meanwhile."""
         self.health = Health()
         self.load = NO_REPORT
-        self.error = NOT_ASKED
+        self.error = NOT_REQUESTED
         """Why its models could not be listed, worded for the operator; empty if they were."""
         self.public_error = self.error
         """The same, worded for clients."""
         self.is_reached = False
         """Whether it answered HTTP at the last poll, even with an error."""
-        self.asked = 0
+        self.requested = 0
         """Requests that it received; each call of a response counts."""
         self.failed = 0
         """Requests that failed because of the backend."""
@@ -201,9 +201,9 @@ class BackendState:
             target.follow()
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> BackendIdentity:
         """Its identity in errors."""
-        return Identity(self.name, self.backend.url, self.label, self.options.key_env)
+        return BackendIdentity(self.name, self.backend.url, self.label, self.options.key_env)
 
     @property
     def may_be_native(self) -> bool:
@@ -245,11 +245,11 @@ class BackendState:
         windows = self.load.windows
         return windows.get(model) or windows.get(model + LATEST, 0)
 
-    def target(self, model: str, name: str) -> "Target":
+    def target(self, model: str, name: str) -> "ModelTarget":
         """Return the state of a model; lessons learned about it survive a new list of models."""
         known = self.targets.get(name)
         if known is None:
-            known = self.targets[name] = Target(self, model, name)
+            known = self.targets[name] = ModelTarget(self, model, name)
             self._followers.add(known)
         return known
 
@@ -278,7 +278,7 @@ class BackendState:
         return [*listed.values(), *more]
 
 
-class Target:
+class ModelTarget:
     """A model at a backend.
 
     `backend`, `dialect` and `api` are those of its `state`, which updates them; the dialect is that of the
@@ -342,9 +342,9 @@ class Target:
             self.dialect = self.dialect.profiled(self.profile)
             self.preopened = self.preopened or (before != found and found.thinking == "preopened")
 
-    def learn(self, lesson: str, said: str, tenant: str = EVERYONE) -> None:
-        """Send requests for this model as the lesson says from now on; `said` are the backend's words."""
-        self.lessons.learn(lesson, said, tenant)
+    def learn(self, lesson: str, text: str, tenant: str = EVERYONE) -> None:
+        """Send requests for this model as the lesson says from now on; `text` are the backend's words."""
+        self.lessons.learn(lesson, text, tenant)
         log.info(
             "The backend '%s' refused a request for the model '%s'. Requests are adjusted from now on: %s.",
             self.state.backend.name,

@@ -14,7 +14,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from antiphon.errors import AntiphonError, BackendError
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.backend_errors import read_failure
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.retry_policy import Failure, rejected, unanswered
 from antiphon.upstream.router import Route
 
@@ -44,7 +44,7 @@ class CallObserver(Protocol[Seen_contra]):
     """The callbacks for every attempt. Each returns at once and never raises."""
 
     @property
-    def asked(self) -> Sequence[Callable[[Seen_contra], None]]:
+    def requested(self) -> Sequence[Callable[[Seen_contra], None]]:
         """The request is about to be sent by this task."""
 
     @property
@@ -62,13 +62,13 @@ class Unobserved:
 
     error: AntiphonError | None = None
 
-    asked: ClassVar[Sequence[Callable[[CallRecord], None]]] = ()
+    requested: ClassVar[Sequence[Callable[[CallRecord], None]]] = ()
     spoke: ClassVar[Sequence[Callable[[CallRecord], None]]] = ()
     answered: ClassVar[Sequence[Callable[[CallRecord], None]]] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class BackendRefusal:
     """A backend's answer of 400 or above that no failover can fix."""
 
     status: int
@@ -78,7 +78,7 @@ class Refusal:
     """The error to report."""
 
 
-def report(refusal: Refusal) -> bytes | None:
+def report(refusal: BackendRefusal) -> bytes | None:
     """Raise the error."""
     raise refusal.error
 
@@ -90,7 +90,7 @@ class UpstreamReply(Generic[Record]):
 
     reply: Reply
 
-    def __init__(self, route: Route, target: Target, record: Record, observer: CallObserver[Record]) -> None:
+    def __init__(self, route: Route, target: ModelTarget, record: Record, observer: CallObserver[Record]) -> None:
         self._route = route
         self._observer = observer
         self.has_reply = False
@@ -136,7 +136,7 @@ async def attempt(
     record: Record,
     *,
     rename: Rename = str,
-    on_refusal: Callable[[Refusal], bytes | None] = report,
+    on_refusal: Callable[[BackendRefusal], bytes | None] = report,
     records_status: bool = False,
     any_status: bool = False,
 ) -> UpstreamReply[Record] | None:
@@ -153,7 +153,7 @@ async def attempt(
     is_accepted = False
     try:
         # Also before a call that fails at once: each attempt is reported, and each has an end.
-        for hand_over in observer.asked:
+        for hand_over in observer.requested:
             hand_over(record)
         try:
             upstream.reply = reply = await target.backend.post(path, body)
@@ -194,12 +194,12 @@ async def attempt(
 async def call(
     route: Route,
     path: str,
-    body: Callable[[Target], bytes],
+    body: Callable[[ModelTarget], bytes],
     observer: CallObserver[Record],
-    record: Callable[[Target], Record],
+    record: Callable[[ModelTarget], Record],
     begin: Callable[[Reply], Awaitable[Begun]],
     *,
-    on_refusal: Callable[[Refusal], bytes | None] = report,
+    on_refusal: Callable[[BackendRefusal], bytes | None] = report,
     any_status: bool = False,
 ) -> tuple[UpstreamReply[Record], Begun]:
     """Send the request until a backend begins its answer; return that, to be closed, and the result of `begin`.
@@ -233,12 +233,12 @@ async def call(
                 await upstream.close()
 
 
-async def _refused(reply: Reply, target: Target, call: CallRecord, rename: Rename) -> Refusal:
+async def _refused(reply: Reply, target: ModelTarget, call: CallRecord, rename: Rename) -> BackendRefusal:
     status, headers = reply.status, reply.headers
     identity = target.state.identity
     call.error = identity.error(f"answered with status {status}", status=status)
     body = await _error_body(reply)
-    return Refusal(status, headers, body, read_failure(status, headers, body, target.model, identity, rename))
+    return BackendRefusal(status, headers, body, read_failure(status, headers, body, target.model, identity, rename))
 
 
 async def _whole(body: bytes) -> AsyncIterator[bytes]:

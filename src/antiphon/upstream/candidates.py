@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec import Struct
 
 from antiphon.protocol.requests import CreateResponse
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.permitted import check_parameters
 
 
-class Candidates(tuple[Target, ...]):
+class Candidates(tuple[ModelTarget, ...]):
     """The targets of a model, then those of its fallback models; computed when they change."""
 
     ranks: Sequence[int]
@@ -18,13 +18,13 @@ class Candidates(tuple[Target, ...]):
     """Answers of one of the backends are cached."""
 
     @classmethod
-    def of(cls, targets: Iterable[Target]) -> "Candidates":
+    def of(cls, targets: Iterable[ModelTarget]) -> "Candidates":
         """Return these targets as candidates."""
-        made = cls(targets)
-        names = list(dict.fromkeys(target.name for target in made))
-        made.ranks = [names.index(target.name) for target in made]
-        made.caches = any(target.state.options.cache for target in made)
-        return made
+        created = cls(targets)
+        names = list(dict.fromkeys(target.name for target in created))
+        created.ranks = [names.index(target.name) for target in created]
+        created.caches = any(target.state.options.cache for target in created)
+        return created
 
     def taking(self, parameters: Collection[str]) -> "Candidates":
         """Return those that accept parameters with these names, which are not in the API.
@@ -49,7 +49,7 @@ class Candidates(tuple[Target, ...]):
         return next(by_all, None) or next(by_first)
 
 
-class Candidate(Struct, gc=False):
+class BackendCandidate(Struct, gc=False):
     """The current state of a candidate backend."""
 
     is_up: bool = True
@@ -74,7 +74,7 @@ class Candidate(Struct, gc=False):
     """The virtual time of its next turn, if all were called in proportion to their weights."""
 
 
-def order(candidates: Sequence[Candidate]) -> list[int]:
+def order(candidates: Sequence[BackendCandidate]) -> list[int]:
     """Return the indices of the candidates that can be called, best first.
 
     Healthy first; then one without a queue; then one with the chain's prefix cached; then one with the model
@@ -88,7 +88,7 @@ def order(candidates: Sequence[Candidate]) -> list[int]:
     return sorted(up, key=[_rank(one) for one in candidates].__getitem__)
 
 
-def _rank(one: Candidate) -> tuple[bool, int, bool, bool, bool, bool, float, float]:
+def _rank(one: BackendCandidate) -> tuple[bool, int, bool, bool, bool, bool, float, float]:
     return (
         one.was_tried,
         one.fallback,

@@ -21,7 +21,7 @@ consequence.
     PAUSED to `until` ── one request probes, others wait for it, `PROBING` at a time ──> accepted: no pause
                                                                                      ──> rejected: a new pause
                                                                                      ──> without an outcome: another one
-    `asked`, the end that the backend requested ──> over, without a probe
+    `requested`, the end that the backend requested ──> over, without a probe
 
    `until` is at most `LONGEST_PAUSE` away, however long the backend asks for: the probe finds out if the limit ends
    sooner. Clients receive the time that the backend requested.
@@ -46,7 +46,7 @@ What holds always:
 from dataclasses import dataclass, field
 
 from antiphon.errors import AntiphonError
-from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure, Verdict, verdict
+from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure, FailureVerdict, verdict
 
 MOST_FAILURES = 5
 """Consecutive failures after which a backend is ejected."""
@@ -65,14 +65,15 @@ ALL = ""
 class Pause:
     """A pause that a backend requested.
 
-    PAUSED until `until` ──> one request probes, the others wait for it ──> lifted, or paused again ──> over at `asked`
+    PAUSED until `until` ──> one request probes, the others wait for it ──> lifted, or paused again ──> over at
+    `requested`
     """
 
     error: AntiphonError
     """The backend's error."""
     until: float
     """When one request can probe whether the backend accepts requests again."""
-    asked: float
+    requested: float
     """The end of the pause that the backend requested, which clients receive. Not before `until`."""
     tenant: str | None
     """The tenant of the rejected request; None, for all tenants, once requests of two tenants were rejected."""
@@ -85,7 +86,7 @@ class Pause:
         """Return the seconds for which a request must wait; 0 for the one that probes, and once it is over."""
         if now < self.until:
             return self.until - now
-        return PROBING if now < self.probe_until and now < self.asked else 0.0
+        return PROBING if now < self.probe_until and now < self.requested else 0.0
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ class Health:
     """When the next request can try it, if it is ejected."""
     pauses: dict[str, Pause] = field(default_factory=dict)
     """By model, or for `ALL`: each model has its own rate limits. Empty for a backend that was never paused."""
-    _is_gone: bool = False
+    _is_unavailable: bool = False
     """The last failure was a failed connection."""
     _is_missed: bool = False
     """The last active check failed."""
@@ -116,7 +117,7 @@ class Health:
         """Whether it is healthy, or due to be tried."""
         return self.probe_at is None or now >= self.probe_at
 
-    def asked(self, now: float) -> None:
+    def requested(self, now: float) -> None:
         """A request is sent to it; if that is the probe, no other is sent for a while."""
         if self.probe_at is not None:
             self.probe_at = max(self.probe_at, now + PROBE_AFTER)
@@ -134,7 +135,7 @@ class Health:
         if not found.counts:
             return False
         self.failures += 1
-        self._is_gone = found.is_gone
+        self._is_unavailable = found.is_unavailable
         was_in = self.probe_at is None
         if was_in and self.failures < MOST_FAILURES and not found.ejects:
             return False
@@ -158,7 +159,7 @@ class Health:
         """A request is sent. Return the pause that it probes, or None; call `lift` or `give_up` with it."""
         self._forget(now)
         for one in (self.pauses.get(ALL), self.pauses.get(model)):
-            if one is not None and one.tenant in {None, tenant} and one.until <= now < one.asked:
+            if one is not None and one.tenant in {None, tenant} and one.until <= now < one.requested:
                 one.probe_until = now + LONGEST_PAUSE
                 return one
         return None
@@ -171,7 +172,7 @@ class Health:
         """The request that probed has ended; unless the pause was lifted or renewed, the next request probes."""
         pause.probe_until = 0.0
 
-    def _pause(self, found: Verdict, error: AntiphonError, now: float, model: str, tenant: str) -> None:
+    def _pause(self, found: FailureVerdict, error: AntiphonError, now: float, model: str, tenant: str) -> None:
         """Pause, unless it is already paused for longer."""
         self._forget(now)
         name = ALL if found.pauses_whole else model
@@ -186,7 +187,7 @@ class Health:
 
     def _forget(self, now: float) -> None:
         """Drop the expired pauses."""
-        self.pauses = {name: one for name, one in self.pauses.items() if now < one.asked}
+        self.pauses = {name: one for name, one in self.pauses.items() if now < one.requested}
 
     # The active check.
 
@@ -196,10 +197,10 @@ class Health:
         A backend with failures that the check does not cover (its list of models works, an answer breaks off) is
         healthy only once a request has succeeded.
         """
-        if self._is_gone or self._is_missed:
+        if self._is_unavailable or self._is_missed:
             self.succeeded()
             self.pauses = {name: one for name, one in self.pauses.items() if not one.is_fault}
-        self._is_gone = self._is_missed = False
+        self._is_unavailable = self._is_missed = False
 
     def missed(self) -> None:
         """It did not answer an active check."""

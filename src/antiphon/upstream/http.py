@@ -17,9 +17,9 @@ from antiphon.upstream.http1.origin import (
     request_head,
     target_of,
 )
-from antiphon.upstream.http1.pool import ConnectionPool, Exchange
+from antiphon.upstream.http1.pool import BackendExchange, ConnectionPool
 from antiphon.upstream.http1.response import SilenceError
-from antiphon.upstream.identity import Identity
+from antiphon.upstream.identity import BackendIdentity
 from antiphon.version import __version__
 
 FIRST_BYTE_TIMEOUT = 900.0
@@ -45,7 +45,7 @@ NO_FILES = TlsFiles()
 class HttpReply(Reply, eq=False):
     """A reply over HTTP. An exchange reads a whole body without splitting it into parts."""
 
-    body: Exchange
+    body: BackendExchange
 
     async def read(self, limit: int = 64 * 1024 * 1024) -> bytes:
         """See `Reply.read`."""
@@ -92,7 +92,7 @@ class HttpBackend:
     ) -> None:
         self.name = name
         self.url = url.rstrip("/")
-        self.identity = Identity(name, self.url, label or name, key_env)
+        self.identity = BackendIdentity(name, self.url, label or name, key_env)
         """Its identity in errors."""
         self._key = key.encode()
         self._connect_timeout = min(connect_timeout, LONGEST)
@@ -171,7 +171,7 @@ class HttpBackend:
         if self._pool is not None:
             await self._pool.close()
 
-    async def _get(self, path: str) -> Exchange:
+    async def _get(self, path: str) -> BackendExchange:
         """GET a path; the whole response has one time limit."""
         head = self._heads.get(("GET", path)) or self._head("GET", path)
         try:
@@ -186,8 +186,8 @@ class HttpBackend:
         if status == 401:
             return self.identity.refused_key(status, answer=status)
         advice = ROOT if status == 404 and not self.url.endswith("/v1") else ""
-        said = f"returned status {status} for its list of models"
-        return self.identity.error(said, advice, status=status if 400 <= status < 500 else 502)
+        text = f"returned status {status} for its list of models"
+        return self.identity.error(text, advice, status=status if 400 <= status < 500 else 502)
 
     def _unlisted(self, error: Exception) -> BackendError:
         return self._unanswered(error, self._list_timeout)
@@ -209,12 +209,12 @@ class HttpBackend:
         if not isinstance(error, SilenceError):
             return self.identity.error("closed the connection in the middle of its answer", is_broken=True)
         if error.has_begun:
-            said = f"stopped sending data in the middle of its answer, for {self._idle_timeout:g} s"
+            text = f"stopped sending data in the middle of its answer, for {self._idle_timeout:g} s"
             advice = f"If it needs more time, raise `{self.IDLE_SETTING}`."
         else:
-            said = f"did not begin its answer within {self._first_byte_timeout:g} s"
+            text = f"did not begin its answer within {self._first_byte_timeout:g} s"
             advice = f"If it needs more time to read a prompt, raise `{self.FIRST_BYTE_SETTING}`."
-        return self.identity.error(said, advice, is_broken=True)
+        return self.identity.error(text, advice, is_broken=True)
 
     def _opened(self) -> ConnectionPool:
         connector = Connector(self._origin, self._proxy, self._context, self._connect_timeout)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from antiphon.errors import BackendError, redacted
 
 
-class Identity(NamedTuple):
+class BackendIdentity(NamedTuple):
     """The names of a backend in errors."""
 
     name: str
@@ -32,13 +32,13 @@ class Identity(NamedTuple):
         url = redacted(self.url).partition("?")[0].partition("#")[0]
         return f"Backend '{self.name}' ({url})" if url else f"Backend '{self.name}'"
 
-    def error(self, said: str, advice: str = "", *, detail: str = "", **fields: Any) -> BackendError:
+    def error(self, stated: str, advice: str = "", *, detail: str = "", **fields: Any) -> BackendError:
         """Return the error for a backend failure: `said` is a predicate without a full stop.
 
         `detail` replaces `said` for the operator, and `advice`, a sentence, is for the operator alone.
         """
-        text = f"{self.full} {detail or said}."
-        return BackendError(f"{self.public} {said}.", detail=f"{text} {advice}" if advice else text, **fields)
+        text = f"{self.full} {detail or stated}."
+        return BackendError(f"{self.public} {stated}.", detail=f"{text} {advice}" if advice else text, **fields)
 
     def overloaded(self, status: int, headers: dict[str, str]) -> BackendError:
         """Return the error for a backend that has no capacity now."""
@@ -47,10 +47,10 @@ class Identity(NamedTuple):
 
     def refused_key(self, status: int, answer: int = 502) -> BackendError:
         """Return the error for a backend that rejects this server's key, or needs one; `answer` is its own status."""
-        said = f"rejected this server's credentials with status {status}."
+        text = f"rejected this server's credentials with status {status}."
         if self.key_env:
             advice = f"Correct the key in the environment variable {self.key_env} (setting `key_env`)."
         else:
             advice = "Set `key_env` to the environment variable that contains its key."
-        message = f"{self.public} {said} The server's operator must correct them."
-        return BackendError(message, detail=f"{self.full} {said} {advice}", status=answer)
+        message = f"{self.public} {text} The server's operator must correct them."
+        return BackendError(message, detail=f"{self.full} {text} {advice}", status=answer)

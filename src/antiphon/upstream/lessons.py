@@ -30,7 +30,7 @@ class Lesson(Struct, frozen=True):
 
     name: str
     tenant: str
-    said: str
+    stated: str
     """The backend's words, without words of the request."""
     learned_at: int
     """Seconds since the epoch."""
@@ -64,13 +64,13 @@ class Lessons:
         """Return the lessons that hold for a tenant."""
         return self.refused | self.by_tenant.get(tenant, NOTHING)
 
-    def learn(self, name: str, said: str = "", tenant: str = EVERYONE) -> None:
+    def learn(self, name: str, text: str = "", tenant: str = EVERYONE) -> None:
         """Add a lesson; that of a second tenant holds for everyone."""
         if any(one.name == name and one.tenant not in (EVERYONE, tenant) for one in self._known):
             tenant = EVERYONE
         if not {name, parameter_of(name)}.isdisjoint(self.of(tenant)):
             return
-        lesson = Lesson(name, tenant, said, int(self._now()))
+        lesson = Lesson(name, tenant, text, int(self._now()))
         self._new.append(lesson)
         self._hold([*self._known, lesson])
         if self.suspicions is not None:
@@ -98,11 +98,11 @@ class Lessons:
         since = self._now() - LIFE
         current = {(one.tenant, one.name): one for one in lessons if one.learned_at > since}
         self._known = sorted(current.values(), key=lambda one: one.learned_at)[-MOST_LESSONS:]
-        held: dict[str, set[str]] = {}
+        retained: dict[str, set[str]] = {}
         for one in self._known:
-            held.setdefault(one.tenant, set()).add(one.name)
-        self.refused = _with_parameters(held.pop(EVERYONE, set()))
-        self.by_tenant = {tenant: _with_parameters(names) for tenant, names in held.items()}
+            retained.setdefault(one.tenant, set()).add(one.name)
+        self.refused = _with_parameters(retained.pop(EVERYONE, set()))
+        self.by_tenant = {tenant: _with_parameters(names) for tenant, names in retained.items()}
 
 
 def _with_parameters(names: set[str]) -> frozenset[str]:

@@ -125,24 +125,24 @@ class OllamaBackend:
 
     async def _chat(self, body: bytes) -> Reply:
         """Call the model; retry with a larger window while the server reports that the prompt does not fit."""
-        asked = await asyncio.to_thread(_read_request, body) if len(body) > MUCH else _read_request(body)
-        name = str(asked.body.get("model"))
-        known = await self._look_up(name)
+        requested = await asyncio.to_thread(_read_request, body) if len(body) > MUCH else _read_request(body)
+        name = str(requested.body.get("model"))
+        known = await self._resolve(name)
         limit = self._limit(name, known.model)
-        needed = max(asked.needed + known.model.thoughts, requested_window(asked.body))
-        if needed > limit and not known.model.is_remote and is_longer(asked.body, limit):
+        needed = max(requested.needed + known.model.thoughts, requested_window(requested.body))
+        if needed > limit and not known.model.is_remote and is_longer(requested.body, limit):
             return _refusal(too_small(limit), OVERFLOW)
         while True:
             before = max(known.window, self._reported(name))
             num_ctx = None if known.model.is_remote else next_window(needed, before, limit)
             known.window = num_ctx or 0
             try:
-                native = await self._encoded(asked.body, known.model, num_ctx, len(body))
+                native = await self._encoded(requested.body, known.model, num_ctx, len(body))
             except ClientError as error:
                 return _refusal(error.message, error.code, error.param)
             reply = await self.backend.post(CHAT, native)
             if reply.status < 400:
-                return self._translated(reply, asked.body, num_ctx)
+                return self._translated(reply, requested.body, num_ctx)
             failure = await _read_error(reply)
             if num_ctx is None or num_ctx >= limit or not _is_overflow(failure):
                 self._failed(name, known, before, reply.status)
@@ -186,7 +186,7 @@ class OllamaBackend:
         reply.has_begun = lambda: chat.has_begun()
         return chat
 
-    async def _look_up(self, name: str) -> _Known:
+    async def _resolve(self, name: str) -> _Known:
         """Return the facts about a model; they are requested once, and again after the model was idle."""
         now = asyncio.get_running_loop().time()
         known = self._known.get(name)
@@ -202,8 +202,10 @@ class OllamaBackend:
         """Return the server's report, None without one. Raises `BackendError` if it is unreachable."""
         try:
             async with asyncio.timeout(PATIENCE):
-                asked = self.backend.get(path) if body is None else self.backend.post(path, msgspec.json.encode(body))
-                reply = await asked
+                requested = (
+                    self.backend.get(path) if body is None else self.backend.post(path, msgspec.json.encode(body))
+                )
+                reply = await requested
                 try:
                     return msgspec.json.decode(await reply.read(MAX_STATED)) if reply.status == 200 else None
                 finally:

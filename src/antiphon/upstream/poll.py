@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon.errors import BackendError, log
 from antiphon.periodic import Periodic
-from antiphon.upstream.backend_state import NO_REPORT, NOT_ASKED, BackendState, LoadReport
+from antiphon.upstream.backend_state import NO_REPORT, NOT_REQUESTED, BackendState, LoadReport
 from antiphon.upstream.registry import ModelRegistry
 
 LARGEST = 4 * 1024 * 1024
@@ -23,10 +23,10 @@ class Poll(Periodic):
     def __init__(self, registry: ModelRegistry, interval: float) -> None:
         super().__init__(interval)
         self._registry = registry
-        self._gone: set[str] = set()
+        self._removed: set[str] = set()
         """Backends that were logged as failing to list their models."""
 
-    async def look(self) -> None:
+    async def poll_once(self) -> None:
         """Poll once: query the models and the load of every backend, in parallel."""
         await self._registry.refresh()
         self._log_changes()
@@ -37,13 +37,13 @@ class Poll(Periodic):
 
         Backends that were assigned during the poll are not queried yet, which is not a failure.
         """
-        missed = {state.name: state.error for state in self._registry.backends if state.error != NOT_ASKED}
-        gone = {name for name, error in missed.items() if error}
-        for name in sorted(gone - self._gone):
+        missed = {state.name: state.error for state in self._registry.backends if state.error != NOT_REQUESTED}
+        removed = {name for name, error in missed.items() if error}
+        for name in sorted(removed - self._removed):
             log.warning("Cannot list the models of a backend: %s", missed[name])
-        for name in sorted(self._gone & missed.keys() - gone):
+        for name in sorted(self._removed & missed.keys() - removed):
             log.info("Backend '%s' lists its models again.", name)
-        self._gone = gone
+        self._removed = removed
 
 
 async def _update_load(state: BackendState) -> None:

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from antiphon.errors import BackendError, ClientError, log, meant
+from antiphon.errors import BackendError, ClientError, closest_name, log
 from antiphon.ids import Clock
 from antiphon.translation.dialects.dialect import Api, Dialect
 from antiphon.translation.dialects.profile import NOTHING_KNOWN, ModelProfile
 from antiphon.translation.dialects.table import find_dialect
 from antiphon.upstream.backend import Backend, Listing
-from antiphon.upstream.backend_state import BackendState, Target
+from antiphon.upstream.backend_state import BackendState, ModelTarget
 from antiphon.upstream.candidates import Candidates
 from antiphon.upstream.context_window import context_window
 from antiphon.upstream.options import ANY, BackendOptions
@@ -125,7 +125,7 @@ class ModelRegistry:
             if backends is self.backends:
                 self._refreshed = self._now()
 
-    async def find(self, model: str) -> Target:
+    async def find(self, model: str) -> ModelTarget:
         """Return one target that serves a model. Raises what `candidates` raises."""
         return (await self.candidates(model))[0]
 
@@ -136,9 +136,9 @@ class ModelRegistry:
         the request allows. Raises `BackendError` (503) if no backend could be queried.
         """
         known = self.known.get(model)
-        return known if known is not None else await self._look_up(model)
+        return known if known is not None else await self._resolve(model)
 
-    async def _look_up(self, model: str) -> Candidates:
+    async def _resolve(self, model: str) -> Candidates:
         found = self._found(model)
         if not found and self._now() - self._refreshed > STALE_AFTER:
             await self.refresh()
@@ -195,16 +195,16 @@ class ModelRegistry:
         for that moment would lose its conversations to others.
         """
         if not state.dialect.one_at_a_time:
-            await self._ask(state)
+            await self._send_request(state)
         elif not state.slots.in_use:
             state.listing = listed = asyncio.Event()
             try:
-                await self._ask(state)
+                await self._send_request(state)
             finally:
                 state.listing = None
                 listed.set()
 
-    async def _ask(self, state: BackendState) -> None:
+    async def _send_request(self, state: BackendState) -> None:
         """Detect the dialect and the API of a backend, unless another has its name by then."""
         backend = state.backend
         try:
@@ -230,9 +230,9 @@ class ModelRegistry:
             if is_native is not None and state.backend is backend:
                 state.update(speaks_natively=is_native)
         if state.dialect.name == REPORTING:
-            await self._ask_for_tools(state)
+            await self._request_tools(state)
 
-    async def _ask_for_tools(self, state: BackendState) -> None:
+    async def _request_tools(self, state: BackendState) -> None:
         """Query how the only model of a backend is offered tools, unless that is known."""
         from antiphon.upstream.probing.reports import form_of_tools  # noqa: PLC0415 - for servers of llama.cpp alone
 
@@ -262,10 +262,10 @@ class ModelRegistry:
         if error.status == UNREACHED:
             state.health.failed(unanswered(error), error, self.clock())
 
-    def _found(self, model: str) -> Sequence[Target]:
+    def _found(self, model: str) -> Sequence[ModelTarget]:
         return [target for name in (model, *self._fallback.get(model, ())) for target in self._serving(name)]
 
-    def _serving(self, model: str) -> Sequence[Target]:
+    def _serving(self, model: str) -> Sequence[ModelTarget]:
         """Return the targets that name the model; else those that accept any name."""
         named = [(state, name) for state in self.backends if (name := state.called(model)) is not None]
         if not named:
@@ -274,7 +274,7 @@ class ModelRegistry:
             named = [(only, model)]
         return [self._target(state, name, model) for state, name in named]
 
-    def _target(self, state: BackendState, model: str, name: str) -> Target:
+    def _target(self, state: BackendState, model: str, name: str) -> ModelTarget:
         if sum(len(each.targets) for each in self.backends) >= MAX_TARGETS:
             self._forget()
             for each in self.backends:
@@ -329,7 +329,7 @@ def model_not_found(model: str, names: Iterable[str] = ()) -> ClientError:
     `names` are models that the client can know; the error suggests one that was probably intended, and names the first.
     """
     names = list(names)
-    near = meant(model, names)
+    near = closest_name(model, names)
     hint = f" Did you mean '{near}'?" if near else ""
     text = f"The requested model '{model[:100]}' does not exist.{hint}{_listed(names)}"
     return ClientError(text, code="model_not_found", param="model")

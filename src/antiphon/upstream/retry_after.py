@@ -25,12 +25,12 @@ def wait_of(headers: Mapping[str, str], message: str = "", now: datetime | None 
     """
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
-    told = headers.get("retry-after", "").strip()
-    if (seconds := _number(told)) is not None:
+    reported = headers.get("retry-after", "").strip()
+    if (seconds := _number(reported)) is not None:
         return seconds
-    if SPANS.fullmatch(told):
-        return _span(told)
-    if (moment := _date(told)) is not None:
+    if SPANS.fullmatch(reported):
+        return _span(reported)
+    if (moment := _date(reported)) is not None:
         return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
     words = IN_WORDS.search(message)
     return _span(words[1]) if words else None

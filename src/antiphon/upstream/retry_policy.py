@@ -55,7 +55,7 @@ def rejected(status: int, headers: Mapping[str, str], error: AntiphonError) -> F
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FailureVerdict:
     """The consequences of a failure."""
 
     moves: bool = False
@@ -66,7 +66,7 @@ class Verdict:
     """It counts against the backend's health."""
     ejects: bool = False
     """It is enough to eject the backend, while another is available."""
-    is_gone: bool = False
+    is_unavailable: bool = False
     """The connection failed: the backend is healthy as soon as it can be reached."""
     pause: float = 0.0
     """Seconds for which the backend is not called for this model, until one request probes it."""
@@ -76,42 +76,42 @@ class Verdict:
     """The pause is for every model: it concerns the account."""
 
 
-def verdict(failure: Failure) -> Verdict:
+def verdict(failure: Failure) -> FailureVerdict:
     """Return the consequences of this failure; a failure in none of the rows is the client's mistake."""
-    return next((made(failure) for fits, made in ROWS if fits(failure)), Verdict())
+    return next((created(failure) for fits, created in ROWS if fits(failure)), FailureVerdict())
 
 
-def _limited(failure: Failure) -> Verdict:
+def _limited(failure: Failure) -> FailureVerdict:
     """The key has used up its quota. Without a wait, the next request may not be rejected."""
     wait = min(failure.wait or 0.0, LONGEST_DELAY)
-    return Verdict(moves=True, pause=min(wait, LONGEST_PAUSE), wait=wait)
+    return FailureVerdict(moves=True, pause=min(wait, LONGEST_PAUSE), wait=wait)
 
 
-def _without_quota(failure: Failure) -> Verdict:
+def _without_quota(failure: Failure) -> FailureVerdict:
     """The account is used up. With a 402, other models can still be free of charge (free-claude-code#772)."""
     wait = min(max(failure.wait or 0.0, QUOTA_WAIT), LONGEST_DELAY)
-    return Verdict(moves=True, pause=LONGEST_PAUSE, wait=wait, pauses_whole=failure.status != 402)
+    return FailureVerdict(moves=True, pause=LONGEST_PAUSE, wait=wait, pauses_whole=failure.status != 402)
 
 
-def _failed(failure: Failure) -> Verdict:
+def _failed(failure: Failure) -> FailureVerdict:
     """The duration of its failure is unknown, so the wait that it requests has the same limit as the pause."""
     wait = min(failure.wait or 0.0, LONGEST_PAUSE)
-    return Verdict(moves=True, costs=True, counts=True, pause=wait, wait=wait)
+    return FailureVerdict(moves=True, costs=True, counts=True, pause=wait, wait=wait)
 
 
-ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], Verdict]], ...] = (
-    (lambda failure: failure.code == "model_not_found", lambda _: Verdict(moves=True)),
+ROWS: tuple[tuple[Callable[[Failure], bool], Callable[[Failure], FailureVerdict]], ...] = (
+    (lambda failure: failure.code == "model_not_found", lambda _: FailureVerdict(moves=True)),
     # A failure that may concern this one request does not affect others: `rate_limits.py` has the wordings.
-    (lambda failure: failure.is_about_request, lambda _: Verdict(moves=True)),
+    (lambda failure: failure.is_about_request, lambda _: FailureVerdict(moves=True)),
     (lambda failure: failure.code == "insufficient_quota", _without_quota),
     # A rejected key: a gateway in front of the backend may have rejected only this request.
-    (lambda failure: failure.status == 401, lambda _: Verdict(moves=True, counts=True, ejects=True)),
-    (lambda failure: failure.status in {402, 403}, lambda _: Verdict(moves=True)),
+    (lambda failure: failure.status == 401, lambda _: FailureVerdict(moves=True, counts=True, ejects=True)),
+    (lambda failure: failure.status in {402, 403}, lambda _: FailureVerdict(moves=True)),
     # In a stream the status is meaningless (OpenAI's `response.failed`, openai/codex#38366), the code is not.
     (lambda failure: failure.status == 429 or failure.code == "rate_limit_exceeded", _limited),
     (
         lambda failure: failure.status == 0,
-        lambda failure: Verdict(moves=True, counts=True, is_gone=not failure.is_broken),
+        lambda failure: FailureVerdict(moves=True, counts=True, is_unavailable=not failure.is_broken),
     ),
     (lambda failure: failure.status >= 500, _failed),
 )

@@ -15,12 +15,12 @@ from antiphon.errors import AntiphonError, log
 from antiphon.protocol.requests import CreateResponse
 from antiphon.sharing.scheduler import NoRoomError, deferred
 from antiphon.upstream.backend_errors import overloaded
-from antiphon.upstream.backend_state import BackendState, Target
-from antiphon.upstream.candidates import Candidate, Candidates, next_turn, order
+from antiphon.upstream.backend_state import BackendState, ModelTarget
+from antiphon.upstream.candidates import BackendCandidate, Candidates, next_turn, order
 from antiphon.upstream.health import Pause
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_after import LONGEST_WAIT, paused
-from antiphon.upstream.retry_policy import Failure, RetryBudget, Verdict, verdict
+from antiphon.upstream.retry_policy import Failure, FailureVerdict, RetryBudget, verdict
 
 MOST_ATTEMPTS = 3
 """Backends that are called for one request, one after the other."""
@@ -106,16 +106,16 @@ class Route:
         """The name by which slots are shared."""
         self._is_patient = is_patient
         self._is_late = is_late
-        self._tried: list[Target] = []
+        self._tried: list[ModelTarget] = []
         self._is_again = False
         """The target has failed for this request, and is called once more."""
-        self._held: BackendState | None = None
+        self._retained: BackendState | None = None
         self._is_counted = False
         """The held slot counts for the tenant."""
         self._since = 0.0
         self.probed: Pause | None = None
         """The pause of the target that the request probes."""
-        self.target: Target = candidates[0]
+        self.target: ModelTarget = candidates[0]
         self.is_settled = not (self._has_others or is_late)
         """The selection is final: there is only one target, or a backend rejected the request."""
         # Selected at once only if there is something to decide, or a reason to reject the request now.
@@ -169,19 +169,19 @@ class Route:
             await self._enter_deferred(state)
         elif not slots.take(self._tenant):
             await self._enter(state)
-        self._held, self._since = state, self._router.registry.clock()
+        self._retained, self._since = state, self._router.registry.clock()
         # Only the first attempt earns retries: a retry that earned others would defeat the budget.
         if self._router.budgets and not self._tried:
             self._router.earn(self._tenant)
         # The slot is held, so the request is certainly sent: only now it counts for the backend's turn.
-        state.asked += 1
+        state.requested += 1
         if self._has_others:
             state.turn = self._next_turn(state)
         else:
             state.turn += 1 / state.options.weight
         # It can be the probe of an ejected backend, or of a pause: then others wait for its outcome.
         if state.health.probe_at is not None:
-            state.health.asked(self._since)
+            state.health.requested(self._since)
         if state.health.pauses:
             self.probed = state.health.probe(self._since, self.target.model, self._tenant)
 
@@ -209,9 +209,9 @@ class Route:
 
     def release(self) -> None:
         """Release the slot, if one is held; the target may be another by now."""
-        if self._held is None:
+        if self._retained is None:
             return
-        state, self._held = self._held, None
+        state, self._retained = self._retained, None
         slots = state.slots
         if self._is_counted or slots.is_limited:
             slots.leave(self._sharer, self._router.registry.clock() - self._since)
@@ -237,7 +237,7 @@ class Route:
         self._tried.clear()
         self._is_patient = True  # a response in progress must be completed
 
-    def report_failure(self, failure: Failure, error: AntiphonError) -> Verdict:
+    def report_failure(self, failure: Failure, error: AntiphonError) -> FailureVerdict:
         """Record that the target failed in the middle of its answer; return the consequences."""
         state, found = self.target.state, verdict(failure)
         if not found.moves:
@@ -267,7 +267,7 @@ class Route:
         self.target = target
         return True
 
-    def _choose(self) -> Target | None:
+    def _choose(self) -> ModelTarget | None:
         if self._has_others:
             return self._best(self._router.registry.clock())
         only = self._candidates[0]
@@ -275,23 +275,23 @@ class Route:
             return only if self._is_able(only, self._router.registry.clock()) else None
         return only
 
-    def _best(self, now: float) -> Target | None:
+    def _best(self, now: float) -> ModelTarget | None:
         candidates, ranks = self._candidates, self._candidates.ranks
         places = order([self._candidate(target, rank, now) for target, rank in zip(candidates, ranks, strict=True)])
         return candidates[places[0]] if places else None
 
-    def _is_able(self, target: Target, now: float, *, is_free: bool = False) -> bool:
+    def _is_able(self, target: ModelTarget, now: float, *, is_free: bool = False) -> bool:
         """Whether it can be called at all; the only one always can. `is_free`: whether it has a free slot."""
         state = target.state
         if state.health.pauses and state.health.pause(now, target.model, self._tenant):
             return False
         return is_free or self._is_patient or not state.slots.is_limited or state.slots.admits(self._tenant)
 
-    def _candidate(self, target: Target, rank: int, now: float) -> Candidate:
+    def _candidate(self, target: ModelTarget, rank: int, now: float) -> BackendCandidate:
         state = target.state
         slots = state.slots
         is_free = not slots.is_limited or slots.is_free_for(self._sharer)
-        return Candidate(
+        return BackendCandidate(
             is_up=state.health.is_up(now),
             is_able=self._is_able(target, now, is_free=is_free),
             was_tried=target in self._tried,
@@ -316,29 +316,29 @@ class Route:
         clock = self._router.registry.clock
         latest = clock() + LONGEST_WAIT
         while pause := self._pause(self.target):
-            if not self._is_patient or pause.asked > latest:
+            if not self._is_patient or pause.requested > latest:
                 raise self._refusal(self.target)
             await asyncio.sleep(pause.left(clock()))
         while state.listing is not None:
             await state.listing.wait()
 
-    def _pause(self, target: Target) -> Pause | None:
+    def _pause(self, target: ModelTarget) -> Pause | None:
         """Return the pause that applies to this request."""
         return target.state.health.pause(self._router.registry.clock(), target.model, self._tenant)
 
-    def _soonest(self) -> Target:
+    def _soonest(self) -> ModelTarget:
         """Return the model's backend that becomes available first."""
         own = [target for target in self._candidates if target.name == self._candidates[0].name]
         pauses = {target: self._pause(target) for target in own}
         return min(own, key=lambda target: pause.until if (pause := pauses[target]) else 0.0)
 
-    def _refusal(self, target: Target | None = None) -> AntiphonError:
+    def _refusal(self, target: ModelTarget | None = None) -> AntiphonError:
         """Return why this one cannot be called; by default the first to become available, if none is now."""
         target = target or self._soonest()
         pause = self._pause(target)
         if pause is None:
             return overloaded(target.state.slots.expected_wait)
-        return paused(pause.error, pause.asked - self._router.registry.clock())
+        return paused(pause.error, pause.requested - self._router.registry.clock())
 
 
 CONTINUATION = "continuation\0"

@@ -168,7 +168,7 @@ def _in_turn(answers: Sequence[Answer]) -> Script:
     )
 
 
-SAID_ONCE = frozenset({"id", "type", "role", "index", "finish_reason"})
+SENT_ONCE = frozenset({"id", "type", "role", "index", "finish_reason"})
 """Texts of a choice that a later chunk repeats or replaces; any other text grows."""
 
 
@@ -224,7 +224,7 @@ def _grow(whole: dict[str, Any], change: dict[str, Any]) -> None:
             _grow(whole.setdefault(name, {}), value)
         elif isinstance(value, list):
             _extend(whole.setdefault(name, []), value)
-        elif isinstance(value, str) and isinstance(before, str) and name not in SAID_ONCE:
+        elif isinstance(value, str) and isinstance(before, str) and name not in SENT_ONCE:
             whole[name] = before + value
         else:
             whole[name] = value

@@ -104,7 +104,7 @@ class Suspicions:
         self._now = now
         self._tenants: dict[str, _Tenant] = {}
 
-    def is_shown(self, tenant: str, found: Suspects) -> bool:
+    def is_proven(self, tenant: str, found: Suspects) -> bool:
         """Whether a request before has shown that one with these suspects is accepted in its plainest form."""
         one = self._current(self._tenants.get(tenant))
         return one is not None and one.seen(found) <= one.known and not one.seen(found).isdisjoint(one.left)

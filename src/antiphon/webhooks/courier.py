@@ -10,7 +10,7 @@ from antiphon.errors import ClientError, StoreError, log
 from antiphon.extras import missing
 from antiphon.ids import Clock
 from antiphon.outbound.lookups import Lookups, lookup_turns
-from antiphon.outbound.ssrf import ANYWHERE, LookUp, Reach
+from antiphon.outbound.ssrf import ANYWHERE, Reach, Resolve
 from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.storage.operations import webhooks
@@ -19,7 +19,7 @@ from antiphon.storage.store import Store
 from antiphon.webhooks.sign import signature
 
 if TYPE_CHECKING:
-    from antiphon.outbound.client import Client
+    from antiphon.outbound.client import OutboundClient
 
 TIMEOUT = 10.0
 """Seconds that an endpoint has to answer, including DNS, but not the wait for the lookup."""
@@ -33,17 +33,17 @@ LONGEST_ATTEMPT = 45.0
 AT_ONCE = 64
 """Concurrent attempts. They wait for other servers and need almost no CPU."""
 
-LOOK_FOR = 256
+QUERY_INTERVAL = 256
 """Deliveries that one read of the outbox returns."""
 
-LOOK_EVERY = 1.0
+POLL_INTERVAL = 1.0
 """Seconds between reads of the outbox."""
 
 FIRST_WAIT = 5.0
 LONGEST_WAIT = 6 * 3600.0
 """Seconds between attempts: five, doubled each time, up to six hours, with up to a fifth of random jitter."""
 
-GIVEN_UP_AFTER = 72 * 3600
+ABANDONED_AFTER = 72 * 3600
 """Seconds."""
 
 FEATURE = "Webhooks"
@@ -53,10 +53,10 @@ USER_AGENT = "OpenAI/1.0 (+https://platform.openai.com/docs/webhooks)"
 """Receivers that check it accept no other (specification section 12)."""
 
 
-def webhook_reach(*, allows_private: bool, look_up: LookUp | None = None) -> Reach:
+def webhook_reach(*, allows_private: bool, resolve: Resolve | None = None) -> Reach:
     """Return the permitted addresses of webhooks: public ones, or all."""
-    look_up = look_up or Lookups(lookup_turns())
-    return Reach(ANYWHERE if allows_private else (), setting="webhook_private_addresses", look_up=look_up)
+    resolve = resolve or Lookups(lookup_turns())
+    return Reach(ANYWHERE if allows_private else (), setting="webhook_private_addresses", resolve=resolve)
 
 
 def wait_after(attempts: int, chance: float) -> float:
@@ -66,7 +66,7 @@ def wait_after(attempts: int, chance: float) -> float:
 
 def delivery_turns() -> FairScheduler:
     """Return the scheduler of a process's attempts to deliver."""
-    return FairScheduler(AT_ONCE, 2 * LOOK_FOR, leaves_room=True)
+    return FairScheduler(AT_ONCE, 2 * QUERY_INTERVAL, leaves_room=True)
 
 
 class Courier:
@@ -92,7 +92,7 @@ class Courier:
         self._count = count
         self._reach = reach
         self._turns = turns or delivery_turns()
-        self._client: Client | None = None
+        self._client: OutboundClient | None = None
         self._task: asyncio.Task[None] | None = None
         self._attempts: dict[str, asyncio.Task[None]] = {}
         """By the delivery's id: those that wait for their turn, and those in progress."""
@@ -137,12 +137,12 @@ class Courier:
         client = self._client or await self._load()
         return await client.post(endpoint.url, body, headers, endpoint.tenant)
 
-    async def _load(self) -> "Client":
+    async def _load(self) -> "OutboundClient":
         """Create the client, for the first delivery. Raises `ClientError` if its packages are not installed."""
         if error := missing("webhooks", FEATURE):
             raise error
         module = await load("antiphon.outbound.client")
-        client: Client = module.Client(self._reach, TIMEOUT)
+        client: OutboundClient = module.Client(self._reach, TIMEOUT)
         self._client = client
         return client
 
@@ -150,15 +150,15 @@ class Courier:
         while True:
             self._needed.clear()
             try:
-                due = await self._store.write(webhooks.due, LOOK_FOR)
-                self._has_more = len(due) >= LOOK_FOR // 2
+                due = await self._store.write(webhooks.due, QUERY_INTERVAL)
+                self._has_more = len(due) >= QUERY_INTERVAL // 2
                 for one in due:
                     if one.id not in self._attempts:
                         self._begin(one)
             except StoreError as error:
                 log.debug("Cannot read the outbox of webhooks: %s", error)
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_EVERY):
+                async with asyncio.timeout(POLL_INTERVAL):
                     await self._needed.wait()
 
     def _begin(self, due: DueDelivery) -> None:
@@ -170,7 +170,7 @@ class Courier:
         del self._attempts[delivery_id]
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("A fault in Antiphon", exc_info=error)
-        if self._has_more and len(self._attempts) <= LOOK_FOR // 2:
+        if self._has_more and len(self._attempts) <= QUERY_INTERVAL // 2:
             self._needed.set()
 
     async def _attempt(self, due: DueDelivery) -> None:
@@ -193,7 +193,7 @@ class Courier:
             return
         wait = wait_after(delivery.attempts, self._chance())
         due_at = int(self._now() + wait) + 1
-        is_over = due_at > delivery.created_at + GIVEN_UP_AFTER
+        is_over = due_at > delivery.created_at + ABANDONED_AFTER
         self._count("given_up" if is_over else "failed")
         await self._store.write(webhooks.postpone, delivery.id, None if is_over else due_at, trouble)
         if is_over:

@@ -22,10 +22,10 @@ PROMISED = 5.0
 """Seconds after which a change is in force everywhere."""
 
 
-class Asked(ChangedStore):
+class CountingStore(ChangedStore):
     """Counts what it is asked about keys, and is away while `is_away`."""
 
-    finds = looks = 0
+    finds = lookups = 0
     is_away = False
 
     async def find_api_key(self, digest: bytes) -> ApiKey | None:
@@ -35,7 +35,7 @@ class Asked(ChangedStore):
         return found
 
     async def has_api_keys(self) -> bool:
-        self.looks += 1
+        self.lookups += 1
         self._refuse_away()
         return bool(await self.original.has_api_keys())
 
@@ -54,9 +54,9 @@ class Clock:
 
 
 @pytest.fixture
-def store() -> Asked:
-    opened = Asked.open("sqlite://")
-    assert isinstance(opened, Asked)
+def store() -> CountingStore:
+    opened = CountingStore.open("sqlite://")
+    assert isinstance(opened, CountingStore)
     return opened
 
 
@@ -65,48 +65,48 @@ def known(store: Any) -> tuple[KnownKeys, Clock]:
     return KnownKeys(store, clock), clock
 
 
-async def test_without_keys_a_request_asks_the_store_nothing(store: Asked) -> None:
+async def test_without_keys_a_request_does_not_query_the_store(store: CountingStore) -> None:
     keys, _ = known(store)
     assert not any([await keys.are_needed() for _ in range(1000)])
 
-    assert (store.looks, store.finds) == (1, 0)
+    assert (store.lookups, store.finds) == (1, 0)
 
 
-async def test_the_first_key_is_in_force_soon_and_from_then_on_for_ever(store: Asked) -> None:
+async def test_the_first_key_is_in_force_soon_and_from_then_on_for_ever(store: CountingStore) -> None:
     keys, clock = known(store)
     assert keys.open_until <= clock.now
     assert not await keys.are_needed()
     assert clock.now < keys.open_until <= clock.now + PROMISED
-    key, kept = await issued(store)
+    key, stored_key = await issued(store)
     clock.now += PROMISED
     assert await keys.are_needed()
     assert keys.open_until <= clock.now
-    assert await keys.find(await keys.digest(key.encode())) == kept
-    await store.write(api_keys.put, replace(kept, revoked_at=1))
+    assert await keys.find(await keys.digest(key.encode())) == stored_key
+    await store.write(api_keys.put, replace(stored_key, revoked_at=1))
     clock.now += PROMISED
     store.is_away = True
 
     assert await keys.are_needed()
 
 
-async def test_a_known_key_asks_the_store_nothing_and_is_gone_soon_after_its_end(store: Asked) -> None:
+async def test_a_known_key_needs_no_store_query_and_expires_soon_after_its_end(store: CountingStore) -> None:
     keys, clock = known(store)
-    key, kept = await issued(store)
+    key, stored_key = await issued(store)
     digest = await keys.digest(key.encode())
     for _ in range(1000):
-        assert await keys.find(digest) == kept
+        assert await keys.find(digest) == stored_key
     assert store.finds == 1
-    await store.write(api_keys.put, replace(kept, revoked_at=1))
+    await store.write(api_keys.put, replace(stored_key, revoked_at=1))
     clock.now += PROMISED
 
     assert await keys.find(digest) is None
 
 
-async def test_a_rotated_key_is_taken_over_soon(store: Asked) -> None:
+async def test_a_rotated_key_is_taken_over_soon(store: CountingStore) -> None:
     keys, clock = known(store)
-    old, kept = await issued(store)
-    new, renewed = (await Mint.of(store)).rotate(kept, int(time.time()) - 1)
-    assert await keys.find(await keys.digest(old.encode())) == kept
+    old, stored_key = await issued(store)
+    new, renewed = (await Mint.of(store)).rotate(stored_key, int(time.time()) - 1)
+    assert await keys.find(await keys.digest(old.encode())) == stored_key
     assert await keys.find(await keys.digest(new.encode())) is None
     await store.write(api_keys.put, renewed)
     clock.now += PROMISED
@@ -115,55 +115,55 @@ async def test_a_rotated_key_is_taken_over_soon(store: Asked) -> None:
     assert await keys.find(await keys.digest(new.encode())) == renewed
 
 
-async def test_what_this_process_changed_is_in_force_at_once(store: Asked) -> None:
+async def test_what_this_process_changed_is_in_force_at_once(store: CountingStore) -> None:
     keys, _ = known(store)
     assert not await keys.are_needed()
-    key, kept = await issued(store)
+    key, stored_key = await issued(store)
     keys.forget()
     assert await keys.are_needed()
     digest = await keys.digest(key.encode())
-    assert await keys.find(digest) == kept
-    await store.write(api_keys.put, replace(kept, revoked_at=1))
+    assert await keys.find(digest) == stored_key
+    await store.write(api_keys.put, replace(stored_key, revoked_at=1))
     keys.forget()
 
     assert await keys.find(digest) is None
 
 
-async def test_many_who_come_with_one_key_at_once_ask_the_store_once(store: Asked) -> None:
+async def test_concurrent_requests_with_one_key_query_the_store_once(store: CountingStore) -> None:
     keys, _ = known(store)
-    key, kept = await issued(store)
+    key, stored_key = await issued(store)
     digest = await keys.digest(key.encode())
     found = await asyncio.gather(*(keys.find(digest) for _ in range(200)))
 
-    assert (store.finds, found) == (1, [kept] * 200)
+    assert (store.finds, found) == (1, [stored_key] * 200)
 
 
-async def test_who_gives_up_waiting_takes_the_answer_from_nobody(store: Asked) -> None:
+async def test_a_cancelled_waiter_does_not_take_the_answer_from_others(store: CountingStore) -> None:
     keys, _ = known(store)
-    key, kept = await issued(store)
+    key, stored_key = await issued(store)
     digest = await keys.digest(key.encode())
     first, second = (asyncio.ensure_future(keys.find(digest)) for _ in range(2))
     await let_others_run()
     first.cancel()
 
-    assert await second == kept
+    assert await second == stored_key
 
 
-async def test_a_key_that_cannot_be_looked_up_is_not_good(store: Asked) -> None:
+async def test_a_key_that_cannot_be_read_is_invalid(store: CountingStore) -> None:
     keys, clock = known(store)
-    key, kept = await issued(store)
+    key, stored_key = await issued(store)
     digest = await keys.digest(key.encode())
-    assert await keys.find(digest) == kept
+    assert await keys.find(digest) == stored_key
     clock.now += PROMISED
     store.is_away = True
     with pytest.raises(StoreError):
         await keys.find(digest)
     store.is_away = False
 
-    assert await keys.find(digest) == kept
+    assert await keys.find(digest) == stored_key
 
 
-async def test_who_needs_no_key_goes_on_while_the_store_is_away(store: Asked) -> None:
+async def test_without_required_keys_requests_continue_while_the_store_is_unavailable(store: CountingStore) -> None:
     keys, clock = known(store)
     store.is_away = True
     with pytest.raises(StoreError):
@@ -177,8 +177,8 @@ async def test_who_needs_no_key_goes_on_while_the_store_is_away(store: Asked) ->
 
 
 @pytest.mark.wide
-async def test_a_failure_for_which_nobody_waits_any_more_is_not_reported(
-    store: Asked, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+async def test_a_failure_without_waiters_is_not_reported(
+    store: CountingStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails = asyncio.Event()
 
@@ -189,11 +189,11 @@ async def test_a_failure_for_which_nobody_waits_any_more_is_not_reported(
     replace_operation(store, stored_keys.find, fail)
     keys, _ = known(store)
     before = asyncio.all_tasks()
-    asking = asyncio.create_task(keys.find(b"a digest"))
+    pending = asyncio.create_task(keys.find(b"a digest"))
     await let_others_run()
-    asking.cancel()
-    await asyncio.wait({asking})
-    del asking  # its traceback holds what it waited for
+    pending.cancel()
+    await asyncio.wait({pending})
+    del pending  # its traceback holds what it waited for
     fails.set()
     await until(lambda: asyncio.all_tasks() == before)
     await let_others_run(2)
@@ -202,7 +202,7 @@ async def test_a_failure_for_which_nobody_waits_any_more_is_not_reported(
     assert caplog.text == ""
 
 
-async def test_what_is_remembered_is_bounded(store: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_remembered_is_bounded(store: CountingStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 10)
     keys, _ = known(store)
     for number in range(100):
@@ -225,7 +225,7 @@ class Memory:
     had_keys: bool = False
 
 
-async def test_that_there_was_a_key_is_remembered_outside_the_store(store: Asked) -> None:
+async def test_that_there_was_a_key_is_remembered_outside_the_store(store: CountingStore) -> None:
     keys, _ = known(store)
     memory = Memory()
     await keys.remember_in(memory)
@@ -239,8 +239,8 @@ async def test_that_there_was_a_key_is_remembered_outside_the_store(store: Asked
     assert memory.had_keys
 
 
-async def test_a_store_without_the_keys_that_there_were_lets_nobody_in(
-    store: Asked, caplog: pytest.LogCaptureFixture
+async def test_a_store_that_lost_its_keys_authenticates_no_request(
+    store: CountingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     keys, clock = known(store)
     await keys.remember_in(Memory(had_keys=True))
@@ -257,7 +257,7 @@ async def test_a_store_without_the_keys_that_there_were_lets_nobody_in(
 
 
 async def test_a_store_without_the_keys_that_there_were_is_reported_before_the_first_request(
-    store: Asked, caplog: pytest.LogCaptureFixture
+    store: CountingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     keys, _ = known(store)
     await keys.remember_in(Memory(had_keys=True))
@@ -265,18 +265,18 @@ async def test_a_store_without_the_keys_that_there_were_is_reported_before_the_f
     assert caplog.text.count("Every request is rejected") == 1
 
 
-async def test_a_key_that_is_made_in_the_new_store_lets_its_caller_in(store: Asked) -> None:
+async def test_a_key_created_in_the_new_store_authenticates_its_caller(store: CountingStore) -> None:
     keys, _ = known(store)
     await keys.remember_in(Memory(had_keys=True))
     with pytest.raises(StoreError):
         await keys.digest(b"sk-antiphon-anything")
-    key, kept = await issued(store)
+    key, stored_key = await issued(store)
 
-    assert await keys.find(await keys.digest(key.encode())) == kept
+    assert await keys.find(await keys.digest(key.encode())) == stored_key
     assert await keys.are_usable()
 
 
-async def test_what_another_process_has_seen_counts_where_this_one_saw_none(store: Asked) -> None:
+async def test_what_another_process_has_seen_counts_where_this_one_saw_none(store: CountingStore) -> None:
     keys, clock = known(store)
     memory = Memory()
     await keys.remember_in(memory)
@@ -288,7 +288,7 @@ async def test_what_another_process_has_seen_counts_where_this_one_saw_none(stor
     assert not await keys.are_usable()
 
 
-async def test_a_store_that_is_away_at_the_start_is_asked_again(store: Asked) -> None:
+async def test_a_store_unavailable_at_the_start_is_retried(store: CountingStore) -> None:
     keys, _ = known(store)
     store.is_away = True
     await keys.remember_in(Memory(had_keys=True))

@@ -9,11 +9,11 @@ from bench import keys
 from bench.figures import SLOT_CALLS
 
 from antiphon.access.metering import DAY, Meter
-from antiphon.access.spending import Spent, Tariff, Weight
+from antiphon.access.spending import SpentTokens, Tariff, Weight
 from antiphon.errors import ClientError, StoreError
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import Budget, MoneyClaim
-from antiphon.storage.records.tenants import ApiKey, BucketState, Limits, UsageRecord
+from antiphon.storage.records.tenants import ApiKey, BucketState, KeyLimits, UsageRecord
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.options import BackendOptions, ModelOptions
@@ -30,14 +30,14 @@ class Slow(ChangedStore):
     taken: asyncio.Event
     go: asyncio.Event
 
-    async def take(self, *asked: Any) -> BucketState:
-        level: BucketState = await self.original.take(*asked)
+    async def take(self, *requested: Any) -> BucketState:
+        level: BucketState = await self.original.take(*requested)
         self.taken.set()
         await self.go.wait()
         return level
 
 
-async def test_what_is_reserved_for_a_client_that_left_meanwhile_is_given_back() -> None:
+async def test_a_reservation_is_released_if_the_client_disconnects_meanwhile() -> None:
     store = Slow.open("sqlite://")
     store.taken, store.go = asyncio.Event(), asyncio.Event()
     _, key = await issued(store, tokens_per_day=100)
@@ -61,12 +61,12 @@ async def test_what_is_reserved_for_a_client_that_left_meanwhile_is_given_back()
     [StoreError("The disk is full."), BucketState(False, 0.0, 0.0, 0)],
     ids=["the store fails", "nothing was left"],
 )
-async def test_what_was_not_reserved_for_a_client_that_left_meanwhile_is_not_given_back(
+async def test_a_missing_reservation_is_not_released_if_the_client_disconnects(
     result: StoreError | BucketState, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Refuses(Slow):
-        async def take(self, *asked: Any) -> BucketState:
-            await super().take(*asked)
+        async def take(self, *requested: Any) -> BucketState:
+            await super().take(*requested)
             if isinstance(result, StoreError):
                 raise result
             return result
@@ -103,7 +103,7 @@ async def test_a_key_without_a_limit_of_tokens_reserves_none() -> None:
     meter = Meter(store, time.time)
 
     with await meter.admit(key, "m", lambda: Weight(100)):
-        changed = await store.write(api_keys.take, key.id, Limits(tokens_per_day=100), 0)
+        changed = await store.write(api_keys.take, key.id, KeyLimits(tokens_per_day=100), 0)
 
     assert changed.tokens_today == 0
     await store.close()
@@ -131,7 +131,7 @@ def test_a_slot_costs_a_request_few_calls() -> None:
 MIDNIGHT = 86_400 * 20_000
 
 
-async def test_what_was_reserved_before_midnight_is_not_given_back_to_the_new_day() -> None:
+async def test_a_reservation_before_midnight_is_not_credited_to_the_new_day() -> None:
     now = MIDNIGHT - 10.0
     store = SqliteStore.open("sqlite://", now=lambda: now)
     _, key = await issued(store, tokens_per_day=100)
@@ -140,8 +140,8 @@ async def test_what_was_reserved_before_midnight_is_not_given_back_to_the_new_da
     with await meter.admit(key, "m", lambda: Weight(80)) as across:
         now = MIDNIGHT + 10.0
         with await meter.admit(key, "m", lambda: Weight(50)) as within:
-            across.tell(Spent(20, 10))
-            within.tell(Spent(30, 20))
+            across.report(SpentTokens(20, 10))
+            within.report(SpentTokens(30, 20))
     await meter.settle()
 
     # Of the new day's hundred, the request that began in it used 50, and the one that ended in it 30.
@@ -152,7 +152,7 @@ async def test_what_was_reserved_before_midnight_is_not_given_back_to_the_new_da
     await store.close()
 
 
-async def test_what_was_reserved_on_the_same_day_is_given_back_to_it() -> None:
+async def test_a_reservation_on_the_same_day_is_credited_to_it() -> None:
     now = MIDNIGHT - 10.0
     store = SqliteStore.open("sqlite://", now=lambda: now)
     _, key = await issued(store, tokens_per_day=100)
@@ -160,7 +160,7 @@ async def test_what_was_reserved_on_the_same_day_is_given_back_to_it() -> None:
 
     with await meter.admit(key, "m", lambda: Weight(80)) as lease:
         now = MIDNIGHT - 1.0
-        lease.tell(Spent(20, 10))
+        lease.report(SpentTokens(20, 10))
     await meter.settle()
 
     assert not (await store.write(api_keys.take, key.id, key.limits, 71)).is_granted
@@ -187,7 +187,7 @@ JUNE = 1_780_272_000
 """The first second of June 2026."""
 
 
-async def test_what_was_reserved_in_a_month_is_not_given_back_to_the_next() -> None:
+async def test_a_reservation_in_a_month_is_not_credited_to_the_next() -> None:
     now = JUNE - 10.0
     store = SqliteStore.open("sqlite://", now=lambda: now)
     _, key = await issued(store, budget=Budget(per_month=100))
@@ -196,8 +196,8 @@ async def test_what_was_reserved_in_a_month_is_not_given_back_to_the_next() -> N
     with await meter.admit(key, "m", lambda: Weight(0, 80)) as across:
         now = JUNE + 10.0
         with await meter.admit(key, "m", lambda: Weight(0, 50)) as within:
-            across.tell(Spent(0, 30, cost=30))
-            within.tell(Spent(0, 50, cost=50))
+            across.report(SpentTokens(0, 30, cost=30))
+            within.report(SpentTokens(0, 50, cost=50))
     await meter.settle()
 
     def claim(cost: int) -> MoneyClaim:
@@ -232,7 +232,7 @@ async def test_what_a_process_reserved_that_was_killed_is_free_the_next_day() ->
     _, key = await issued(store, budget=Budget(per_month=100))
     meter = Meter(store, lambda: now, tariff=tariff())
     with await meter.admit(key, "m", lambda: Weight(0, 50)) as lease:
-        lease.tell(Spent(0, 20, cost=20))
+        lease.report(SpentTokens(0, 20, cost=20))
     await meter.settle()
     await meter.admit(key, "m", lambda: Weight(0, 70))
 
@@ -249,7 +249,7 @@ async def test_a_month_has_the_cost_of_a_request_that_ended_another_day_once() -
     meter = Meter(store, lambda: now, tariff=tariff())
     with await meter.admit(key, "m", lambda: Weight(0, 90)) as across:
         now += DAY
-        across.tell(Spent(0, 30, cost=30))
+        across.report(SpentTokens(0, 30, cost=30))
     await meter.settle()
 
     assert await room(store, key, now) == 70
@@ -274,7 +274,7 @@ async def test_a_month_has_the_cost_that_is_written_down_after_midnight() -> Non
     await store.close()
 
 
-async def test_a_budget_that_a_client_left_before_it_was_taken_is_given_back() -> None:
+async def test_a_budget_is_refunded_if_the_client_disconnects_before_it_is_charged() -> None:
     store = Slow.open("sqlite://")
     store.taken, store.go = asyncio.Event(), asyncio.Event()
     _, key = await issued(store, budget=Budget(per_day=100))
@@ -337,7 +337,7 @@ def tariff(reserved_output: int = 1_000) -> Tariff:
 
 
 class Broken(ChangedStore):
-    async def charge(self, *asked: Any) -> None:
+    async def charge(self, *requested: Any) -> None:
         raise StoreError("The disk is full.")
 
 
@@ -366,18 +366,18 @@ async def test_usage_that_the_store_did_not_accept_at_first_is_stored_once(monke
     class Recovers(ChangedStore):
         failures = 2
 
-        async def charge(self, *asked: Any) -> None:
+        async def charge(self, *requested: Any) -> None:
             self.failures -= 1
             if self.failures >= 0:
                 raise StoreError("The disk is full.")
-            await self.original.charge(*asked)
+            await self.original.charge(*requested)
 
     monkeypatch.setattr("antiphon.access.metering.TRY_AGAIN", 0.0)
     store = Recovers.open("sqlite://")
     _, key = await issued(store, tokens_per_day=100)
     meter = Meter(store, time.time)
     with await meter.admit(key, "m", lambda: Weight(10)) as lease:
-        lease.tell(Spent(20, 10))
+        lease.report(SpentTokens(20, 10))
     await meter.close()
 
     (row,) = await store.read(api_keys.usage, key.tenant, 0, 2**40)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from antiphon.access.sessions import CODE_LASTS, IDLE, LONGEST, TOUCH_EVERY, Sessions
+from antiphon.access.sessions import CODE_LASTS, IDLE, LONGEST, TOUCH_EVERY, ConsoleSessions
 from antiphon.storage.operations import sessions as stored_sessions
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
@@ -31,7 +31,7 @@ async def store(time: Time):
 
 
 async def test_a_session_ends_twelve_hours_after_its_last_use(store: Store, time: Time) -> None:
-    sessions = Sessions(store, time)
+    sessions = ConsoleSessions(store, time)
     token, _ = await sessions.begin(None)
     for _ in range(2):
         time.now += IDLE - 1
@@ -41,7 +41,7 @@ async def test_a_session_ends_twelve_hours_after_its_last_use(store: Store, time
 
 
 async def test_a_session_ends_after_a_week_however_much_it_is_used(store: Store, time: Time) -> None:
-    sessions = Sessions(store, time)
+    sessions = ConsoleSessions(store, time)
     token, _ = await sessions.begin(None)
     began = time.now
     while time.now < began + LONGEST - IDLE / 2:
@@ -52,7 +52,7 @@ async def test_a_session_ends_after_a_week_however_much_it_is_used(store: Store,
 
 
 async def test_the_use_of_a_session_is_written_once_a_minute(store: Store, time: Time) -> None:
-    sessions, touched = Sessions(store, time), []
+    sessions, touched = ConsoleSessions(store, time), []
     token, _ = await sessions.begin(None)
 
     async def counted(digest: bytes, used_at: int, expires_at: int) -> None:
@@ -67,7 +67,7 @@ async def test_the_use_of_a_session_is_written_once_a_minute(store: Store, time:
 
 
 async def test_the_store_has_neither_token_nor_code(store: Store, time: Time) -> None:
-    sessions = Sessions(store, time)
+    sessions = ConsoleSessions(store, time)
     token, session = await sessions.begin(None)
     code = await sessions.issue_code()
 
@@ -79,7 +79,7 @@ async def test_the_store_has_neither_token_nor_code(store: Store, time: Time) ->
 
 
 async def test_a_code_ends_after_a_minute(store: Store, time: Time) -> None:
-    sessions = Sessions(store, time)
+    sessions = ConsoleSessions(store, time)
     early, late = await sessions.issue_code(), await sessions.issue_code()
     time.now += CODE_LASTS - 1
     assert await sessions.redeem(early)

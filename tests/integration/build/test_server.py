@@ -33,15 +33,15 @@ from antiphon.upstream.prices import NANO
 from antiphon.upstream.probing.measurement import Measurement
 from tests.support.certificates import certificate
 from tests.support.keys import issued
+from tests.support.raw_http import received, speaking
 from tests.support.replay import ReplayBackend
 from tests.support.small_web import KEY, small_web
-from tests.support.speaking import heard, speaking
 
-GONE = "http://127.0.0.1:9/v1"
+UNAVAILABLE = "http://127.0.0.1:9/v1"
 
 
 @asynccontextmanager
-async def house(settings: Settings, **environment: str) -> AsyncIterator[Application]:
+async def deployment(settings: Settings, **environment: str) -> AsyncIterator[Application]:
     built = await build(settings, environment)
     try:
         yield built
@@ -54,7 +54,7 @@ def settings(*backends: BackendConfig, **values: object) -> Settings:
 
 
 @pytest.fixture
-def nobody_near(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+def no_backend_nearby(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What looking around finds: nothing, until a test adds to it."""
     places: list[tuple[str, str]] = []
 
@@ -66,7 +66,9 @@ def nobody_near(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 
 async def test_configured_backends_are_used_and_listed(backend: ReplayBackend) -> None:
-    async with house(settings(BackendConfig(url=backend.url), BackendConfig(url=GONE, name="gone"))) as built:
+    async with deployment(
+        settings(BackendConfig(url=backend.url), BackendConfig(url=UNAVAILABLE, name="gone"))
+    ) as built:
         assert [one.name for one in built.backends.current] == [backend.url.split("/")[2], "gone"]
         assert [model["id"] for model in built.parts.models.list()] == ["m"]
         assert built.parts.models.backends[1].error
@@ -74,7 +76,7 @@ async def test_configured_backends_are_used_and_listed(backend: ReplayBackend) -
 
 async def test_a_backends_key_comes_from_its_variable(backend: ReplayBackend) -> None:
     configured = settings(BackendConfig(url=backend.url, key_env="MY_KEY"))
-    async with house(configured, MY_KEY="sk-mine", OPENAI_API_KEY="sk-other") as built:
+    async with deployment(configured, MY_KEY="sk-mine", OPENAI_API_KEY="sk-other") as built:
         await (
             await built.backends.current[0].post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')
         ).read()
@@ -89,13 +91,13 @@ async def test_a_backend_has_the_authority_and_the_proxy_that_are_configured(
     monkeypatch.setenv("HOME", str(tmp_path))
 
     async def lists(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await heard(reader)
+        await received(reader)
         writer.write(b'HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\n{"data": [{"id": "m"}]}')
 
     async with speaking(lists, context) as url:
         trusting = BackendConfig(url=url, name="a", ca_file=f"~/{signer.name}")
-        elsewhere = BackendConfig(url=url, name="b", ca_file=str(signer), proxy=GONE)
-        async with house(settings(trusting, elsewhere, BackendConfig(url=url, name="c"))) as built:
+        elsewhere = BackendConfig(url=url, name="b", ca_file=str(signer), proxy=UNAVAILABLE)
+        async with deployment(settings(trusting, elsewhere, BackendConfig(url=url, name="c"))) as built:
             assert [bool(one.error) for one in built.parts.models.backends] == [False, True, True]
 
 
@@ -103,38 +105,42 @@ async def test_a_backend_has_the_authority_and_the_proxy_that_are_configured(
     ("ca_file", "environment", "advice"),
     [("absent.pem", {}, "No such file"), ("", {"HTTPS_PROXY": "socks5://proxy:1"}, "only http proxies")],
 )
-async def test_a_backend_whose_files_or_proxy_cannot_be_used_is_refused(
+async def test_a_backend_with_unusable_files_or_proxy_is_refused(
     ca_file: str, environment: dict[str, str], advice: str
 ) -> None:
     with pytest.raises(ConfigError, match=f"^The backend https://h/v1 cannot be used: .*{advice}"):
-        async with house(settings(BackendConfig(url="https://h/v1", ca_file=ca_file)), **environment):
+        async with deployment(settings(BackendConfig(url="https://h/v1", ca_file=ca_file)), **environment):
             pass
 
 
 async def test_a_key_that_is_not_set_is_refused() -> None:
     with pytest.raises(ConfigError, match="MY_KEY"):
-        await build(settings(BackendConfig(url=GONE, key_env="MY_KEY")), {})
+        await build(settings(BackendConfig(url=UNAVAILABLE, key_env="MY_KEY")), {})
 
 
-async def test_backends_of_one_name_are_told_apart() -> None:
-    same = [BackendConfig(url=GONE), BackendConfig(url=GONE), BackendConfig(url=GONE)]
-    async with house(settings(*same)) as built:
+async def test_backends_of_one_name_are_distinguished() -> None:
+    same = [BackendConfig(url=UNAVAILABLE), BackendConfig(url=UNAVAILABLE), BackendConfig(url=UNAVAILABLE)]
+    async with deployment(settings(*same)) as built:
         assert [one.name for one in built.backends.current] == ["127.0.0.1:9", "127.0.0.1:9-2", "127.0.0.1:9-3"]
 
 
-async def test_clients_are_told_a_backends_name_or_its_place_and_never_its_address(backend: ReplayBackend) -> None:
-    configured = [BackendConfig(url=backend.url), BackendConfig(url=GONE, name="gone"), BackendConfig(url=GONE)]
-    async with house(settings(*configured)) as built:
-        assert [served.label for served in built.parts.models.backends] == ["backend-1", "gone", "backend-3"]
+async def test_clients_receive_a_backends_name_or_its_place_and_never_its_address(backend: ReplayBackend) -> None:
+    configured = [
+        BackendConfig(url=backend.url),
+        BackendConfig(url=UNAVAILABLE, name="gone"),
+        BackendConfig(url=UNAVAILABLE),
+    ]
+    async with deployment(settings(*configured)) as built:
+        assert [backend.label for backend in built.parts.models.backends] == ["backend-1", "gone", "backend-3"]
 
 
 async def test_what_a_backend_is_to_do_is_configured(backend: ReplayBackend) -> None:
-    said = {"models": ["m"], "aliases": {"big": "m"}, "weight": 2.0, "concurrency": 3, "queue": 4}
-    async with house(settings(BackendConfig(url=backend.url, name="b", **said), fallback={"x": ["m"]})) as built:  # type: ignore[arg-type]
-        (served,) = built.parts.models.backends
-        share = served.options
+    stated = {"models": ["m"], "aliases": {"big": "m"}, "weight": 2.0, "concurrency": 3, "queue": 4}
+    async with deployment(settings(BackendConfig(url=backend.url, name="b", **stated), fallback={"x": ["m"]})) as built:  # type: ignore[arg-type]
+        (state,) = built.parts.models.backends
+        share = state.options
         assert (share.models, share.aliases, share.weight) == ({"m"}, {"big": "m"}, 2.0)
-        assert (served.slots.capacity, served.slots.bound) == (3, 4)
+        assert (state.slots.capacity, state.slots.bound) == (3, 4)
         assert [target.name for target in await built.parts.models.candidates("x")] == ["m"]
 
 
@@ -142,8 +148,8 @@ async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
     backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[str] = []
-    before = settings(BackendConfig(url=backend.url, name="stays"), BackendConfig(url=GONE, name="goes"))
-    async with house(before) as built:
+    before = settings(BackendConfig(url=backend.url, name="stays"), BackendConfig(url=UNAVAILABLE, name="goes"))
+    async with deployment(before) as built:
         stays, goes = built.backends.current
 
         async def close() -> None:
@@ -156,17 +162,17 @@ async def test_new_settings_keep_what_stays_and_close_what_went_only_at_the_end(
         assert built.parts.models.backends[0].options.weight == 5.0
         assert closed == []
         with pytest.raises(ConfigError):
-            await built.backends.reload(settings(BackendConfig(url=GONE, key_env="NOT_SET")), {})
+            await built.backends.reload(settings(BackendConfig(url=UNAVAILABLE, key_env="NOT_SET")), {})
         assert list(built.backends.current) == [stays]
     assert closed == ["goes"]
 
 
 async def test_a_dialect_is_configured_by_name(backend: ReplayBackend) -> None:
-    async with house(settings(BackendConfig(url=backend.url, dialect="vllm"))) as built:
+    async with deployment(settings(BackendConfig(url=backend.url, dialect="vllm"))) as built:
         assert (await built.parts.models.find("m")).dialect.name == "vllm"
         assert built.parts.models.accepts("top_k")
     for names in ([], ["min_p"]):
-        async with house(settings(BackendConfig(url=backend.url, dialect="vllm", passthrough=names))) as built:
+        async with deployment(settings(BackendConfig(url=backend.url, dialect="vllm", passthrough=names))) as built:
             taken = [name for name in ("top_k", "min_p") if built.parts.models.accepts(name)]
             assert taken == names
     with pytest.raises(ConfigError, match="Unknown dialect 'vlm'"):
@@ -177,17 +183,17 @@ async def test_a_dialect_is_configured_by_name(backend: ReplayBackend) -> None:
 async def test_whether_answers_are_checked_is_configured_by_backend_and_loops_for_all(
     backend: ReplayBackend, configured: bool | None, checked: bool
 ) -> None:
-    told = BackendConfig(url=backend.url, dialect="vllm", check_answers=configured)
-    async with house(settings(told, loop_calls=7, loop_text=0)) as built:
+    reported = BackendConfig(url=backend.url, dialect="vllm", check_answers=configured)
+    async with deployment(settings(reported, loop_calls=7, loop_text=0)) as built:
         found = await built.parts.models.find("m")
         assert (found.dialect.name, found.dialect.checks_answers) == ("vllm", checked)
         assert (found.state.options.loop_calls, found.state.options.loop_text) == (7, 0)
 
 
 async def test_where_nothing_is_configured_openais_variables_are_heeded(
-    backend: ReplayBackend, nobody_near: list[tuple[str, str]]
+    backend: ReplayBackend, no_backend_nearby: list[tuple[str, str]]
 ) -> None:
-    async with house(settings(), OPENAI_BASE_URL=backend.url, OPENAI_API_KEY="sk-mine ") as built:
+    async with deployment(settings(), OPENAI_BASE_URL=backend.url, OPENAI_API_KEY="sk-mine ") as built:
         (only,) = built.backends.current
         await (await only.post("/chat/completions", b'{"messages":[{"role":"user","content":"x"}]}')).read()
 
@@ -195,40 +201,44 @@ async def test_where_nothing_is_configured_openais_variables_are_heeded(
     assert b"Bearer sk-mine\r\n" in backend.heads[0]
 
 
-async def test_openais_variables_do_not_make_a_server_its_own_backend(nobody_near: list[tuple[str, str]]) -> None:
+async def test_openais_variables_do_not_make_a_server_its_own_backend(no_backend_nearby: list[tuple[str, str]]) -> None:
     for host in ("127.0.0.1", "localhost"):
-        async with house(settings(port=8321), OPENAI_BASE_URL=f"http://{host}:8321/v1") as built:
+        async with deployment(settings(port=8321), OPENAI_BASE_URL=f"http://{host}:8321/v1") as built:
             assert [type(one) for one in built.backends.current] == [DemoBackend]
 
 
-async def test_a_secret_in_openais_base_url_is_refused(nobody_near: list[tuple[str, str]]) -> None:
+async def test_a_secret_in_openais_base_url_is_refused(no_backend_nearby: list[tuple[str, str]]) -> None:
     with pytest.raises(ConfigError, match="must not contain a key") as caught:
         await build(settings(), {"OPENAI_BASE_URL": "http://sk-secret@127.0.0.1:9/v1"})
     assert "sk-secret" not in caught.value.message
 
 
-async def test_what_is_found_near_is_served(backend: ReplayBackend, nobody_near: list[tuple[str, str]]) -> None:
-    nobody_near.append(("ollama", backend.url))
-    async with house(settings()) as built:
+async def test_a_local_backend_that_is_found_is_used(
+    backend: ReplayBackend, no_backend_nearby: list[tuple[str, str]]
+) -> None:
+    no_backend_nearby.append(("ollama", backend.url))
+    async with deployment(settings()) as built:
         assert [(type(one), one.name) for one in built.backends.current] == [(HttpBackend, "ollama")]
 
 
-async def test_where_nobody_is_near_the_demo_is_served(nobody_near: list[tuple[str, str]]) -> None:
-    async with house(settings()) as built:
+async def test_without_a_local_backend_the_demo_is_used(no_backend_nearby: list[tuple[str, str]]) -> None:
+    async with deployment(settings()) as built:
         assert [model["id"] for model in built.parts.models.list()] == ["demo"]
 
 
-async def test_a_configured_backend_is_all_there_is(backend: ReplayBackend, nobody_near: list[tuple[str, str]]) -> None:
-    nobody_near.append(("ollama", backend.url))
-    async with house(settings(BackendConfig(url=GONE)), OPENAI_BASE_URL=backend.url) as built:
-        assert [one.url for one in built.backends.current] == [GONE]
+async def test_a_configured_backend_is_all_there_is(
+    backend: ReplayBackend, no_backend_nearby: list[tuple[str, str]]
+) -> None:
+    no_backend_nearby.append(("ollama", backend.url))
+    async with deployment(settings(BackendConfig(url=UNAVAILABLE)), OPENAI_BASE_URL=backend.url) as built:
+        assert [one.url for one in built.backends.current] == [UNAVAILABLE]
 
 
 async def test_a_slow_backend_does_not_hold_up_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.build.server.FIRST_LOOK", 0.05)
+    monkeypatch.setattr("antiphon.build.server.FIRST_POLL", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        async with house(settings(BackendConfig(url=url))) as built:
+        async with deployment(settings(BackendConfig(url=url))) as built:
             assert not built.listing.done()
 
 
@@ -243,48 +253,48 @@ async def test_a_store_is_opened_by_its_url(tmp_path: Path) -> None:
 
 
 def at(store: str, *keys: str) -> Settings:
-    return Settings(store=store, backends=[BackendConfig(url=GONE)], seal_keys=list(keys))
+    return Settings(store=store, backends=[BackendConfig(url=UNAVAILABLE)], seal_keys=list(keys))
 
 
 async def test_servers_of_one_store_open_each_others_seals_also_after_a_restart(store_url: str) -> None:
-    async with house(at(store_url)) as one, house(at(store_url)) as other:
+    async with deployment(at(store_url)) as one, deployment(at(store_url)) as other:
         blob = one.parts.run.keyring.seal({"summary": "x"}, "acme")
         assert other.parts.run.keyring.unseal(blob, "acme") == {"summary": "x"}
-    async with house(at(store_url)) as later:
+    async with deployment(at(store_url)) as later:
         assert later.parts.run.keyring.unseal(blob, "acme") == {"summary": "x"}
 
 
 async def test_the_first_key_in_the_settings_seals_and_all_of_them_open() -> None:
     old, new = (base64.b64encode(new_key()).decode() for _ in range(2))
-    async with house(at("sqlite://", old)) as before:
+    async with deployment(at("sqlite://", old)) as before:
         blob = before.parts.run.keyring.seal({"a": 1}, "")
-    async with house(at("sqlite://", new, old)) as after, house(at("sqlite://", new)) as much_later:
+    async with deployment(at("sqlite://", new, old)) as after, deployment(at("sqlite://", new)) as much_later:
         assert after.parts.run.keyring.unseal(blob, "") == {"a": 1}
         assert much_later.parts.run.keyring.unseal(blob, "") is None
         assert much_later.parts.run.keyring.unseal(after.parts.run.keyring.seal({"b": 2}, ""), "") == {"b": 2}
 
 
-async def test_what_the_stores_own_key_sealed_is_open_to_who_names_another(store_url: str) -> None:
-    async with house(at(store_url)) as before:
+async def test_data_sealed_by_the_stores_own_key_can_be_opened_with_another_configured_key(store_url: str) -> None:
+    async with deployment(at(store_url)) as before:
         blob = before.parts.run.keyring.seal({"a": 1}, "")
-    async with house(at(store_url, base64.b64encode(new_key()).decode())) as after:
+    async with deployment(at(store_url, base64.b64encode(new_key()).decode())) as after:
         assert after.parts.run.keyring.unseal(blob, "") == {"a": 1}
 
 
-async def test_a_key_that_is_none_is_refused_without_being_shown() -> None:
+async def test_an_invalid_key_is_rejected_without_being_displayed() -> None:
     with pytest.raises(ConfigError, match="32 bytes") as caught:
-        async with house(at("sqlite://", "canary")):
+        async with deployment(at("sqlite://", "canary")):
             pass
 
     assert "canary" not in caught.value.message
 
 
-async def test_a_backend_is_asked_by_the_api_that_is_configured_and_by_default_by_what_it_speaks(
+async def test_a_backend_is_called_by_its_configured_api_or_else_by_the_one_it_supports(
     backend: ReplayBackend,
 ) -> None:
     demanded, left_open = BackendConfig(url=backend.url, name="r", api="responses"), BackendConfig(url=backend.url)
-    async with house(settings(demanded, left_open)) as built:
-        assert [served.api for served in built.parts.models.backends] == ["responses", "chat"]
+    async with deployment(settings(demanded, left_open)) as built:
+        assert [backend.api for backend in built.parts.models.backends] == ["responses", "chat"]
     assert backend.requests == []
 
 
@@ -295,10 +305,10 @@ async def test_ollama_has_the_window_and_the_time_in_memory_that_are_configured(
     backend: ReplayBackend, written: str, keep_alive: str | int | None
 ) -> None:
     configured = BackendConfig(url=backend.url, api="ollama", num_ctx=8_192, keep_alive=written)
-    async with house(settings(configured)) as built:
-        (served,) = built.parts.models.backends
-        assert (served.options.num_ctx, served.options.keep_alive) == (8_192, keep_alive)
-        assert served.native is not None
+    async with deployment(settings(configured)) as built:
+        (state,) = built.parts.models.backends
+        assert (state.options.num_ctx, state.options.keep_alive) == (8_192, keep_alive)
+        assert state.native is not None
 
 
 @pytest.mark.parametrize("written", ["forever", "30 minutes", "1d", "m", "--1"])
@@ -308,7 +318,7 @@ async def test_a_time_in_memory_that_ollama_cannot_read_ends_the_start(written: 
 
 
 @pytest.mark.parametrize(("name", "key_env"), [("brave", "BRAVE_API_KEY"), ("tavily", "TAVILY_API_KEY")])
-async def test_who_searches_the_web_takes_its_key_from_its_variable(name: str, key_env: str) -> None:
+async def test_the_web_search_provider_takes_its_key_from_its_variable(name: str, key_env: str) -> None:
     async with small_web() as web:
         wanted = settings(web_search=name, web_search_url=getattr(web, name))
         for configured, variable in ((wanted, key_env), (replace(wanted, web_search_key_env="MY_KEY"), "MY_KEY")):
@@ -319,7 +329,7 @@ async def test_who_searches_the_web_takes_its_key_from_its_variable(name: str, k
             assert list(outcome.sources) == [f"{web.site}/harbour"]
 
 
-async def test_searxng_is_asked_at_the_url_that_is_set_and_needs_no_key() -> None:
+async def test_searxng_is_queried_at_the_configured_url_and_needs_no_key() -> None:
     async with small_web() as web:
         tool = web_search_of(settings(web_search=f"{web.searxng}/", web_search_results=1), {}, Reach())
         assert tool is not None
@@ -329,12 +339,12 @@ async def test_searxng_is_asked_at_the_url_that_is_set_and_needs_no_key() -> Non
     assert "authorization" not in web.searches[0]["headers"]
 
 
-def test_a_key_that_is_missing_is_told_by_its_variable() -> None:
+def test_a_missing_key_is_reported_by_its_variable() -> None:
     with pytest.raises(ConfigError, match="TAVILY_API_KEY, which is not set"):
         web_search_of(settings(web_search="tavily"), {}, Reach())
 
 
-def test_nobody_searches_the_web_where_none_is_named() -> None:
+def test_no_web_search_runs_without_a_configured_provider() -> None:
     assert web_search_of(settings(), {"BRAVE_API_KEY": "x"}, Reach()) is None
 
 
@@ -343,7 +353,7 @@ async def test_what_is_configured_for_a_model_holds_for_its_requests_and_changes
 ) -> None:
     one = BackendConfig(url=backend.url, name="gpu")
     first = settings(one, models=[ModelConfig(name="m", backend="gpu", context_window=8192, stop=["x"])])
-    async with house(first) as built:
+    async with deployment(first) as built:
         await built.listing
         target = await built.parts.models.find("m")
         assert (target.profile, target.defaults) == (
@@ -357,19 +367,19 @@ async def test_what_is_configured_for_a_model_holds_for_its_requests_and_changes
 
 async def test_the_model_that_describes_images_may_be_named_by_its_backend(backend: ReplayBackend) -> None:
     one = BackendConfig(url=backend.url, name="gpu", aliases={"fast": "m"})
-    async with house(settings(one, vision="gpu/eye")) as built:
+    async with deployment(settings(one, vision="gpu/eye")) as built:
         await built.listing
         found = await built.parts.models.find("gpu/eye")
         assert (found.state.name, found.model) == ("gpu", "eye")
         assert (await built.parts.models.find("fast")).model == "m"
         assert built.parts.run.vision is not None
-    async with house(settings(one)) as built:
+    async with deployment(settings(one)) as built:
         assert built.parts.run.vision is None
 
 
-async def test_prompts_are_compared_unless_the_settings_say_otherwise(backend: ReplayBackend) -> None:
+async def test_prompts_are_compared_unless_configured_otherwise(backend: ReplayBackend) -> None:
     for wanted in (True, False):
-        async with house(settings(BackendConfig(url=backend.url), compare_prompts=wanted)) as built:
+        async with deployment(settings(BackendConfig(url=backend.url), compare_prompts=wanted)) as built:
             assert (built.parts.run.prompts is not None) == wanted
 
 
@@ -380,12 +390,12 @@ async def test_a_model_at_a_backend_that_does_not_exist_ends_the_start(backend: 
 
 
 async def test_a_backend_that_is_found_has_what_is_configured_for_every_backend_and_for_its_name(
-    backend: ReplayBackend, nobody_near: list[tuple[str, str]]
+    backend: ReplayBackend, no_backend_nearby: list[tuple[str, str]]
 ) -> None:
-    nobody_near.append(("ollama", backend.url))
+    no_backend_nearby.append(("ollama", backend.url))
     models = [ModelConfig(name="m", vision=False), ModelConfig(name="m", backend="ollama", context_window=8192)]
     models.append(ModelConfig(name="m", backend="lmstudio", context_window=1024))  # it does not run now
-    async with house(settings(models=models)) as built:
+    async with deployment(settings(models=models)) as built:
         await built.listing
         found = await built.parts.models.find("m")
 
@@ -399,19 +409,19 @@ async def test_a_profile_in_the_store_is_used_from_the_start(backend: ReplayBack
     await store.write(profiles.put, StoredProfile(backend.url, "m", "", body, 1))
     await store.close()
 
-    async with house(replace(settings(BackendConfig(url=backend.url)), store=url)) as built:
+    async with deployment(replace(settings(BackendConfig(url=backend.url)), store=url)) as built:
         await built.listing
         assert (await built.parts.models.find("m")).profile == ModelProfile(context_window=8192)
 
 
-async def test_a_budget_is_kept_with_the_prices_of_the_settings(backend: ReplayBackend, tmp_path: Path) -> None:
+async def test_a_budget_is_enforced_with_the_configured_prices(backend: ReplayBackend, tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     store = await open_store(url)
     _, key = await issued(store, budget=Budget(per_day=NANO))
     await store.close()
     dear = ModelConfig(name="m", prices=PriceConfig(input=0, output=1000))
     configured = replace(settings(BackendConfig(url=backend.url), models=[dear]), store=url, currency="EUR")
-    async with house(configured) as built:
+    async with deployment(configured) as built:
         meter = built.parts.jobs.meter
         with await meter.admit(key, "m", lambda: Weight(10, 700)) as lease:
             assert lease.taken.cost == 7 * NANO // 10
@@ -433,11 +443,11 @@ async def test_a_budget_is_kept_with_the_prices_of_the_settings(backend: ReplayB
         ({"reserved_output_tokens": 300}, {"other": 8_000}, 300),
     ],
 )
-async def test_the_settings_say_what_is_reserved_for_an_answer_that_nothing_bounds(
+async def test_the_settings_define_the_reservation_for_an_unlimited_answer(
     backend: ReplayBackend, general: dict[str, int], models: dict[str, int], reserved: int
 ) -> None:
     tables = [ModelConfig(name=name, reserved_output_tokens=tokens) for name, tokens in models.items()]
-    async with house(settings(BackendConfig(url=backend.url), models=tables, **general)) as built:
+    async with deployment(settings(BackendConfig(url=backend.url), models=tables, **general)) as built:
         _, key = await issued(built.parts.store, tokens_per_day=10_000)
         with await built.parts.jobs.meter.admit(key, "m", lambda: Weight(10, 500)) as bounded:
             assert bounded.taken.tokens == 510
@@ -456,7 +466,7 @@ async def test_a_model_without_a_price_is_warned_of_where_a_budget_applies(
         await store.write(budgets.put_tenant, TenantBudget("acme", Budget(per_month=NANO)))
     await store.close()
     models = [ModelConfig(name="*", prices=PriceConfig(input=1, output=1))] if is_priced else []
-    async with house(replace(settings(BackendConfig(url=backend.url), models=models), store=url)):
+    async with deployment(replace(settings(BackendConfig(url=backend.url), models=models), store=url)):
         warned = [record.getMessage() for record in caplog.records if "have no price" in record.getMessage()]
 
     expected = "API keys with a budget cannot use 1 of 1 models, such as 'm': these have no price."

@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.cache.vectors import (
     MOST,
-    Entry,
+    QuestionEntry,
     cosine,
     from_bytes,
     nearest,
@@ -27,7 +27,7 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import NOW, ask, begin, foundation, parts_with, said
+from tests.support.parts import NOW, begin, foundation, parts_with, query, stated
 
 CACHED: dict[str, Any] = {"antiphon": {"cache": True}}
 DEGREES = {"How old is it?": 0, "What is its age?": 5, "Where is it?": 80}
@@ -47,7 +47,7 @@ def comparing(
 
     def script(request: dict[str, Any]) -> Any:
         if "input" not in request:
-            return said(f"answer {len(backend.requests) - len(embedded)}")
+            return stated(f"answer {len(backend.requests) - len(embedded)}")
         embedded.append(request["input"])
         return embed(request)
 
@@ -62,31 +62,31 @@ def text_of(response: dict[str, Any]) -> str:
 
 
 async def test_a_question_that_means_the_same_is_answered_from_the_cache() -> None:
-    made, _, _ = comparing()
-    first = await ask(made, input="How old is it?", **CACHED)
-    run = await begin(made, input="What is its age?", **CACHED)
+    parts, _, _ = comparing()
+    first = await query(parts, input="How old is it?", **CACHED)
+    run = await begin(parts, input="What is its age?", **CACHED)
     response = await run.result()
     assert [part.text for item in response.output for part in item.content] == [text_of(first)]
     assert (run.cache, round(run.similarity or 0, 3)) == ("hit", 0.996)
 
 
-async def test_a_question_that_means_something_else_is_asked() -> None:
-    made, _, _ = comparing()
-    answers = [text_of(await ask(made, input=question, **CACHED)) for question in ("How old is it?", "Where is it?")]
+async def test_a_question_with_another_meaning_is_sent_to_the_model() -> None:
+    parts, _, _ = comparing()
+    answers = [text_of(await query(parts, input=question, **CACHED)) for question in ("How old is it?", "Where is it?")]
     assert answers == ["answer 1", "answer 2"]
 
 
 async def test_the_same_words_need_no_embedding() -> None:
-    made, _, embedded = comparing()
+    parts, _, embedded = comparing()
     for _ in range(3):
-        await ask(made, input="How old is it?", **CACHED)
+        await query(parts, input="How old is it?", **CACHED)
     assert embedded == ["How old is it?"]
 
 
 async def test_the_threshold_is_the_operators() -> None:
-    made, _, _ = comparing(threshold=0.999)
+    parts, _, _ = comparing(threshold=0.999)
     answers = [
-        text_of(await ask(made, input=question, **CACHED)) for question in ("How old is it?", "What is its age?")
+        text_of(await query(parts, input=question, **CACHED)) for question in ("How old is it?", "What is its age?")
     ]
     assert answers == ["answer 1", "answer 2"]
 
@@ -101,23 +101,23 @@ async def test_the_threshold_is_the_operators() -> None:
     ],
 )
 async def test_everything_but_the_users_last_message_must_be_the_same(other: dict[str, Any]) -> None:
-    made, _, _ = comparing()
-    await ask(made, input="How old is it?", **CACHED)
-    assert text_of(await ask(made, **{"input": "What is its age?", **CACHED, **other})) == "answer 2"
+    parts, _, _ = comparing()
+    await query(parts, input="How old is it?", **CACHED)
+    assert text_of(await query(parts, **{"input": "What is its age?", **CACHED, **other})) == "answer 2"
 
 
 async def test_another_tenants_questions_are_not_compared() -> None:
-    made, backend, _ = comparing()
+    parts, backend, _ = comparing()
     for tenant, question in (("a", "How old is it?"), ("b", "What is its age?")):
         body = f'{{"model": "m", "input": "{question}", "antiphon": {{"cache": true}}}}'.encode()
-        await (await Gateway(made).create(decode_request(body), RequestIdentity(tenant=tenant))).result()
+        await (await Gateway(parts).create(decode_request(body), RequestIdentity(tenant=tenant))).result()
     assert sum("messages" in request for request in backend.requests) == 2
 
 
 async def test_many_equal_questions_at_once_are_embedded_once_and_answered_from_the_similar_one() -> None:
-    made, backend, embedded = comparing()
-    await ask(made, input="How old is it?", **CACHED)
-    answers = await asyncio.gather(*(ask(made, input="What is its age?", **CACHED) for _ in range(20)))
+    parts, backend, embedded = comparing()
+    await query(parts, input="How old is it?", **CACHED)
+    answers = await asyncio.gather(*(query(parts, input="What is its age?", **CACHED) for _ in range(20)))
     assert {text_of(answer) for answer in answers} == {"answer 1"}
     assert embedded == ["How old is it?", "What is its age?"]
     assert sum("messages" in request for request in backend.requests) == 1
@@ -133,37 +133,37 @@ async def test_many_equal_questions_at_once_are_embedded_once_and_answered_from_
         {"data": [{"embedding": ["x"]}]},
     ],
 )
-async def test_without_an_embedding_the_model_is_asked_and_the_question_is_not_logged(
+async def test_without_an_embedding_the_model_is_called_and_the_question_is_not_logged(
     answer: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, _, _ = comparing(lambda request: answer)
+    parts, _, _ = comparing(lambda request: answer)
     with caplog.at_level(logging.WARNING):
-        assert text_of(await ask(made, input="How old is it?", **CACHED)) == "answer 1"
+        assert text_of(await query(parts, input="How old is it?", **CACHED)) == "answer 1"
     assert "Cannot search the cache" in caplog.text
     assert "How old" not in caplog.text
-    assert made.models.backends[0].health.failures <= 1
+    assert parts.models.backends[0].health.failures <= 1
 
 
-async def test_the_answer_to_a_similar_question_that_is_forgotten_is_made_anew() -> None:
+async def test_a_forgotten_answer_to_a_similar_question_is_created_again() -> None:
     now = NOW
-    made, _, _ = comparing(store=SqliteStore.open("sqlite://", now=lambda: now))
-    await ask(made, input="How old is it?", antiphon={"cache": {"ttl": 10}})
-    await ask(made, input="Where is it?", antiphon={"cache": {"ttl": 100}})
+    parts, _, _ = comparing(store=SqliteStore.open("sqlite://", now=lambda: now))
+    await query(parts, input="How old is it?", antiphon={"cache": {"ttl": 10}})
+    await query(parts, input="Where is it?", antiphon={"cache": {"ttl": 100}})
     now += 50
-    assert text_of(await ask(made, input="What is its age?", **CACHED)) == "answer 3"
+    assert text_of(await query(parts, input="What is its age?", **CACHED)) == "answer 3"
 
 
 def test_only_so_many_vectors_are_compared() -> None:
-    entries: list[Entry] = []
+    entries: list[QuestionEntry] = []
     for number in range(MOST + 10):
-        entries = with_entry(entries, Entry(bytes([number]), unit([1.0, number]) or b""))
+        entries = with_entry(entries, QuestionEntry(bytes([number]), unit([1.0, number]) or b""))
     assert [entry.key for entry in entries] == [bytes([number]) for number in range(MOST + 9, 9, -1)]
     assert from_bytes(to_bytes(entries)) == entries
 
 
 def test_the_nearest_is_found_among_vectors_of_its_own_kind() -> None:
     vectors = {b"x": [1.0, 0.0], b"y": [0.0, 2.0], b"other": [1.0, 1.0, 1.0]}
-    entries = [Entry(key, unit(numbers) or b"") for key, numbers in vectors.items()]
+    entries = [QuestionEntry(key, unit(numbers) or b"") for key, numbers in vectors.items()]
     found = nearest(entries, unit([1.0, 9.0]) or b"")
     assert found is not None
     assert found[0].key == b"y"
@@ -183,5 +183,5 @@ def test_what_has_no_direction_is_no_vector(numbers: list[float]) -> None:
 
 
 @pytest.mark.parametrize("body", [None, b"", b"\xc1", b"text"])
-def test_what_another_version_kept_holds_no_vectors(body: bytes | None) -> None:
+def test_data_stored_by_another_version_has_no_vectors(body: bytes | None) -> None:
     assert from_bytes(body) == []

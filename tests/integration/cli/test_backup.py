@@ -26,7 +26,7 @@ from antiphon.storage.operations import api_keys, chunks, ingestions, vector_sto
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.records.chunks import ChunkRow
 from antiphon.storage.records.responses import StoredItem, StoredResponse
-from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
+from antiphon.storage.records.vector_stores import NewAttachment, StoredVectorStore
 from antiphon.storage.schema import EARLIER
 from antiphon.storage.sql import migrations
 from antiphon.storage.store import Store
@@ -75,7 +75,7 @@ async def ingest(store: Store) -> None:
     """Put a file with a chunk into a vector store."""
     file = await put(store, new_file(T))
     assert file is not None
-    await store.write(vector_stores.create, VectorStore("vs_1", T, int(time.time())), [NewStoreFile(file.id)])
+    await store.write(vector_stores.create, StoredVectorStore("vs_1", T, int(time.time())), [NewAttachment(file.id)])
     found = await store.write(ingestions.claim, "w", 1)
     assert found is not None
     await write_chunks(store, found, [ChunkRow(0, "the cat sleeps", 3, unit([1.0, 0.5]))])
@@ -131,7 +131,7 @@ async def test_a_backup_under_load_has_everything_that_was_acknowledged_before_i
     assert names(copy.parent) == ["a.backup"]
 
 
-async def test_a_restored_store_replaces_another_which_is_kept(tmp_path: Path) -> None:
+async def test_a_restored_store_replaces_another_which_is_preserved(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "a.backup"
     old, new = response(), response()
     async with stored(path, old):
@@ -145,9 +145,9 @@ async def test_a_restored_store_replaces_another_which_is_kept(tmp_path: Path) -
 
     assert (refused.code, done.code) == (2, 0)
     assert "--replace" in refused.err
-    (kept,) = (tmp_path / name for name in names(tmp_path) if name.startswith("a.db.replaced-"))
-    assert str(kept) in done.err
-    for place, has_new in ((path, False), (kept, True)):
+    (saved,) = (tmp_path / name for name in names(tmp_path) if name.startswith("a.db.replaced-"))
+    assert str(saved) in done.err
+    for place, has_new in ((path, False), (saved, True)):
         async with stored(place) as store:
             assert await store.read(stored_responses.load, T, old.id) is not None
             assert (await store.read(stored_responses.load, T, new.id) is not None) is has_new
@@ -166,7 +166,7 @@ async def test_a_store_that_a_server_uses_is_not_replaced(tmp_path: Path) -> Non
     assert names(tmp_path) == ["a.backup", "a.db"]
 
 
-async def test_a_damaged_store_is_replaced_and_kept(tmp_path: Path) -> None:
+async def test_a_damaged_store_is_replaced_and_its_file_preserved(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "a.backup"
     async with stored(path, one := response()):
         assert (await backup(tmp_path, copy, path)).code == 0
@@ -174,9 +174,9 @@ async def test_a_damaged_store_is_replaced_and_kept(tmp_path: Path) -> None:
     path.with_name("a.db-wal").write_bytes(b"its log")
     done = await restore(tmp_path, copy, path, "--replace")
     assert done.code == 0
-    (kept,) = (tmp_path / name for name in names(tmp_path) if "replaced" in name and name.endswith("Z"))
-    assert kept.read_bytes().startswith(b"no database any more")
-    assert kept.with_name(f"{kept.name}-wal").read_bytes() == b"its log"
+    (saved,) = (tmp_path / name for name in names(tmp_path) if "replaced" in name and name.endswith("Z"))
+    assert saved.read_bytes().startswith(b"no database any more")
+    assert saved.with_name(f"{saved.name}-wal").read_bytes() == b"its log"
 
     async with stored(path) as store:
         assert await store.read(stored_responses.load, T, one.id) is not None
@@ -220,7 +220,7 @@ def missing(copy: Path) -> str:
 @pytest.mark.parametrize("spoil", [damaged, foreign, newer, earlier, garbage, missing])
 async def test_a_backup_that_is_no_good_changes_nothing(tmp_path: Path, spoil: Callable[[Path], str]) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "a.backup"
-    async with stored(path, *(kept := [response() for _ in range(20)])):
+    async with stored(path, *(saved := [response() for _ in range(20)])):
         assert (await backup(tmp_path, copy, path)).code == 0
     words = spoil(copy)
     before = names(tmp_path)
@@ -230,7 +230,7 @@ async def test_a_backup_that_is_no_good_changes_nothing(tmp_path: Path, spoil: C
     assert words in refused.err
     assert names(tmp_path) == before
     async with stored(path) as store:
-        assert await store.read(stored_responses.load, T, kept[0].id) is not None
+        assert await store.read(stored_responses.load, T, saved[0].id) is not None
 
 
 class Miscopying(sqlite3.Connection):
@@ -267,7 +267,9 @@ class Full(sqlite3.Connection):
         raise sqlite3.OperationalError("database or disk is full")
 
 
-async def test_a_copy_that_fails_says_why_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_copy_reports_the_reason_and_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "a.backup"
     async with stored(path):
         pass
@@ -290,7 +292,7 @@ async def test_a_file_that_is_in_the_way_of_a_copy_is_not_written_to(tmp_path: P
     assert not (tmp_path / "other").exists()
 
 
-async def test_a_copy_is_on_the_disk_before_it_has_its_name_and_nobody_writes_to_what_it_replaces(
+async def test_a_copy_is_on_disk_before_it_has_its_name_and_the_replaced_file_is_never_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, copy = tmp_path / "a.db", tmp_path / "a.backup"
@@ -399,7 +401,7 @@ async def test_the_printed_command_has_the_url_without_user_information(tmp_path
     assert "postgresql://db/antiphon" in shlex.split(printed.partition(" of PostgreSQL: ")[2])
 
 
-async def test_the_content_of_files_is_copied_and_restored_beside(tmp_path: Path) -> None:
+async def test_the_content_of_files_is_copied_and_restored_separately(tmp_path: Path) -> None:
     path, copy, other = tmp_path / "a.db", tmp_path / "copy.db", tmp_path / "b.db"
     async with stored(path) as store:
         await store.put_blob_part("row_1", 0, b"content", is_last=True)

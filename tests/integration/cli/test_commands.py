@@ -8,11 +8,11 @@ from antiphon import __version__
 from tests.support.cli import antiphon
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 
-GONE = "http://127.0.0.1:9/v1"
-REFUSED = f"Backend '127.0.0.1:9' ({GONE}) is unreachable: connection refused. Check that it is running."
+UNAVAILABLE = "http://127.0.0.1:9/v1"
+REFUSED = f"Backend '127.0.0.1:9' ({UNAVAILABLE}) is unreachable: connection refused. Check that it is running."
 
 
-async def test_it_tells_its_version(tmp_path: Path) -> None:
+async def test_it_prints_its_version(tmp_path: Path) -> None:
     done = await antiphon(tmp_path, "--version")
 
     assert (done.code, done.out, done.err) == (0, f"antiphon {__version__}\n", "")
@@ -28,7 +28,7 @@ async def test_it_helps(tmp_path: Path, arguments: list[str]) -> None:
 
 async def test_models_are_a_table_with_where_each_is(tmp_path: Path, backend: ReplayBackend) -> None:
     backend.models = [{"id": "qwen[/red]"}, {"id": "[bold]m"}]
-    done = await antiphon(tmp_path, "models", "--backend", backend.url, "--backend", GONE)
+    done = await antiphon(tmp_path, "models", "--backend", backend.url, "--backend", UNAVAILABLE)
 
     assert (done.code, done.err) == (0, f"antiphon: {REFUSED}\n")
     rows = [line for line in done.out.splitlines() if "127.0.0.1" in line]
@@ -47,7 +47,7 @@ async def test_models_are_called_as_clients_call_them(tmp_path: Path, backend: R
     (tmp_path / "antiphon.toml").write_text(
         f'[[backends]]\nurl = "{backend.url}"\nmodels = ["gone", "new"]\n'
         f'aliases = {{ fast = "qwen", slow = "nomodel" }}\n'
-        f'[[backends]]\nurl = "{GONE}"\naliases = {{ far = "away" }}\n'
+        f'[[backends]]\nurl = "{UNAVAILABLE}"\naliases = {{ far = "away" }}\n'
     )
     done = await antiphon(tmp_path, "models")
 
@@ -58,7 +58,7 @@ async def test_models_are_called_as_clients_call_them(tmp_path: Path, backend: R
     ]
 
 
-async def test_an_answer_is_told_with_its_reasoning_and_its_id(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_an_answer_is_emitted_with_its_reasoning_and_its_id(tmp_path: Path, backend: ReplayBackend) -> None:
     chunks = sse(delta(reasoning_content="Hm."), delta(content="Once [bold] "), delta(content="upon"), delta("stop"))
     backend.script = lambda request: Answer([chunks])
     done = await antiphon(tmp_path, "ask", "Say it", "--backend", backend.url)
@@ -85,10 +85,10 @@ async def test_ask_with_an_unknown_model_names_the_command_that_lists_them(
     assert "'other' does not exist" in done.err and "`antiphon models`" in done.err
 
 
-async def test_calls_and_refusals_are_told_too(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_calls_and_refusals_are_reported_too(tmp_path: Path, backend: ReplayBackend) -> None:
     call = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    told = sse(delta(refusal="I will not."), delta(tool_calls=[call]), delta("tool_calls"))
-    backend.script = lambda request: Answer([told])
+    reported = sse(delta(refusal="I will not."), delta(tool_calls=[call]), delta("tool_calls"))
+    backend.script = lambda request: Answer([reported])
     done = await antiphon(tmp_path, "ask", "Hi", "--backend", backend.url)
 
     assert done.out.startswith("I will not.")
@@ -104,7 +104,7 @@ async def test_an_answer_that_fails_is_an_error(tmp_path: Path, backend: ReplayB
     assert done.err == "antiphon: The backend failed: boom\n"
 
 
-async def test_a_plain_answer_to_a_stream_is_told(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_plain_answer_to_a_streaming_request_is_emitted(tmp_path: Path, backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([completion("Hello")], JSON)
 
     assert (await antiphon(tmp_path, "ask", "Hi", "--backend", backend.url)).out.startswith("Hello\n")
@@ -122,25 +122,29 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
     "a status without a URL": (["status", "--url", "x"], 2, "is not a URL"),
     "a key in a URL": (["models", "--backend", "http://sk-secret@127.0.0.1:9/v1"], 2, "must not contain a key"),
     "a file that is not there": (["serve", "--config", "nowhere.toml"], 2, "nowhere.toml cannot be read"),
-    "an unknown store": (["serve", "--port", "0", "--backend", GONE, "--store", "redis://x"], 2, "redis"),
-    "a store in no folder": (["serve", "--port", "0", "--backend", GONE, "--store", "sqlite:////proc/x/a.db"], 2, ""),
+    "an unknown store": (["serve", "--port", "0", "--backend", UNAVAILABLE, "--store", "redis://x"], 2, "redis"),
+    "a store in no folder": (
+        ["serve", "--port", "0", "--backend", UNAVAILABLE, "--store", "sqlite:////proc/x/a.db"],
+        2,
+        "",
+    ),
     "a host that does not exist": (
-        ["serve", "--host", "no.such.host.invalid", "--backend", GONE],
+        ["serve", "--host", "no.such.host.invalid", "--backend", UNAVAILABLE],
         2,
         "no.such.host.invalid",
     ),
     "no model": (
-        ["ask", "Hi", "--backend", GONE, "--store", "sqlite://"],
+        ["ask", "Hi", "--backend", UNAVAILABLE, "--store", "sqlite://"],
         1,
         f"No model is available. {REFUSED}",
     ),
     "no backend for a model": (
-        ["ask", "Hi", "--model", "m", "--backend", GONE, "--store", "sqlite://"],
+        ["ask", "Hi", "--model", "m", "--backend", UNAVAILABLE, "--store", "sqlite://"],
         1,
         REFUSED,
     ),
     "an answer that is not stored": (
-        ["ask", "Hi", "--model", "m", "--backend", GONE, "--store", "sqlite://", "--previous", "resp_x"],
+        ["ask", "Hi", "--model", "m", "--backend", UNAVAILABLE, "--store", "sqlite://", "--previous", "resp_x"],
         1,
         "Previous response with id 'resp_x' not found.",
     ),
@@ -148,7 +152,7 @@ WRONG: dict[str, tuple[list[str], int, str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "code", "words"), WRONG.values(), ids=WRONG)
-async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path, arguments: list[str], code: int, words: str) -> None:
+async def test_mistakes_are_reported_on_one_line(tmp_path: Path, arguments: list[str], code: int, words: str) -> None:
     done = await antiphon(tmp_path, *arguments)
 
     assert (done.code, done.out) == (code, "")
@@ -169,7 +173,7 @@ async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path, arguments: list
         ({"OPENAI_BASE_URL": "http://sk-secret@127.0.0.1:9/v1"}, "must not contain a key"),
     ],
 )
-async def test_a_wrong_variable_is_said_on_one_line(tmp_path: Path, variables: dict[str, str], words: str) -> None:
+async def test_a_wrong_variable_is_reported_on_one_line(tmp_path: Path, variables: dict[str, str], words: str) -> None:
     arguments = [] if "ANTIPHON_PORT" in variables else ["--port", "0"]
     done = await antiphon(tmp_path, "serve", *arguments, "--store", "sqlite://", **variables)
 
@@ -178,7 +182,9 @@ async def test_a_wrong_variable_is_said_on_one_line(tmp_path: Path, variables: d
     assert "sk-secret" not in done.err
 
 
-@pytest.mark.parametrize("arguments", [["models"], ["models", "--backend", GONE], ["models", "--backend", "EMPTY"]])
+@pytest.mark.parametrize(
+    "arguments", [["models"], ["models", "--backend", UNAVAILABLE], ["models", "--backend", "EMPTY"]]
+)
 async def test_models_fails_where_no_model_can_be_reached(
     tmp_path: Path, backend: ReplayBackend, arguments: list[str]
 ) -> None:

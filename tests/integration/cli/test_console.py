@@ -7,7 +7,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from antiphon.access.sessions import Sessions
+from antiphon.access.sessions import ConsoleSessions
 from antiphon.ids import now
 from antiphon.storage.open import open_store
 from tests.support.cli import antiphon, serving
@@ -27,7 +27,7 @@ async def test_the_link_is_printed_and_opened_and_its_code_is_in_the_store(tmp_p
     link = done.out.strip()
     store = await open_store(url)
     code = link.partition("#code=")[2]
-    redeemed = [await Sessions(store, now).redeem(code) for _ in range(2)]
+    redeemed = [await ConsoleSessions(store, now).redeem(code) for _ in range(2)]
     await store.close()
 
     assert (done.code, opened, redeemed) == (0, [link], [True, False])
@@ -78,8 +78,8 @@ async def test_the_link_signs_in_to_a_server_that_runs(tmp_path: Path) -> None:
         key = (await antiphon(tmp_path, "keys", "create", "--store", url, "--role", "read")).out.strip()
         done = await antiphon(tmp_path, "console", "--no-open", "--store", url, "--url", server.url)
         page, code = done.out.strip().split("#code=")
-        async with http.get(page) as shown:
-            assert (shown.status, page) == (200, f"{root}/console/")
+        async with http.get(page) as displayed:
+            assert (displayed.status, page) == (200, f"{root}/console/")
         statuses = []
         for body in ({"code": code}, {"code": code}, {"key": key}):
             sent = {"antiphon-console": "1", "sec-fetch-site": "same-origin", "origin": root}

@@ -92,7 +92,7 @@ async def test_a_client_that_disconnects_is_no_error(caplog: pytest.LogCaptureFi
     assert caplog.messages == []
 
 
-async def test_a_port_that_is_taken_is_told(tmp_path: Path, unused_tcp_port: int) -> None:
+async def test_a_port_in_use_is_reported(tmp_path: Path, unused_tcp_port: int) -> None:
     server = TestServer(demo_app(DemoBackend()), port=unused_tcp_port)
     await server.start_server()
     done = await antiphon(tmp_path, "demo-backend", "--port", str(unused_tcp_port))

@@ -13,10 +13,10 @@ import pytest
 from antiphon.cli import diagnosis
 from antiphon.cli.launching import server as launched
 from tests.support.cli import antiphon, serving
+from tests.support.raw_http import received, speaking
 from tests.support.replay import ReplayBackend
-from tests.support.speaking import heard, speaking
 
-GONE = "http://127.0.0.1:9/v1"
+UNAVAILABLE = "http://127.0.0.1:9/v1"
 
 
 async def findings(home: Path, *arguments: str, **variables: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:
@@ -66,35 +66,35 @@ async def test_a_seal_key_that_prevents_the_start_is_a_problem(tmp_path: Path, b
 
 
 @pytest.mark.wide
-async def test_a_backend_is_asked_for_its_models_alone(tmp_path: Path) -> None:
-    asked: list[bytes] = []
+async def test_listing_models_requests_only_the_models_of_the_backend(tmp_path: Path) -> None:
+    requested: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
-            head, _ = await heard(reader)
-            asked.append(head.split(b"\r\n")[0])
+            head, _ = await received(reader)
+            requested.append(head.split(b"\r\n")[0])
             writer.write(b'HTTP/1.1 200 OK\r\ncontent-length: 23\r\n\r\n{"data": [{"id": "m"}]}')
 
     async with speaking(answer) as url:
         write(tmp_path, url, 'api = "auto"\ndialect = "openai"')
         code, _ = await findings(tmp_path)
 
-    assert (code, asked) == (0, [b"GET /v1/models HTTP/1.1"])
+    assert (code, requested) == (0, [b"GET /v1/models HTTP/1.1"])
 
 
 @pytest.mark.wide
 async def test_each_finding_has_its_line_and_the_last_line_counts_the_problems(tmp_path: Path) -> None:
-    write(tmp_path, GONE)
+    write(tmp_path, UNAVAILABLE)
     done = await antiphon(tmp_path, "doctor")
 
     assert done.code == 1
-    refused = f"Backend 'gpu' ({GONE}) is unreachable: connection refused. Check that it is running."
+    refused = f"Backend 'gpu' ({UNAVAILABLE}) is unreachable: connection refused. Check that it is running."
     assert f"problem  backends  {refused}\n" in done.out
     assert done.out.endswith("\n1 problem found.\n")
 
 
-async def test_wrong_settings_are_a_problem_and_the_versions_are_still_shown(tmp_path: Path) -> None:
-    write(tmp_path, GONE, "wieght = 2")
+async def test_wrong_settings_are_a_problem_and_the_versions_are_still_displayed(tmp_path: Path) -> None:
+    write(tmp_path, UNAVAILABLE, "wieght = 2")
     code, found = await findings(tmp_path)
 
     assert (code, list(found)) == (1, ["settings", "versions"])
@@ -126,7 +126,7 @@ async def test_a_model_that_no_backend_lists_is_a_problem(tmp_path: Path, backen
 
 @pytest.mark.wide
 @pytest.mark.parametrize(("schema", "state"), [(0, "note"), (999, "problem")])
-async def test_the_schema_of_the_store_is_told_and_not_changed(
+async def test_the_schema_version_is_reported_and_not_changed(
     tmp_path: Path, backend: ReplayBackend, schema: int, state: str
 ) -> None:
     write(tmp_path, backend.url)
@@ -142,9 +142,9 @@ async def test_the_schema_of_the_store_is_told_and_not_changed(
 
 @pytest.mark.wide
 async def test_a_store_on_postgres_has_a_clock_and_a_schema(tmp_path: Path, store_url: str) -> None:
-    before = await findings(tmp_path, "--store", store_url, "--backend", GONE)
+    before = await findings(tmp_path, "--store", store_url, "--backend", UNAVAILABLE)
     await antiphon(tmp_path, "migrate", "--store", store_url)
-    _, found = await findings(tmp_path, "--store", store_url, "--backend", GONE)
+    _, found = await findings(tmp_path, "--store", store_url, "--backend", UNAVAILABLE)
 
     assert before[1]["store"][0]["state"] in {"note", "ok"}
     assert found["store"][0]["state"] == found["clock"][0]["state"] == "ok"
@@ -152,7 +152,7 @@ async def test_a_store_on_postgres_has_a_clock_and_a_schema(tmp_path: Path, stor
 
 @pytest.mark.wide
 async def test_a_store_that_cannot_be_reached_is_a_problem(tmp_path: Path) -> None:
-    _, found = await findings(tmp_path, "--store", "postgresql://me@127.0.0.1:1/x", "--backend", GONE)
+    _, found = await findings(tmp_path, "--store", "postgresql://me@127.0.0.1:1/x", "--backend", UNAVAILABLE)
 
     assert found["store"][0]["state"] == "problem"
     assert "postgresql://…@127.0.0.1:1/x cannot be used: connection refused" in found["store"][0]["text"]
@@ -211,17 +211,17 @@ async def test_a_sandbox_that_does_not_work_is_a_problem(tmp_path: Path, backend
 
 
 @pytest.mark.wide
-async def test_a_server_of_images_is_asked_whether_it_runs(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_an_image_server_is_checked_for_availability(tmp_path: Path, backend: ReplayBackend) -> None:
     write(tmp_path, backend.url, above=f'images_model = "flux"\nimages_backend = "{backend.url}"')
     _, present = await findings(tmp_path)
-    write(tmp_path, backend.url, above=f'images_model = "flux"\nimages_backend = "{GONE}"')
+    write(tmp_path, backend.url, above=f'images_model = "flux"\nimages_backend = "{UNAVAILABLE}"')
     code, missing = await findings(tmp_path)
-    write(tmp_path, backend.url, above=f'images_backend = "{GONE}"')
+    write(tmp_path, backend.url, above=f'images_backend = "{UNAVAILABLE}"')
     _, unnamed = await findings(tmp_path)
 
     assert present["images"][0]["text"] == f"The image server ({backend.url}) responds."
     assert code == 1
-    assert f"({GONE}) is unreachable: connection refused." in missing["images"][0]["text"]
+    assert f"({UNAVAILABLE}) is unreachable: connection refused." in missing["images"][0]["text"]
     assert "Set images_model" in unnamed["images"][0]["text"]
 
 

@@ -39,9 +39,9 @@ def faults(way: str) -> int:
 
 
 def test_large_blocks_are_used_again() -> None:
-    kept, released = faults("kept"), faults("released")
+    stored, released = faults("kept"), faults("released")
 
-    assert kept < released / 10
+    assert stored < released / 10
 
 
 def test_a_python_without_ctypes_does_without() -> None:

@@ -9,8 +9,8 @@ import pytest
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import Budget, day_of
-from antiphon.storage.records.tenants import Limits, UsageRecord
-from tests.integration.cli.test_keys import found, made
+from antiphon.storage.records.tenants import KeyLimits, UsageRecord
+from tests.integration.cli.test_keys import created, found
 from tests.support.cli import antiphon
 
 DAY = 86_400
@@ -18,7 +18,7 @@ DAY = 86_400
 
 async def test_an_update_changes_what_it_names_and_keeps_the_rest(tmp_path: Path, store_url: str) -> None:
     limits = ("--model", "a", "--requests-per-minute", "60", "--tokens-per-day", "10", "--budget-per-day", "1.50")
-    key, key_id = await made(tmp_path, store_url, "--name", "build", *limits, "--expires-in", "3")
+    key, key_id = await created(tmp_path, store_url, "--name", "build", *limits, "--expires-in", "3")
     update = ("keys", "update", key_id, "--store", store_url)
     changed = await antiphon(
         tmp_path,
@@ -44,10 +44,10 @@ async def test_an_update_changes_what_it_names_and_keeps_the_rest(tmp_path: Path
     assert first is not None
     assert second is not None
     budget = Budget(1_500_000_000, 30_000_000_000)
-    assert (first.name, first.limits) == ("deploy", Limits(("a",), 60, None, 20, None, budget))
+    assert (first.name, first.limits) == ("deploy", KeyLimits(("a",), 60, None, 20, None, budget))
     assert first.expires_at is not None
     assert (first.role, first.caches) == ("admin", True)
-    assert (second.name, second.limits) == ("deploy", Limits((), None, None, 20, None, Budget(None, 30_000_000_000)))
+    assert (second.name, second.limits) == ("deploy", KeyLimits((), None, None, 20, None, Budget(None, 30_000_000_000)))
     assert (second.expires_at, second.role, second.caches) == (None, "use", False)
 
 
@@ -66,7 +66,7 @@ async def test_an_update_that_makes_no_sense_changes_nothing(
     tmp_path: Path, flags: tuple[str, ...], words: str
 ) -> None:
     url = f"sqlite://{tmp_path}/a.db"
-    key, key_id = await made(tmp_path, url)
+    key, key_id = await created(tmp_path, url)
     before = await found(url, key)
     done = await antiphon(tmp_path, "keys", "update", key_id, "--store", url, *flags)
 
@@ -76,21 +76,21 @@ async def test_an_update_that_makes_no_sense_changes_nothing(
 
 async def test_a_key_that_is_revoked_or_unknown_is_not_changed(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
-    _, key_id = await made(tmp_path, url)
+    _, key_id = await created(tmp_path, url)
     assert (await antiphon(tmp_path, "keys", "revoke", key_id, "--store", url)).code == 0
 
-    for whose in (key_id, "key_none"):
-        done = await antiphon(tmp_path, "keys", "update", whose, "--name", "x", "--store", url)
+    for owner in (key_id, "key_none"):
+        done = await antiphon(tmp_path, "keys", "update", owner, "--name", "x", "--store", url)
         assert done.code == 2
-        assert whose in done.err
+        assert owner in done.err
 
 
 async def test_the_budget_of_a_tenant_is_set_listed_and_removed(tmp_path: Path, store_url: str) -> None:
-    key, _ = await made(tmp_path, store_url, "--tenant", "acme")
+    key, _ = await created(tmp_path, store_url, "--tenant", "acme")
     where = ("--store", store_url)
     done = await antiphon(tmp_path, "keys", "set-budget", "acme", "--per-day", "5", "--per-month", "100.25", *where)
     listed = await antiphon(tmp_path, "keys", "budgets", *where)
-    kept = await found(store_url, key)
+    stored = await found(store_url, key)
     removed = await antiphon(tmp_path, "keys", "set-budget", "acme", "--none", *where)
     nothing = await antiphon(tmp_path, "keys", "set-budget", "acme", *where)
     left = await antiphon(tmp_path, "keys", "budgets", *where)
@@ -99,8 +99,8 @@ async def test_the_budget_of_a_tenant_is_set_listed_and_removed(tmp_path: Path, 
     assert "no API keys" not in done.out + done.err + removed.out + removed.err
     assert "100.25 USD/month" in listed.out
     assert "5.00 USD/day" in listed.out
-    assert kept is not None
-    assert kept.tenant_budget == Budget(5_000_000_000, 100_250_000_000)
+    assert stored is not None
+    assert stored.tenant_budget == Budget(5_000_000_000, 100_250_000_000)
     assert "No tenant has a budget" in left.out
 
 
@@ -112,10 +112,10 @@ async def test_a_budget_of_a_tenant_without_keys_is_set_with_a_note(tmp_path: Pa
     assert "This tenant has no API keys yet." in done.out
 
 
-async def test_usage_is_shown_by_what_is_asked(tmp_path: Path, store_url: str) -> None:
+async def test_usage_is_grouped_as_requested(tmp_path: Path, store_url: str) -> None:
     today = day_of(time.time())
-    _, one = await made(tmp_path, store_url, "--tenant", "acme", "--name", "[build]")
-    _, other = await made(tmp_path, store_url, "--tenant", "umbrella")
+    _, one = await created(tmp_path, store_url, "--tenant", "acme", "--name", "[build]")
+    _, other = await created(tmp_path, store_url, "--tenant", "umbrella")
     store = await open_store(store_url)
     await store.write(
         api_keys.charge,
@@ -127,29 +127,29 @@ async def test_usage_is_shown_by_what_is_asked(tmp_path: Path, store_url: str) -
     )
     await store.close()
 
-    async def shown(*flags: str) -> list[list[str]]:
+    async def displayed(*flags: str) -> list[list[str]]:
         done = await antiphon(tmp_path, "keys", "usage", "--store", store_url, *flags)
         assert done.code == 0, done.err
         return [line.split() for line in done.out.splitlines()]
 
-    by_model = await shown("--by", "model")
+    by_model = await displayed("--by", "model")
     assert by_model[0] == ["model", "requests", "input", "cached", "output", "cost"]
     assert by_model[1:] == [
         ["big", "3", "105", "40", "15", "1.50", "USD"],
         ["small", "1", "7", "0", "1", "0.000000001", "USD"],
     ]
-    assert [row[:3] for row in (await shown())[1:]] == [["acme", one, "[build]"], ["umbrella", other, "1"]]
-    assert len(await shown("--by", "model,day", "--since", "2d")) == 2
-    assert len(await shown("--tenant", "acme", "--by", "day")) == 3
-    told = await antiphon(
+    assert [row[:3] for row in (await displayed())[1:]] == [["acme", one, "[build]"], ["umbrella", other, "1"]]
+    assert len(await displayed("--by", "model,day", "--since", "2d")) == 2
+    assert len(await displayed("--tenant", "acme", "--by", "day")) == 3
+    output = await antiphon(
         tmp_path, "keys", "usage", "--json", "--by", "model", "--tenant", "acme", "--store", store_url
     )
-    rows = json.loads(told.out)
+    rows = json.loads(output.out)
     assert [(row["model"], row["cost"]["value"]) for row in rows] == [("big", "1.50"), ("small", "0.000000001")]
 
 
 @pytest.mark.parametrize(("flag", "value"), [("--by", "nonsense"), ("--since", "yesterday"), ("--since", "2026-13-01")])
-async def test_usage_says_which_flag_is_wrong(tmp_path: Path, flag: str, value: str) -> None:
+async def test_usage_names_the_wrong_flag(tmp_path: Path, flag: str, value: str) -> None:
     done = await antiphon(tmp_path, "keys", "usage", flag, value, "--store", f"sqlite://{tmp_path}/a.db")
 
     assert done.code == 2
@@ -158,7 +158,7 @@ async def test_usage_says_which_flag_is_wrong(tmp_path: Path, flag: str, value: 
 
 async def test_amounts_have_the_currency_of_the_settings(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
-    await made(tmp_path, url, "--budget-per-day", "3")
+    await created(tmp_path, url, "--budget-per-day", "3")
     listed = await antiphon(tmp_path, "keys", "list", "--store", url, ANTIPHON_CURRENCY="EUR")
 
     assert "3.00 EUR/day" in listed.out

@@ -9,12 +9,12 @@ from antiphon.access.api_keys import Mint
 from antiphon.errors import StoreError
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys
-from antiphon.storage.records.tenants import ApiKey, Limits
+from antiphon.storage.records.tenants import ApiKey, KeyLimits
 from antiphon.storage.store import Store
 from tests.support.cli import antiphon
 
 
-async def made(home: Path, store_url: str, *flags: str) -> tuple[str, str]:
+async def created(home: Path, store_url: str, *flags: str) -> tuple[str, str]:
     """Make a key; return it and its id."""
     done = await antiphon(home, "keys", "create", "--store", store_url, *flags)
     assert done.code == 0, done.err
@@ -29,7 +29,7 @@ async def found(store_url: str, key: str) -> ApiKey | None:
         await store.close()
 
 
-async def test_a_key_is_made_with_its_limits_and_listed_without_itself(tmp_path: Path, store_url: str) -> None:
+async def test_a_key_is_created_with_its_limits_and_listed_without_its_secret(tmp_path: Path, store_url: str) -> None:
     flags = ("--tenant", "acme", "--name", "build", "--model", "a", "--model", "b", "--requests-per-minute", "60")
     more = (
         "--tokens-per-minute",
@@ -42,13 +42,13 @@ async def test_a_key_is_made_with_its_limits_and_listed_without_itself(tmp_path:
         "30",
         "--cache",
     )
-    key, key_id = await made(tmp_path, store_url, *flags, *more, "--concurrency", "3")
-    kept = await found(store_url, key)
+    key, key_id = await created(tmp_path, store_url, *flags, *more, "--concurrency", "3")
+    stored = await found(store_url, key)
     listed = await antiphon(tmp_path, "keys", "list", "--store", store_url)
 
-    assert kept is not None
-    assert (kept.id, kept.tenant, kept.limits) == (key_id, "acme", Limits(("a", "b"), 60, 1000, 5000, 3))
-    assert kept.caches
+    assert stored is not None
+    assert (stored.id, stored.tenant, stored.limits) == (key_id, "acme", KeyLimits(("a", "b"), 60, 1000, 5000, 3))
+    assert stored.caches
     assert key not in listed.out
     for words in (key_id, f"…{key[-4:]}", "acme", "build", "until", "60 requests/min"):
         assert words in listed.out
@@ -57,14 +57,14 @@ async def test_a_key_is_made_with_its_limits_and_listed_without_itself(tmp_path:
 @pytest.mark.parametrize("columns", ["40", "80", "120"])
 async def test_nothing_of_a_list_is_cut_in_a_pipe(tmp_path: Path, columns: str) -> None:
     url = f"sqlite://{tmp_path}/a.db"
-    key, key_id = await made(tmp_path, url, "--tenant", "a" * 150, "--name", "[bold]", "--tokens-per-day", "7")
+    key, key_id = await created(tmp_path, url, "--tenant", "a" * 150, "--name", "[bold]", "--tokens-per-day", "7")
     _, row = (await antiphon(tmp_path, "keys", "list", "--store", url, COLUMNS=columns)).out.splitlines()
 
     for words in (key_id, f"…{key[-4:]} ", "a" * 150, "[bold]", "7 tokens/day"):
         assert words in row
 
 
-async def test_the_store_is_named_where_a_key_is_made_or_listed(tmp_path: Path, store_url: str) -> None:
+async def test_the_store_is_named_when_a_key_is_created_or_listed(tmp_path: Path, store_url: str) -> None:
     for command in ("list", "create", "list"):
         done = await antiphon(
             tmp_path, "keys", command, "--store", store_url.replace("postgres@", "postgres:sk-secret@")
@@ -76,14 +76,14 @@ async def test_the_store_is_named_where_a_key_is_made_or_listed(tmp_path: Path, 
 
 
 async def test_nothing_in_the_store_is_the_key(tmp_path: Path) -> None:
-    key, _ = await made(tmp_path, f"sqlite://{tmp_path}/a.db")
+    key, _ = await created(tmp_path, f"sqlite://{tmp_path}/a.db")
 
-    kept = b"".join(path.read_bytes() for path in tmp_path.glob("a.db*"))  # noqa: ASYNC240 - a test blocks no other task
-    assert key[12:].encode() not in kept
+    stored = b"".join(path.read_bytes() for path in tmp_path.glob("a.db*"))  # noqa: ASYNC240 - a test blocks no other task
+    assert key[12:].encode() not in stored
 
 
-async def test_a_revoked_key_is_gone_and_still_listed(tmp_path: Path, store_url: str) -> None:
-    key, key_id = await made(tmp_path, store_url)
+async def test_a_revoked_key_is_rejected_and_still_listed(tmp_path: Path, store_url: str) -> None:
+    key, key_id = await created(tmp_path, store_url)
     done = await antiphon(tmp_path, "keys", "revoke", key_id, "--store", store_url)
 
     assert (done.code, done.out) == (0, f"{key_id} is revoked.\n")
@@ -95,7 +95,7 @@ async def test_a_revoked_key_is_gone_and_still_listed(tmp_path: Path, store_url:
 
 async def test_a_key_that_has_expired_is_not_rotated_into_one_that_has_too(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
-    _, key_id = await made(tmp_path, url)
+    _, key_id = await created(tmp_path, url)
     store = await open_store(url)
     await store.write(api_keys.put, replace((await store.read(api_keys.every))[0], expires_at=1_700_000_001))
     await store.close()
@@ -104,16 +104,16 @@ async def test_a_key_that_has_expired_is_not_rotated_into_one_that_has_too(tmp_p
     assert (done.code, done.out, "is revoked or has expired" in done.err) == (2, "", True)
 
 
-@pytest.mark.parametrize(("hours", "is_kept"), [("0", False), ("1", True)])
-async def test_a_rotated_key_has_the_old_ones_id_and_limits(tmp_path: Path, hours: str, is_kept: bool) -> None:
+@pytest.mark.parametrize(("hours", "is_stored"), [("0", False), ("1", True)])
+async def test_a_rotated_key_has_the_old_ones_id_and_limits(tmp_path: Path, hours: str, is_stored: bool) -> None:
     url = f"sqlite://{tmp_path}/a.db"
-    old, key_id = await made(tmp_path, url, "--concurrency", "2")
+    old, key_id = await created(tmp_path, url, "--concurrency", "2")
     done = await antiphon(tmp_path, "keys", "rotate", key_id, "--keep-old", hours, "--store", url)
     new = await found(url, done.out.strip())
 
     assert new is not None
     assert (new.id, new.limits.concurrency) == (key_id, 2)
-    assert (await found(url, old) == new) is is_kept
+    assert (await found(url, old) == new) is is_stored
 
 
 @pytest.mark.parametrize("tenant", [" acme", "acme ", "ac\tme", "\x1b[31macme", "a" * 201])
@@ -126,7 +126,7 @@ async def test_a_tenants_name_has_no_blanks_around_it_and_nothing_invisible(tmp_
     assert "has no API key" in (await antiphon(tmp_path, "keys", "list", "--store", url)).out
 
 
-async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path) -> None:
+async def test_mistakes_are_reported_on_one_line(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     for command in (["revoke", "key_none"], ["rotate", "key_none"], ["create", "--tenant", "\x1b"]):
         done = await antiphon(tmp_path, "keys", *command, "--store", url)
@@ -134,10 +134,10 @@ async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path) -> None:
     assert "has no API key" in (await antiphon(tmp_path, "keys", "list", "--store", url)).out
 
 
-async def test_a_revocation_that_is_not_stored_says_so(
+async def test_an_unstored_revocation_is_reported(
     tmp_path: Path, store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    key, key_id = await made(tmp_path, store_url)
+    key, key_id = await created(tmp_path, store_url)
 
     async def refuse(self: Store, operation: object, key: ApiKey) -> None:
         assert operation is api_keys.put
@@ -148,5 +148,5 @@ async def test_a_revocation_that_is_not_stored_says_so(
         done = await antiphon(tmp_path, "keys", "revoke", key_id, "--store", store_url)
     assert done.code == 1
     assert key_id in done.err and "not revoked" in done.err
-    kept = await found(store_url, key)
-    assert kept is not None and kept.revoked_at is None
+    stored = await found(store_url, key)
+    assert stored is not None and stored.revoked_at is None

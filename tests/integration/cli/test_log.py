@@ -28,7 +28,7 @@ def refuse(request: object) -> Answer:
     return Answer([error], "application/json", 429, headers={"retry-after": "5"})
 
 
-async def served_log(home: Path, backend: ReplayBackend, **variables: str) -> str:
+async def server_log(home: Path, backend: ReplayBackend, **variables: str) -> str:
     """What a server writes to standard error about a request that is answered, and one that its backend refuses."""
     flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
     async with serving(home, *flags, **variables) as server, aiohttp.ClientSession() as http:
@@ -41,8 +41,8 @@ async def served_log(home: Path, backend: ReplayBackend, **variables: str) -> st
         return (await server.stop(signal.SIGTERM)).err
 
 
-async def test_only_what_somebody_should_know_is_worth_a_line(tmp_path: Path, backend: ReplayBackend) -> None:
-    (line,) = (await served_log(tmp_path, backend)).splitlines()
+async def test_only_important_events_are_worth_a_line(tmp_path: Path, backend: ReplayBackend) -> None:
+    (line,) = (await server_log(tmp_path, backend)).splitlines()
 
     assert "WARNING antiphon: Backend '127.0.0.1:" in line
     assert "is paused for 5 s" in line
@@ -51,11 +51,11 @@ async def test_only_what_somebody_should_know_is_worth_a_line(tmp_path: Path, ba
 
 
 async def test_a_line_for_every_request_where_that_is_wanted(tmp_path: Path, backend: ReplayBackend) -> None:
-    written = await served_log(tmp_path, backend, ANTIPHON_LOG_FORMAT="json", ANTIPHON_ACCESS_LOG="true")
+    written = await server_log(tmp_path, backend, ANTIPHON_LOG_FORMAT="json", ANTIPHON_ACCESS_LOG="true")
     lines = [json.loads(line) for line in written.splitlines()]
-    told = [(line["status"], line["route"], line.get("outcome")) for line in lines if line.get("kind") == "request"]
+    reported = [(line["status"], line["route"], line.get("outcome")) for line in lines if line.get("kind") == "request"]
 
-    assert told == [("200", "/v1/responses", "completed"), ("429", "/v1/responses", "refused")]
+    assert reported == [("200", "/v1/responses", "completed"), ("429", "/v1/responses", "refused")]
     assert all(line["request_id"].startswith("req_") and line["time"].endswith("Z") for line in lines)
     assert CANARY not in written
 
@@ -63,8 +63,8 @@ async def test_a_line_for_every_request_where_that_is_wanted(tmp_path: Path, bac
 async def test_a_line_names_the_model_the_cache_and_the_key(tmp_path: Path, backend: ReplayBackend) -> None:
     store = ("--store", f"sqlite://{tmp_path}/a.db")
     (tmp_path / "antiphon.toml").write_text(f'[[backends]]\nurl = "{backend.url}"\nmodels = "*"\n')
-    made = await antiphon(tmp_path, "keys", "create", *store)
-    head = {"authorization": f"Bearer {made.out.strip()}", "antiphon-cache": "on"}
+    created = await antiphon(tmp_path, "keys", "create", *store)
+    head = {"authorization": f"Bearer {created.out.strip()}", "antiphon-cache": "on"}
     variables = {"ANTIPHON_LOG_FORMAT": "json", "ANTIPHON_ACCESS_LOG": "true"}
     async with serving(tmp_path, "--port", "0", *store, **variables) as server, aiohttp.ClientSession() as http:
         for model in ("m", "m", CANARY):
@@ -75,12 +75,12 @@ async def test_a_line_names_the_model_the_cache_and_the_key(tmp_path: Path, back
     lines = [json.loads(line) for line in written.splitlines()]
 
     assert [(line["model"], line["cache"]) for line in lines] == [("m", "miss"), ("m", "hit"), ("other", "miss")]
-    assert {line["api_key_id"] for line in lines} == {made.err.split()[0]}
+    assert {line["api_key_id"] for line in lines} == {created.err.split()[0]}
     assert CANARY not in written
 
 
 async def test_requests_have_lines_also_where_only_errors_are_worth_one(tmp_path: Path, backend: ReplayBackend) -> None:
-    written = await served_log(tmp_path, backend, ANTIPHON_LOG_LEVEL="error", ANTIPHON_ACCESS_LOG="true")
+    written = await server_log(tmp_path, backend, ANTIPHON_LOG_LEVEL="error", ANTIPHON_ACCESS_LOG="true")
 
     assert written.count("INFO antiphon.access: POST /v1/responses") == 2
     assert "WARNING" not in written
@@ -101,7 +101,7 @@ def stumble() -> None:
     raise ValueError(CANARY)
 
 
-def test_a_fault_in_a_thread_is_told_in_the_log(hooks: None, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_in_a_thread_is_logged(hooks: None, caplog: pytest.LogCaptureFixture) -> None:
     begin_log(Settings())
     thread = threading.Thread(target=stumble)
     thread.start()
@@ -115,7 +115,7 @@ def test_a_fault_in_a_thread_is_told_in_the_log(hooks: None, caplog: pytest.LogC
     )
 
 
-def test_a_fault_where_nobody_can_be_told_is_told_in_the_log(hooks: None, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_that_reaches_no_client_is_logged(hooks: None, caplog: pytest.LogCaptureFixture) -> None:
     class Stumbling:
         def __del__(self) -> None:
             stumble()
@@ -125,10 +125,10 @@ def test_a_fault_where_nobody_can_be_told_is_told_in_the_log(hooks: None, caplog
     assert [record.getMessage() for record in caplog.records] == ["A fault in Antiphon"]
 
 
-async def test_what_the_loop_hears_is_told_without_arguments_and_results(caplog: pytest.LogCaptureFixture) -> None:
+async def test_loop_messages_are_logged_without_arguments_and_results(caplog: pytest.LogCaptureFixture) -> None:
     loop = asyncio.get_running_loop()
     log_loop_errors()
-    loop.call_soon(lambda said: stumble(), CANARY)
+    loop.call_soon(lambda stated: stumble(), CANARY)
     await let_others_run(2)
     loop.call_exception_handler({"message": "Task was destroyed but it is pending!"})
 
@@ -149,7 +149,7 @@ WRONG_STARTS = {
 
 
 @pytest.mark.parametrize("arguments", WRONG_STARTS.values(), ids=WRONG_STARTS)
-async def test_a_start_that_fails_is_told_as_json_where_the_log_is_json(tmp_path: Path, arguments: list[str]) -> None:
+async def test_a_failed_start_is_reported_as_json_if_the_log_is_json(tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "own.toml").write_text("prot = 1")
     done = await antiphon(tmp_path, "serve", *arguments, ANTIPHON_LOG_FORMAT="json", ANTIPHON_UNKNOWN="1")
 
@@ -159,7 +159,9 @@ async def test_a_start_that_fails_is_told_as_json_where_the_log_is_json(tmp_path
     assert all(line["message"] and line["time"] for line in lines)
 
 
-async def test_a_port_in_use_is_told_as_json_where_the_file_says_so(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_port_in_use_is_reported_as_json_if_the_file_configures_it(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     (tmp_path / "own.toml").write_text('log_format = "json"')
     port = backend.url.split(":")[2].partition("/")[0]
     done = await antiphon(tmp_path, "serve", "--port", port, "--store", "sqlite://", "--config=own.toml")

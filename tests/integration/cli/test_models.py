@@ -84,15 +84,17 @@ async def test_what_is_exported_can_be_pasted_into_the_settings(folder: Path) ->
     assert (await antiphon(folder, "models", "export")).out == done.out
 
 
-@pytest.mark.parametrize(("names", "said"), [(("m",), "No profile of the model 'm' is stored"), ((), "No profile is")])
-async def test_an_export_without_a_profile_says_so(folder: Path, names: tuple[str, ...], said: str) -> None:
+@pytest.mark.parametrize(
+    ("names", "stated"), [(("m",), "No profile of the model 'm' is stored"), ((), "No profile is")]
+)
+async def test_an_export_without_a_profile_is_reported(folder: Path, names: tuple[str, ...], stated: str) -> None:
     done = await antiphon(folder, "models", "export", *names)
 
     assert (done.code, done.out) == (1, "")
-    assert said in done.err
+    assert stated in done.err
 
 
-async def test_what_is_configured_is_shown_as_such(folder: Path) -> None:
+async def test_configured_values_are_displayed_as_such(folder: Path) -> None:
     await antiphon(folder, "models", "probe", "m")
     file = folder / "antiphon.toml"
     more = '[[models]]\nname = "m"\ncontext_window = 4096\nsystem_prompt = "Be kind."\n'
@@ -172,7 +174,7 @@ async def test_a_backend_that_does_not_answer_is_named(folder: Path, model: Prob
     assert "answered with status 503" in done.err
 
 
-async def test_the_list_says_that_ollama_is_called_by_its_native_api(tmp_path: Path) -> None:
+async def test_the_list_states_that_ollama_is_called_by_its_native_api(tmp_path: Path) -> None:
     async with FakeOllama().serve() as url:
         (tmp_path / "antiphon.toml").write_text(f'[[backends]]\nurl = "{url}"\nname = "gpu"\n')
         listed = await antiphon(tmp_path, "models")
@@ -185,12 +187,12 @@ async def test_what_refusals_taught_is_listed_and_forgotten(folder: Path) -> Non
     settings = load_settings(file=folder / "antiphon.toml", environment={})
     store = await open_store(settings.store)
     lesson = StoredLesson(settings.backends[0].url, "m", "", "sampling.both", "Not both.", int(time.time()))
-    await store.write(lessons.put, [lesson, replace(lesson, tenant="acme", name="user", said="")], 0)
+    await store.write(lessons.put, [lesson, replace(lesson, tenant="acme", name="user", stated="")], 0)
     await store.close()
 
     assert "sampling.both, user" in " ".join((await antiphon(folder, "models")).out.split())
-    shown = (await antiphon(folder, "models", "show", "m", "--json")).out
-    assert [one["name"] for one in json.loads(shown)[0]["lessons"]] == ["sampling.both", "user"]
+    output = (await antiphon(folder, "models", "show", "m", "--json")).out
+    assert [one["name"] for one in json.loads(output)[0]["lessons"]] == ["sampling.both", "user"]
     table = (await antiphon(folder, "models", "show", "m")).out
     assert "Not both." in table
     assert "acme" in table
@@ -201,15 +203,15 @@ async def test_what_refusals_taught_is_listed_and_forgotten(folder: Path) -> Non
     assert "sampling.both" not in (await antiphon(folder, "models")).out
 
 
-async def test_what_llamacpp_states_is_shown_before_any_probe(tmp_path: Path) -> None:
+async def test_facts_reported_by_llamacpp_are_displayed_before_any_probe(tmp_path: Path) -> None:
     listed = {"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx": 8192}}
     props = {"chat_template": "t", "chat_template_caps": {"supports_tools": False}}
     async with ProbedModel(listed=listed, stated={"/props": props}).serve() as url:
-        asked = ("models", "show", "m", "--backend", url)
-        shown = await antiphon(tmp_path, *asked)
-        one = json.loads((await antiphon(tmp_path, *asked, "--json")).out)
+        requested = ("models", "show", "m", "--backend", url)
+        output = await antiphon(tmp_path, *requested)
+        one = json.loads((await antiphon(tmp_path, *requested, "--json")).out)
 
-    row = next(line for line in shown.out.splitlines() if " tools " in line)
+    row = next(line for line in output.out.splitlines() if " tools " in line)
     assert [cell.strip() for cell in row.split("│")[1:4]] == ["tools", "prompt", "/props"]
     assert one[0]["profile"] == {"tools": "prompt"}
     assert one[0]["verdict"] is None

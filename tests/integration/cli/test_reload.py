@@ -10,23 +10,23 @@ import aiohttp
 import pytest
 
 from tests.support.cli import Serving, serving
-from tests.support.reload import BODY, asking, spoil, until_all_answer, who_answers, write
+from tests.support.reload import BODY, answering_backend, requesting, spoil, until_all_answer, write
 from tests.support.replay import Answer, ReplayBackend, echo, text
 
 
 @asynccontextmanager
 async def ready(folder: Path) -> AsyncIterator[tuple[Serving, aiohttp.ClientSession]]:
-    async with serving(folder, "--port", "0", "--store", f"sqlite://{folder}/a.db") as server, asking() as http:
+    async with serving(folder, "--port", "0", "--store", f"sqlite://{folder}/a.db") as server, requesting() as http:
         yield server, http
 
 
-async def test_new_backends_are_asked_after_a_hangup_and_no_request_fails(
+async def test_new_backends_are_called_after_a_hangup_and_no_request_fails(
     tmp_path: Path, backend: ReplayBackend
 ) -> None:
     async with ReplayBackend(echo).serve() as other:
         write(tmp_path, ("old", backend.url))
         async with ready(tmp_path) as (server, http):
-            assert await who_answers(server, http) == "old"
+            assert await answering_backend(server, http) == "old"
             write(tmp_path, ("new", other.url))
             server.send_signal(signal.SIGHUP)
             await until_all_answer("new", server, http)
@@ -80,7 +80,7 @@ async def test_a_file_with_a_mistake_is_refused_and_the_old_settings_stay(
         server.send_signal(signal.SIGHUP)
         await server.until(lambda: "The settings were not reloaded" in server.err.text)
         (line,) = server.err.text.splitlines()
-        assert {await who_answers(server, http) for _ in range(6)} == {"old"}
+        assert {await answering_backend(server, http) for _ in range(6)} == {"old"}
         write(tmp_path, ("mended", backend.url))
         server.send_signal(signal.SIGHUP)
         await until_all_answer("mended", server, http)

@@ -61,7 +61,7 @@ async def test_filters_and_a_limit_choose(tmp_path: Path, store_url: str) -> Non
     assert "\x1b" not in by_status.out
 
 
-async def test_an_empty_list_says_why(tmp_path: Path, store_url: str) -> None:
+async def test_an_empty_list_has_its_reason(tmp_path: Path, store_url: str) -> None:
     none = await antiphon(tmp_path, "responses", "--store", store_url)
     filtered = await antiphon(tmp_path, "responses", "--tenant", "a", "--q", "status:failed", "--store", store_url)
 

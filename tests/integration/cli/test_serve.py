@@ -18,11 +18,11 @@ from antiphon.config import Settings
 from antiphon.server import console
 from tests.support.cli import antiphon, serving
 from tests.support.command import PATIENCE
-from tests.support.raw import connected, post, say, status_of
+from tests.support.raw import connected, post, state, status_of
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.waiting import eventually
 
-GONE = "http://127.0.0.1:9/v1"
+UNAVAILABLE = "http://127.0.0.1:9/v1"
 
 LONG = str(20 * PATIENCE)
 """A grace that is longer than any test."""
@@ -35,15 +35,18 @@ def one_line(text: str) -> str:
     return text
 
 
-async def test_it_says_where_it_is_what_it_keeps_and_what_it_serves(tmp_path: Path, backend: ReplayBackend) -> None:
-    async with serving(tmp_path, "--port", "0", "--backend", backend.url, "--backend", GONE) as server:
+async def test_it_reports_its_address_its_store_and_its_models(tmp_path: Path, backend: ReplayBackend) -> None:
+    async with serving(tmp_path, "--port", "0", "--backend", backend.url, "--backend", UNAVAILABLE) as server:
         ready, curl = server.lines
 
     assert ready.startswith("Antiphon ")
     assert f"base URL {server.url};" in ready
     assert "store sqlite:///~/.local/share/antiphon/antiphon.db" in ready
     assert f"at {backend.url} with m" in ready
-    assert f"; Backend '127.0.0.1:9' ({GONE}) is unreachable: connection refused. Check that it is running;" in ready
+    assert (
+        f"; Backend '127.0.0.1:9' ({UNAVAILABLE}) is unreachable: connection refused. Check that it is running;"
+        in ready
+    )
     assert curl.startswith(f"curl {server.url}/responses ")
     assert (tmp_path / ".local/share/antiphon/antiphon.db").exists()
 
@@ -55,27 +58,27 @@ async def test_it_names_the_console_where_its_bundle_is(tmp_path: Path, monkeypa
     monkeypatch.setattr(console, "STATIC", page.parent)
     for settings, is_there in (("", True), ("console = false", False), ("", False)):
         (tmp_path / "antiphon.toml").write_text(settings)
-        async with serving(tmp_path, "--port", "0", "--backend", GONE) as server:
+        async with serving(tmp_path, "--port", "0", "--backend", UNAVAILABLE) as server:
             assert (f"; console at {server.url.removesuffix('v1')}console/;" in server.lines[0]) is is_there
         if settings:
             page.unlink()
 
 
-async def test_it_says_that_demo_is_no_real_model_and_each_answer_names_it(tmp_path: Path) -> None:
+async def test_it_states_that_demo_is_no_real_model_and_each_answer_names_it(tmp_path: Path) -> None:
     async with serving(tmp_path, "--port", "0", "--store", "sqlite://") as server, ClientSession() as http:
         body = {"model": "demo", "input": "My name is Ada. What is my name?"}
         async with http.post(f"{server.url}/responses", json=body) as answer:
-            said = await answer.json()
+            stated = await answer.json()
 
     assert "no real model" in server.lines[0]
-    assert said["output"][0]["content"][0]["text"] == "Your name is Ada."
+    assert stated["output"][0]["content"][0]["text"] == "Your name is Ada."
     assert answer.headers["antiphon-backend"] == "demo"
 
 
-async def test_it_says_that_it_creates_the_stores_file(tmp_path: Path) -> None:
+async def test_it_reports_that_it_creates_the_stores_file(tmp_path: Path) -> None:
     ready, store = [], f"sqlite://{tmp_path}/a.db"
     for _ in range(2):
-        async with serving(tmp_path, "--port", "0", "--backend", GONE, "--store", store) as server:
+        async with serving(tmp_path, "--port", "0", "--backend", UNAVAILABLE, "--store", store) as server:
             ready.append(server.lines[0])
 
     assert f"; store {store} (a new file);" in ready[0]
@@ -92,9 +95,7 @@ async def test_it_calls_models_as_clients_call_them(tmp_path: Path, backend: Rep
     assert f"at {backend.url} with fast → m, n (not listed);" in ready
 
 
-async def test_it_says_which_tools_it_runs_and_which_program_is_not_there(
-    tmp_path: Path, backend: ReplayBackend
-) -> None:
+async def test_it_reports_its_tools_and_which_program_is_missing(tmp_path: Path, backend: ReplayBackend) -> None:
     (tmp_path / "antiphon.toml").write_text(
         'web_search = "http://127.0.0.1:9/find"\n'
         '[[mcp_servers]]\nlabel = "there"\ncommand = "sh"\n'
@@ -116,10 +117,10 @@ async def test_the_curl_line_works_as_it_stands(tmp_path: Path, backend: ReplayB
         assert (flag, data_flag) == ("-H", "-d")
         name, value = header.split(": ")
         async with aiohttp.ClientSession() as http, http.post(url, data=body, headers={name: value}) as response:
-            told = await response.json()
+            answer = await response.json()
 
-    assert told["output_text"] == "You said: Hello!"
-    assert told["model"] == "it's m"
+    assert answer["output_text"] == "You said: Hello!"
+    assert answer["model"] == "it's m"
 
 
 @pytest.mark.wide
@@ -158,11 +159,11 @@ async def test_a_stream_that_runs_is_finished_before_the_end(tmp_path: Path, bac
             async with http.post(f"{server.url}/responses", json=body) as refused:
                 assert (refused.status, refused.headers["retry-after"]) == (503, "1")
             go.set()
-            told = await response.read()
+            text = await response.read()
             response.close()
         done = await ending
 
-    assert b"event: response.completed" in told
+    assert b"event: response.completed" in text
     assert done.code == 0
 
 
@@ -171,10 +172,10 @@ async def readiness(http: aiohttp.ClientSession, url: str) -> int:
         return response.status
 
 
-async def test_a_port_that_is_taken_is_said_on_one_line(tmp_path: Path) -> None:
+async def test_a_port_in_use_is_reported_on_one_line(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        done = await antiphon(tmp_path, "serve", "--port", port, "--backend", GONE, "--store", "sqlite://")
+        done = await antiphon(tmp_path, "serve", "--port", port, "--backend", UNAVAILABLE, "--store", "sqlite://")
 
     assert done.code == 2
     assert f"Cannot listen on 127.0.0.1:{port}" in one_line(done.err)
@@ -213,7 +214,7 @@ async def test_text_and_metadata_are_in_no_log(tmp_path: Path, backend: ReplayBa
     assert "canary" not in everything_in(tmp_path)
 
 
-async def test_a_websocket_is_served_and_closed_when_the_server_stops(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_websocket_is_accepted_and_closed_when_the_server_stops(tmp_path: Path, backend: ReplayBackend) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
     async with serving(tmp_path, *flags, ANTIPHON_GRACE=LONG) as server:
         async with connect(server.url.replace("http://", "ws://") + "/responses") as broken:
@@ -221,9 +222,9 @@ async def test_a_websocket_is_served_and_closed_when_the_server_stops(tmp_path: 
             await broken.wait_closed()
         async with connect(server.url.replace("http://", "ws://") + "/responses") as one:
             await one.send(json.dumps({"type": "response.create", "model": "m", "input": "Hi"}))
-            heard = [json.loads(await one.recv())["type"]]
-            while heard[-1] != "response.completed":
-                heard.append(json.loads(await one.recv())["type"])
+            received = [json.loads(await one.recv())["type"]]
+            while received[-1] != "response.completed":
+                received.append(json.loads(await one.recv())["type"])
             done = await server.stop(signal.SIGTERM)
             await one.wait_closed()
 
@@ -251,17 +252,17 @@ async def test_it_listens_on_ipv6(tmp_path: Path, backend: ReplayBackend) -> Non
             assert response.status == 200
 
 
-async def test_without_a_key_this_machine_alone_is_served(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_without_a_key_only_this_machine_has_access(tmp_path: Path, backend: ReplayBackend) -> None:
     store = ("--store", f"sqlite://{tmp_path}/a.db")
     flags = ("--host", "0.0.0.0", "--port", "0", "--backend", backend.url, *store)
     refused = await antiphon(tmp_path, "serve", *flags)
-    made = await antiphon(tmp_path, "keys", "create", *store)
+    created = await antiphon(tmp_path, "keys", "create", *store)
     async with serving(tmp_path, *flags) as server, aiohttp.ClientSession() as http:
         assert server.url.startswith("http://127.0.0.1:")
         async with http.get(f"{server.url}/models") as response:
             assert response.status == 401
         async with http.get(
-            f"{server.url}/models", headers={"authorization": f"Bearer {made.out.strip()}"}
+            f"{server.url}/models", headers={"authorization": f"Bearer {created.out.strip()}"}
         ) as response:
             assert response.status == 200
         assert "no API key" not in server.lines[0]
@@ -285,13 +286,13 @@ async def test_on_this_machine_alone_it_answers_to_its_own_names(tmp_path: Path,
     allowed = {"ANTIPHON_ALLOWED_HOSTS": "ai.example.com", "ANTIPHON_ALLOWED_ORIGINS": "https://app.example.com"}
     async with serving(tmp_path, *flags, **allowed) as server, aiohttp.ClientSession() as http:
 
-        async def ask(**headers: str) -> int:
+        async def request(**headers: str) -> int:
             async with http.get(f"{server.url}/models", headers=headers) as response:
                 return response.status
 
-        assert [await ask(host=host) for host in ("localhost:1", "ai.example.com", "evil.com")] == [200, 200, 421]
-        assert await ask(origin="https://app.example.com") == 200
-        assert await ask(origin="https://evil.example") == 403
+        assert [await request(host=host) for host in ("localhost:1", "ai.example.com", "evil.com")] == [200, 200, 421]
+        assert await request(origin="https://app.example.com") == 200
+        assert await request(origin="https://evil.example") == 403
 
 
 async def test_bodies_and_connections_have_the_limits_that_are_set(tmp_path: Path, backend: ReplayBackend) -> None:
@@ -299,9 +300,9 @@ async def test_bodies_and_connections_have_the_limits_that_are_set(tmp_path: Pat
     limits = {"ANTIPHON_MAX_BODY": "2000", "ANTIPHON_MAX_CONNECTIONS": "1"}
     body = json.dumps({"model": "m", "input": "x" * 3000}).encode()
     async with serving(tmp_path, *flags, **limits) as server:
-        large = await say(server.url, post(body).replace(b"host: x", b"host: localhost"))
+        large = await state(server.url, post(body).replace(b"host: x", b"host: localhost"))
         async with connected(server.url):
-            one_too_many = await say(server.url, post())
+            one_too_many = await state(server.url, post())
 
     assert (status_of(large), status_of(one_too_many)) == (413, 503)
 

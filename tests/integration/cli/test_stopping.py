@@ -37,20 +37,20 @@ async def test_a_stream_that_has_no_more_time_fails_in_its_own_words(
         async with http.post(f"{server.url}/responses", json=BODY | {"stream": True}) as response:
             await response.content.readuntil(b"output_text.delta")
             ending = asyncio.create_task(server.stop(name))
-            told = await response.read()
+            text = await response.read()
         done = await ending
 
-    events = [json.loads(line[6:]) for line in told.split(b"\n") if line.startswith(b"data: ")]
+    events = [json.loads(line[6:]) for line in text.split(b"\n") if line.startswith(b"data: ")]
     assert [event["type"] for event in events[-2:]] == ["error", "response.failed"]
     assert "shutting down" in events[-1]["response"]["error"]["message"]
     assert (done.code, done.err) == (0, "")
 
 
-async def test_background_work_is_handed_back_and_made_by_the_next(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_background_work_is_returned_and_run_by_the_next_worker(tmp_path: Path, backend: ReplayBackend) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", f"sqlite://{tmp_path}/a.db")
     backend.script = slow()
     async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="x") as sdk:
-        made = await sdk.responses.create(model="m", input="Hi", background=True)
+        created = await sdk.responses.create(model="m", input="Hi", background=True)
         await until(lambda: backend.requests)
         done = await server.stop(signal.SIGTERM)
     assert (done.code, done.err) == (0, "")
@@ -60,7 +60,7 @@ async def test_background_work_is_handed_back_and_made_by_the_next(tmp_path: Pat
     backend.script = lambda request: Answer([text("Well")])
     async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="x") as sdk:
         response = await eventually(
-            lambda: sdk.responses.retrieve(made.id), lambda response: response.status == "completed"
+            lambda: sdk.responses.retrieve(created.id), lambda response: response.status == "completed"
         )
 
     assert response.output_text == "Well"

@@ -11,7 +11,7 @@ from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import jobs, vector_stores, webhooks
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.records.tenants import Announcement, WebhookEndpoint
-from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
+from antiphon.storage.records.vector_stores import NewAttachment, StoredVectorStore
 from tests.store.files import new_file, put
 from tests.store.making import T
 from tests.store.vector_stores import chunks, claimed, ingested
@@ -62,21 +62,21 @@ async def test_a_purge_takes_expired_files_and_vector_stores_with_their_content(
     for file in (old, new):
         await put(store, file)
         await store.put_blob_part(file.blob, 0, b"bytes", is_last=True)
-    expired = VectorStore(new_id("vs"), T, 1, days=2)
-    kept = VectorStore(new_id("vs"), T, int(time.time()))
-    for one, files in ((expired, [new]), (kept, [old, new])):
-        await store.write(vector_stores.create, one, [NewStoreFile(file.id) for file in files])
+    expired = StoredVectorStore(new_id("vs"), T, 1, days=2)
+    stored = StoredVectorStore(new_id("vs"), T, int(time.time()))
+    for one, files in ((expired, [new]), (stored, [old, new])):
+        await store.write(vector_stores.create, one, [NewAttachment(file.id) for file in files])
         for _ in files:
             assert await ingested(store, await claimed(store, "w"))
-    await put(store, gone := new_file(T, b"gone", expires_at=10))
-    await store.put_blob_part(gone.blob, 0, b"bytes", is_last=True)
+    await put(store, removed := new_file(T, b"gone", expires_at=10))
+    await store.put_blob_part(removed.blob, 0, b"bytes", is_last=True)
     await store.write(stored_files.delete, T, old.id)
     await store.close()
     counted = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
     done = await antiphon(tmp_path, "purge", "--store", store_url)
     store = await open_store(store_url)
-    contents = [await store.blob_part(file.blob, 0) for file in (old, gone, new)]
-    found = [await chunks(store, one.id) for one in (expired, kept)]
+    contents = [await store.blob_part(file.blob, 0) for file in (old, removed, new)]
+    found = [await chunks(store, one.id) for one in (expired, stored)]
     await store.close()
 
     assert [words in counted.out for words in ("1 files", "1 vector stores")] == [True, True]
@@ -85,7 +85,7 @@ async def test_a_purge_takes_expired_files_and_vector_stores_with_their_content(
     assert found == [0, 1]
 
 
-async def test_keys_of_both_kinds_are_told_apart(tmp_path: Path, store_url: str) -> None:
+async def test_keys_of_both_kinds_are_distinguished(tmp_path: Path, store_url: str) -> None:
     await antiphon(tmp_path, "keys", "create", "--store", store_url)
     checked = await antiphon(tmp_path, "db", "check", "--store", store_url)
     purged = await antiphon(tmp_path, "purge", "--dry-run", "--store", store_url)
@@ -97,7 +97,7 @@ async def test_keys_of_both_kinds_are_told_apart(tmp_path: Path, store_url: str)
     assert "API" not in purged.out
 
 
-async def test_a_damaged_store_is_said_to_be(tmp_path: Path) -> None:
+async def test_a_damaged_store_is_reported(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     store = await open_store(url)
     await store.save(StoredResponse("resp_1", 1, "completed", None, b"x" * 200_000))
@@ -114,7 +114,7 @@ async def test_a_damaged_store_is_said_to_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.wide
-async def test_a_password_is_never_shown(tmp_path: Path, postgres: Postgres) -> None:
+async def test_a_password_is_never_displayed(tmp_path: Path, postgres: Postgres) -> None:
     url = (await postgres.database()).replace("postgres@", "postgres:sk-secret@")
     for command in (["migrate"], ["db", "check"], ["purge"], ["webhooks", "deliveries"]):
         done = await antiphon(tmp_path, *command, "--store", url)
@@ -148,7 +148,7 @@ async def test_deliveries_that_wait_are_listed(tmp_path: Path, store_url: str) -
 
 
 @pytest.mark.parametrize("command", [["migrate"], ["db", "check"], ["purge"], ["webhooks", "deliveries"]])
-async def test_a_store_that_cannot_be_opened_is_said_on_one_line(tmp_path: Path, command: list[str]) -> None:
+async def test_a_store_that_cannot_be_opened_is_reported_on_one_line(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "a.db").write_text("no database at all, but long enough to look like a file " * 20)
     done = await antiphon(tmp_path, *command, "--store", f"sqlite://{tmp_path}/a.db")
 

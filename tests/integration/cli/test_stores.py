@@ -7,7 +7,7 @@ import pytest
 from antiphon.cli.store_folder import add
 from antiphon.ids import new_id, now
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import VectorStore
+from antiphon.storage.records.vector_stores import StoredVectorStore
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.cli import antiphon
 from tests.support.command import Done
@@ -83,10 +83,10 @@ async def test_what_does_not_exist_is_named(tmp_path: Path, arguments: tuple[str
 
 
 async def test_a_file_that_the_system_does_not_open_is_named_and_the_others_are_added(folder: Path) -> None:
-    async with serve(DemoBackend()) as served:
-        store = VectorStore(new_id("vs"), "", int(now()), "notes")
-        await served.parts.store.write(vector_stores.create, store)
+    async with serve(DemoBackend()) as server:
+        store = StoredVectorStore(new_id("vs"), "", int(now()), "notes")
+        await server.parts.store.write(vector_stores.create, store)
         paths = [("gone.txt", folder / "gone.txt"), ("paris.txt", folder / "paris.txt")]
-        result = await add(served.parts, store, paths, lambda done, total: None)
+        result = await add(server.parts, store, paths, lambda done, total: None)
 
     assert (result.added, result.failed) == (1, [("gone.txt", "The file cannot be read: No such file or directory.")])

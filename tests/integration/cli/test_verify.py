@@ -22,8 +22,8 @@ KEY = "sk-secret-0123456789"
 @pytest.fixture
 async def url() -> AsyncIterator[str]:
     """Antiphon with its scripted model."""
-    async with serve(DemoBackend()) as served:
-        yield served.url
+    async with serve(DemoBackend()) as server:
+        yield server.url
 
 
 async def bare(request: web.Request) -> web.Response:
@@ -32,7 +32,7 @@ async def bare(request: web.Request) -> web.Response:
     return web.json_response({"object": "list", "data": [model]})
 
 
-async def test_a_server_that_keeps_all_of_it_is_told_so(tmp_path: Path, url: str) -> None:
+async def test_a_fully_conforming_server_is_reported_as_such(tmp_path: Path, url: str) -> None:
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS)
 
     assert done.code == 0
@@ -54,7 +54,7 @@ async def test_a_failure_takes_two_lines(tmp_path: Path) -> None:
     assert lines[-1].startswith(f"{url} violates ")
 
 
-async def test_the_key_of_the_environment_is_sent_and_never_shown(tmp_path: Path) -> None:
+async def test_the_key_of_the_environment_is_sent_and_never_displayed(tmp_path: Path) -> None:
     files = ("--json", "report.json", "--html", "report.html", "--verbose")
     async with serving(bare) as url:
         done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, *files, OPENAI_API_KEY=KEY)
@@ -66,9 +66,9 @@ async def test_the_key_of_the_environment_is_sent_and_never_shown(tmp_path: Path
         )
 
     written = (tmp_path / "report.json").read_text() + (tmp_path / "report.html").read_text()
-    for told in (done.out, named.out, raw.out, written):
-        assert "Bearer ***" in told
-        assert KEY not in told
+    for reported in (done.out, named.out, raw.out, written):
+        assert "Bearer ***" in reported
+        assert KEY not in reported
 
 
 async def test_the_report_is_written_as_data_and_as_a_page_which_a_matrix_reads(tmp_path: Path, url: str) -> None:
@@ -84,7 +84,7 @@ async def test_the_report_is_written_as_data_and_as_a_page_which_a_matrix_reads(
     assert page.out.lower().startswith("<!doctype html>")
 
 
-async def test_a_requirement_is_asked_again_with_every_byte(tmp_path: Path, url: str) -> None:
+async def test_a_requirement_is_checked_again_with_every_byte(tmp_path: Path, url: str) -> None:
     done = await antiphon(tmp_path, "verify", "--base-url", url, "--replay", "responses:models:unknown")
 
     assert done.code == 0
@@ -104,7 +104,7 @@ async def test_requirements_are_listed_a_line_each(tmp_path: Path) -> None:
     assert area.out.splitlines()[0].rstrip().endswith(" a list in `data`.")
 
 
-async def test_what_is_left_out_is_not_asked(tmp_path: Path, url: str) -> None:
+async def test_skipped_requirements_send_no_requests(tmp_path: Path, url: str) -> None:
     skip = ("--skip", "responses:models:entry,responses:models:one", "--skip", "responses:models:list")
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, *skip)
 
@@ -146,7 +146,7 @@ WRONG: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
-async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path, arguments: list[str], words: str) -> None:
+async def test_mistakes_are_reported_on_one_line(tmp_path: Path, arguments: list[str], words: str) -> None:
     done = await antiphon(tmp_path, "verify", *arguments)
 
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
@@ -155,7 +155,7 @@ async def test_what_is_wrong_is_said_on_one_line(tmp_path: Path, arguments: list
     assert "sk-secret" not in done.err
 
 
-async def test_a_file_that_cannot_be_written_is_told_before_anything_is_asked(tmp_path: Path, url: str) -> None:
+async def test_an_unwritable_file_is_reported_before_any_request(tmp_path: Path, url: str) -> None:
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--json", "no/such/folder.json")
 
     assert (done.code, done.out) == (2, "")
@@ -170,7 +170,7 @@ async def test_an_earlier_report_stays_until_there_is_a_new_one(tmp_path: Path) 
     assert (tmp_path / "report.json").read_text() == "earlier"
 
 
-async def test_a_server_without_models_asks_for_a_name(tmp_path: Path) -> None:
+async def test_a_server_without_models_requires_a_name(tmp_path: Path) -> None:
     async def none(request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": []})
 
@@ -181,7 +181,7 @@ async def test_a_server_without_models_asks_for_a_name(tmp_path: Path) -> None:
     assert "Name one with --model" in done.err
 
 
-async def test_a_server_without_models_that_repeats_the_key_does_not_get_it_shown(tmp_path: Path) -> None:
+async def test_a_server_without_models_that_repeats_the_key_does_not_display_it(tmp_path: Path) -> None:
     async def none(request: web.Request) -> web.Response:
         return web.json_response({"received": request.headers.get("Authorization")})
 
@@ -210,7 +210,7 @@ async def test_a_report_begins_with_the_cause_and_a_command_that_shows_it(tmp_pa
     assert lines[4] == "blocks 1 requirements of responses:chain"
 
 
-async def test_a_report_has_a_form_a_name_and_what_is_said_about_the_run(tmp_path: Path, url: str) -> None:
+async def test_a_report_has_a_form_a_name_and_a_description_of_the_run(tmp_path: Path, url: str) -> None:
     await judged_as(tmp_path, "a", url, "--name", "Ours", "--about", "version=1.2", "--about", "command=serve --x=y")
     report = json.loads((tmp_path / "a.json").read_text())
 
@@ -255,7 +255,7 @@ MISUSED: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize(("arguments", "words"), MISUSED.values(), ids=MISUSED)
-async def test_what_is_misused_is_said_on_one_line(tmp_path: Path, url: str, arguments: list[str], words: str) -> None:
+async def test_misuse_is_reported_on_one_line(tmp_path: Path, url: str, arguments: list[str], words: str) -> None:
     await judged_as(tmp_path, "a", url)
     (tmp_path / "future.json").write_text((tmp_path / "a.json").read_text().replace('"format": 1', '"format": 99'))
     done = await antiphon(tmp_path, "verify", *arguments)
@@ -265,19 +265,19 @@ async def test_what_is_misused_is_said_on_one_line(tmp_path: Path, url: str, arg
 
 
 @pytest.mark.wide
-async def test_a_report_is_kept_in_the_store_for_the_console(tmp_path: Path, url: str) -> None:
+async def test_a_report_is_stored_for_the_console(tmp_path: Path, url: str) -> None:
     place = f"sqlite:///{tmp_path}/kept.db"
     done = await antiphon(tmp_path, "verify", "--base-url", url, *MODELS, "--save", "--store", place, "--name", "mine")
     store = await open_store(place)
-    kept = await store.read(reports.every)
+    stored = await store.read(reports.every)
     await store.close()
 
     assert done.code == 0
-    assert [(one.server, json.loads(one.summary)["conforms"]) for one in kept] == [("mine", True)]
-    assert kept[0].id in done.err
+    assert [(one.server, json.loads(one.summary)["conforms"]) for one in stored] == [("mine", True)]
+    assert stored[0].id in done.err
 
 
-async def test_a_report_is_not_kept_in_memory(tmp_path: Path) -> None:
+async def test_a_report_is_not_stored_in_memory(tmp_path: Path) -> None:
     done = await antiphon(tmp_path, "verify", "--base-url", "http://127.0.0.1:1/v1", "--save", "--store", "sqlite://")
 
     assert done.code != 0

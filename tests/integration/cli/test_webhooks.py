@@ -26,7 +26,7 @@ async def receiver() -> AsyncIterator[Receiver]:
         yield one
 
 
-async def given_up(store: Store, url: str, count: int) -> list[str]:
+async def abandoned(store: Store, url: str, count: int) -> list[str]:
     """Let so many deliveries fail; return their ids."""
     await store.write(webhooks.put, WebhookEndpoint("we_1", "a", "n", url, [EVENT], 1, 1, "whsec_bmV3"))
     for _ in range(count):
@@ -47,7 +47,7 @@ async def test_one_delivery_is_attempted_again_by_the_server_that_runs(
     tmp_path: Path, store_url: str, receiver: Receiver
 ) -> None:
     store = await open_store(store_url)
-    first, second = await given_up(store, receiver.url, 2)
+    first, second = await abandoned(store, receiver.url, 2)
     courier = Courier(store, ids.now, webhook_reach(allows_private=True))
     courier.start()
     done = await antiphon(tmp_path, "webhooks", "retry", first, "--store", store_url)
@@ -63,7 +63,7 @@ async def test_one_delivery_is_attempted_again_by_the_server_that_runs(
 
 async def test_a_listed_delivery_has_its_whole_id(tmp_path: Path, store_url: str) -> None:
     store = await open_store(store_url)
-    (delivery,) = await given_up(store, "http://127.0.0.1:9/", 1)
+    (delivery,) = await abandoned(store, "http://127.0.0.1:9/", 1)
     await store.close()
 
     listed = await antiphon(tmp_path, "webhooks", "deliveries", "--store", store_url, COLUMNS="80")
@@ -72,9 +72,9 @@ async def test_a_listed_delivery_has_its_whole_id(tmp_path: Path, store_url: str
     assert "it answered with status 500" in listed.out
 
 
-async def test_all_that_were_given_up_are_attempted_again(tmp_path: Path, store_url: str, receiver: Receiver) -> None:
+async def test_all_abandoned_deliveries_are_attempted_again(tmp_path: Path, store_url: str, receiver: Receiver) -> None:
     store = await open_store(store_url)
-    found = await given_up(store, receiver.url, 3)
+    found = await abandoned(store, receiver.url, 3)
     done = await antiphon(tmp_path, "webhooks", "retry", "--failed", "--store", store_url)
     due = [one.id for one in await store.write(webhooks.due, 10)]
     await store.close()
@@ -91,7 +91,7 @@ async def test_all_that_were_given_up_are_attempted_again(tmp_path: Path, store_
         (("wh_1",), "The delivery 'wh_1' does not exist"),
     ],
 )
-async def test_what_is_to_be_retried_is_said(tmp_path: Path, flags: tuple[str, ...], words: str) -> None:
+async def test_retrying_deliveries_requires_a_selection(tmp_path: Path, flags: tuple[str, ...], words: str) -> None:
     done = await antiphon(tmp_path, "webhooks", "retry", *flags, "--store", f"sqlite://{tmp_path}/a.db")
 
     assert done.code == 2

@@ -48,8 +48,8 @@ async def report() -> AsyncIterator[Report]:
         settings = Settings(
             web_search=web.searxng, outgoing_networks=["127.0.0.0/8"], code_sandbox="bubblewrap", images_model="demo"
         )
-        async with serve(WeakDemoBackend(), settings=settings, has_tools=True) as served:
-            yield await judge(Plan(base_url=served.url, model="demo", requirements=chosen()))
+        async with serve(WeakDemoBackend(), settings=settings, has_tools=True) as server:
+            yield await judge(Plan(base_url=server.url, model="demo", requirements=chosen()))
 
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -17,8 +17,8 @@ MODELS = ("--only", "responses:models")
 @pytest.fixture
 async def url() -> AsyncIterator[str]:
     """Antiphon with its scripted model."""
-    async with serve(DemoBackend()) as served:
-        yield served.url
+    async with serve(DemoBackend()) as server:
+        yield server.url
 
 
 async def test_it_judges_a_server_as_the_command_of_the_server_does(tmp_path: Path, url: str) -> None:
@@ -76,7 +76,7 @@ async def test_a_mistake_is_reported_on_one_line(tmp_path: Path, arguments: list
     assert "sk-secret" not in done.err
 
 
-async def test_a_key_that_no_header_can_have_is_rejected_and_not_shown(tmp_path: Path) -> None:
+async def test_a_key_with_invalid_header_characters_is_rejected_and_not_displayed(tmp_path: Path) -> None:
     done = await antiphon_verify(tmp_path, "--key-env", "MINE", MINE="sk-secret\n-é")
 
     assert done.code == 2

@@ -26,12 +26,12 @@ def embedded(request: dict[str, Any]) -> dict[str, Any]:
 
 
 async def outcomes(script: Any) -> dict[str, str]:
-    async with serve(ScriptedBackend(script, models=["e"])) as served:
-        plan = Plan(base_url=served.url, model="e", requirements=chosen(only=["chat:embeddings"]))
+    async with serve(ScriptedBackend(script, models=["e"])) as server:
+        plan = Plan(base_url=server.url, model="e", requirements=chosen(only=["chat:embeddings"]))
         return {one.id: one.outcome for one in (await judge(plan)).results}
 
 
-async def test_all_that_is_asked_of_embeddings_passes_through_the_server() -> None:
+async def test_all_embedding_requests_pass_through_the_server() -> None:
     found = await outcomes(embedded)
     assert len(found) == 8
     assert set(found.values()) == {"passed"}

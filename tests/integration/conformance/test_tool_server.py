@@ -10,21 +10,21 @@ from antiphon_verify.mcp import LOST, TOOLS, answer, row, shelf
 from antiphon_verify.tool_server import ToolServer
 
 
-def asked(method: str, **params: object) -> dict[str, Any]:
+def requested(method: str, **params: object) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
 
 
 def answered(message: dict[str, Any]) -> dict[str, Any]:
-    said = answer(message)
-    assert said is not None
-    return said
+    stated = answer(message)
+    assert stated is not None
+    return stated
 
 
 def test_it_lists_its_tools_and_calls_them() -> None:
-    looked_up = answered(asked("tools/call", name="lookup", arguments={"word": "antiphon"}))
+    resolved = answered(requested("tools/call", name="lookup", arguments={"word": "antiphon"}))
 
-    assert answered(asked("tools/list"))["result"]["tools"] == TOOLS
-    assert looked_up == {
+    assert answered(requested("tools/list"))["result"]["tools"] == TOOLS
+    assert resolved == {
         "jsonrpc": "2.0",
         "id": 7,
         "result": {
@@ -36,28 +36,30 @@ def test_it_lists_its_tools_and_calls_them() -> None:
 
 
 def test_a_tool_fails_in_its_own_words() -> None:
-    result = answered(asked("tools/call", name="lose", arguments={}))["result"]
+    result = answered(requested("tools/call", name="lose", arguments={}))["result"]
 
     assert result == {"content": [{"type": "text", "text": LOST}], "isError": True}
 
 
-@pytest.mark.parametrize("message", [asked("tools/dig"), asked("tools/call", name="dig"), asked("tools/call")])
+@pytest.mark.parametrize(
+    "message", [requested("tools/dig"), requested("tools/call", name="dig"), requested("tools/call")]
+)
 def test_what_it_does_not_know_is_an_error_of_the_protocol(message: dict[str, Any]) -> None:
     assert answered(message)["error"]["code"] in (-32601, -32602)
 
 
-def test_it_speaks_the_version_that_it_is_asked_in() -> None:
-    assert answered(asked("initialize", protocolVersion="2026-01-01"))["result"]["protocolVersion"] == "2026-01-01"
-    assert answered(asked("initialize"))["result"]["capabilities"] == {"tools": {}}
+def test_it_uses_the_requested_version() -> None:
+    assert answered(requested("initialize", protocolVersion="2026-01-01"))["result"]["protocolVersion"] == "2026-01-01"
+    assert answered(requested("initialize"))["result"]["capabilities"] == {"tools": {}}
 
 
 def test_a_notification_wants_no_answer() -> None:
     assert answer({"jsonrpc": "2.0", "method": "notifications/initialized"}) is None
 
 
-async def test_what_was_asked_is_remembered_by_its_path() -> None:
+async def test_requests_are_remembered_by_their_path() -> None:
     async with ToolServer() as server, aiohttp.ClientSession(headers={"X-Shelf": "1"}) as session:
-        async with session.post(f"{server.url}/one", json=asked("ping")) as response:
+        async with session.post(f"{server.url}/one", json=requested("ping")) as response:
             assert (response.status, (await response.json())["result"]) == (200, {})
         async with session.post(f"{server.url}/two", json={"method": "notifications/initialized"}) as response:
             assert response.status == 202

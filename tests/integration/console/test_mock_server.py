@@ -15,7 +15,7 @@ from tests.support.console.rows import samples
 from tests.support.console.server import SESSION
 from tests.support.keys import bearing, issued
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 Json = dict[str, Any]
 
@@ -69,11 +69,11 @@ def _kind(value: Any) -> str:
 class Real:
     """A server after some use, and what it returns to an administrator."""
 
-    def __init__(self, served: Served, key: str) -> None:
-        self.served, self.headers = served, bearing(key)
+    def __init__(self, server: RunningServer, key: str) -> None:
+        self.server, self.headers = server, bearing(key)
 
     async def get(self, path: str) -> Any:
-        async with self.served.http.get(self.served.url.removesuffix("/v1") + path, headers=self.headers) as reply:
+        async with self.server.http.get(self.server.url.removesuffix("/v1") + path, headers=self.headers) as reply:
             assert reply.status == 200, await reply.text()
             return await reply.json()
 
@@ -81,23 +81,23 @@ class Real:
         """Upload a file; return its id."""
         form = FormData({"purpose": "assistants"})
         form.add_field("file", content.encode(), filename=name)
-        async with self.served.http.post(f"{self.served.url}/files", data=form, headers=self.headers) as reply:
+        async with self.server.http.post(f"{self.server.url}/files", data=form, headers=self.headers) as reply:
             assert reply.status == 200, await reply.text()
             found: str = (await reply.json())["id"]
             return found
 
     async def post(self, path: str, body: Json) -> Any:
-        url = self.served.url.removesuffix("/v1") + path
-        async with self.served.http.post(url, json=body, headers=self.headers) as reply:
+        url = self.server.url.removesuffix("/v1") + path
+        async with self.server.http.post(url, json=body, headers=self.headers) as reply:
             assert reply.status == 200, await reply.text()
             return await reply.json()
 
 
 async def test_the_mock_has_the_fields_and_types_of_the_real_server(backend: ReplayBackend) -> None:
-    async with serve(HttpBackend("gpu-a", backend.url, "sk-secret-backend-key")) as served:
-        await served.parts.models.refresh()
-        key, _ = await issued(served.parts.store, "acme", role=Role.ADMIN)
-        real = Real(served, key)
+    async with serve(HttpBackend("gpu-a", backend.url, "sk-secret-backend-key")) as server:
+        await server.parts.models.refresh()
+        key, _ = await issued(server.parts.store, "acme", role=Role.ADMIN)
+        real = Real(server, key)
         conversation = await real.post("/v1/conversations", {"metadata": {"topic": "x"}})
         first = await real.post("/v1/responses", {"model": "m", "input": "First"})
         body = {"model": "m", "input": "Second", "previous_response_id": first["id"], "metadata": {"a": "b"}}

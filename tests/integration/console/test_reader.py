@@ -28,31 +28,31 @@ from tests.store.facts import new_facts
 from tests.support.images_server import images_server
 from tests.support.parts import called
 from tests.support.replay import STREAM, Answer, ReplayBackend, delta, sse, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.tools import MCP, Servers, Web
 from tests.support.waiting import eventually
 
 
-def reader(served: Served) -> ConsoleReader:
-    return Gateway(served.parts).console
+def reader(server: RunningServer) -> ConsoleReader:
+    return Gateway(server.parts).console
 
 
-async def page(served: Served, **query: Any) -> dict[str, Any]:
-    return await reader(served).page(query.get("tenant"), AdminResponsesQuery(**query))
+async def page(server: RunningServer, **query: Any) -> dict[str, Any]:
+    return await reader(server).page(query.get("tenant"), AdminResponsesQuery(**query))
 
 
-async def facts_of(served: Served, response_id: str) -> Facts:
-    return await reader(served).facts(None, response_id)
+async def facts_of(server: RunningServer, response_id: str) -> Facts:
+    return await reader(server).facts(None, response_id)
 
 
-async def settled(served: Served, count: int) -> list[dict[str, Any]]:
+async def settled(server: RunningServer, count: int) -> list[dict[str, Any]]:
     """The newest rows, once there are so many: facts of what is not stored come a little later."""
-    return list((await eventually(lambda: page(served), lambda one: len(one["data"]) >= count))["data"])
+    return list((await eventually(lambda: page(server), lambda one: len(one["data"]) >= count))["data"])
 
 
-async def calls_of(served: Served, response_id: str) -> list[dict[str, Any]]:
+async def calls_of(server: RunningServer, response_id: str) -> list[dict[str, Any]]:
     """The requests to the backend for a response, as a client receives them."""
-    found = json.loads(encode_large(await reader(served).calls(await facts_of(served, response_id))))
+    found = json.loads(encode_large(await reader(server).calls(await facts_of(server, response_id))))
     assert found["has_more"] is False
     return list(found["data"])
 
@@ -61,23 +61,23 @@ def sent(backend: ReplayBackend, number: int = -1) -> dict[str, Any]:
     return backend.requests[number]
 
 
-async def test_a_list_has_what_the_own_tenant_sees_and_more(stateful: Served) -> None:
-    made = await stateful.sdk.responses.create(model="m", input="Hi")
+async def test_a_list_has_what_the_own_tenant_sees_and_more(stateful: RunningServer) -> None:
+    created = await stateful.sdk.responses.create(model="m", input="Hi")
     (row,) = (await page(stateful))["data"]
     _, own = await stateful.get("/responses")
     assert own["data"] == [{name: row[name] for name in own["data"][0]}]
-    assert (row["id"], row["tenant"], row["api_key_name"], row["cost"]) == (made.id, "", None, None)
+    assert (row["id"], row["tenant"], row["api_key_name"], row["cost"]) == (created.id, "", None, None)
     assert row["started_ms"] // 1000 == row["created_at"]
     assert (await page(stateful, tenant="other"))["data"] == []
 
 
 async def test_a_response_that_a_client_waits_for_is_listed_as_running(
-    stateful: Served, backend: ReplayBackend
+    stateful: RunningServer, backend: ReplayBackend
 ) -> None:
     go = asyncio.Event()
     backend.script = lambda _: Answer([sse(delta(content="Once"), done=False)], wait=go, rest=[text(" more")])
-    asked = asyncio.create_task(stateful.sdk.responses.create(model="m", input="Hi", stream=True))
-    stream = await asked
+    pending = asyncio.create_task(stateful.sdk.responses.create(model="m", input="Hi", stream=True))
+    stream = await pending
     events = aiter(stream)
     await anext(events)
     (running,) = (await page(stateful, q="model:m"))["running"]
@@ -95,7 +95,7 @@ async def test_a_response_that_a_client_waits_for_is_listed_as_running(
 
 
 async def test_a_background_response_has_details_before_its_first_call_ends(
-    stateful: Served, backend: ReplayBackend
+    stateful: RunningServer, backend: ReplayBackend
 ) -> None:
     backend.script = lambda _: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
     queued = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
@@ -103,7 +103,7 @@ async def test_a_background_response_has_details_before_its_first_call_ends(
     assert (found["timeline"]["spans"], found["notes"], found["has_body"]) == ([], [], True)
 
 
-async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: Served) -> None:
+async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: RunningServer) -> None:
     store, now = stateful.parts.store, int(time.time())
     place = ("billing", "https://hooks.example/", ("response.completed",))
     await store.write(webhooks.put, WebhookEndpoint("we_1", "", *place, now, now, "whsec_secret"))
@@ -112,8 +112,10 @@ async def test_a_webhook_that_did_not_receive_the_end_is_noted(stateful: Served)
         found = await eventually(
             partial(reader(stateful).details, None, queued.id), lambda found: found["summary"]["status"] == "completed"
         )
-    said = "The webhook 'billing' is not yet delivered: 0 attempts so far."
-    assert [note for note in found["notes"] if "webhook" in note["code"]] == [{"code": "webhook_pending", "text": said}]
+    stated = "The webhook 'billing' is not yet delivered: 0 attempts so far."
+    assert [note for note in found["notes"] if "webhook" in note["code"]] == [
+        {"code": "webhook_pending", "text": stated}
+    ]
     (newest, _) = await store.read(webhooks.page, "", 9)
     await store.write(webhooks.postpone, newest.id, None, "The server answered 500.")
     (note,) = (await reader(stateful).details(None, queued.id))["notes"]
@@ -125,9 +127,9 @@ async def test_a_failover_is_in_the_timeline_and_in_the_notes() -> None:
     whole = ReplayBackend(lambda _: Answer([text("Hello")]))
     async with broken.serve(), whole.serve():
         backends = [HttpBackend(name, one.url) for name, one in (("a", broken), ("b", whole))]
-        async with serve(*backends) as served:
-            made = await served.sdk.responses.create(model="m", input="Hi")
-            found = await reader(served).details(None, made.id)
+        async with serve(*backends) as backend:
+            created = await backend.sdk.responses.create(model="m", input="Hi")
+            found = await reader(backend).details(None, created.id)
     spans = [(span["kind"], span["name"], bool(span["error"])) for span in found["timeline"]["spans"]]
     assert spans == [("call", "a", True), ("call", "b", False)]
     assert [note["code"] for note in found["notes"]] == ["failover"]
@@ -135,7 +137,7 @@ async def test_a_failover_is_in_the_timeline_and_in_the_notes() -> None:
     assert found["has_body"] and not found["has_events"]
 
 
-async def test_a_chain_is_shown_with_its_forks(stateful: Served) -> None:
+async def test_a_chain_is_displayed_with_its_forks(stateful: RunningServer) -> None:
     create = stateful.sdk.responses.create
     root = await create(model="m", input="1")
     middle = await create(model="m", input="2", previous_response_id=root.id)
@@ -145,72 +147,78 @@ async def test_a_chain_is_shown_with_its_forks(stateful: Served) -> None:
     assert [one["id"] for one in found["children"]] == [one.id for one in forks]
 
 
-async def test_the_content_of_another_tenant_is_unknown(stateful: Served) -> None:
-    made = await stateful.sdk.responses.create(model="m", input="Hi")
-    look = reader(stateful)
-    facts = await look.facts("", made.id)
-    for content in (look.body, look.input_items, look.request, look.calls):
+async def test_the_content_of_another_tenant_is_unknown(stateful: RunningServer) -> None:
+    created = await stateful.sdk.responses.create(model="m", input="Hi")
+    console_reader = reader(stateful)
+    facts = await console_reader.facts("", created.id)
+    for content in (console_reader.body, console_reader.input_items, console_reader.request, console_reader.calls):
         assert await content(facts)
-    for read in (look.details, look.facts):
+    for read in (console_reader.details, console_reader.facts):
         with pytest.raises(ClientError, match="not found") as caught:
-            await read("other", made.id)
+            await read("other", created.id)
         assert caught.value.status == 404
 
 
-async def test_a_response_that_is_not_stored_has_details_and_no_content(stateful: Served) -> None:
-    made = await stateful.sdk.responses.create(model="m", input="Hi", store=False)
+async def test_a_response_that_is_not_stored_has_details_and_no_content(stateful: RunningServer) -> None:
+    created = await stateful.sdk.responses.create(model="m", input="Hi", store=False)
     (row,) = await settled(stateful, 1)
-    assert (row["id"], row["input"]) == (made.id, None)
-    found = await reader(stateful).details(None, made.id)
+    assert (row["id"], row["input"]) == (created.id, None)
+    found = await reader(stateful).details(None, created.id)
     assert [note["code"] for note in found["notes"]] == ["not_stored"]
     with pytest.raises(ClientError, match="is not stored") as caught:
-        await reader(stateful).body(await facts_of(stateful, made.id))
+        await reader(stateful).body(await facts_of(stateful, created.id))
     assert caught.value.code == "not_stored"
 
 
-async def test_the_request_is_built_again_from_what_is_stored(stateful: Served) -> None:
+async def test_the_request_is_built_again_from_what_is_stored(stateful: RunningServer) -> None:
     tool: Any = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
-    made = await stateful.sdk.responses.create(
+    created = await stateful.sdk.responses.create(
         model="m", input="Hi", instructions="Be brief.", temperature=0.5, tools=[tool], metadata={"a": "b"}
     )
-    found = await reader(stateful).request(await facts_of(stateful, made.id))
+    found = await reader(stateful).request(await facts_of(stateful, created.id))
     request = found["request"]
     assert found["is_rebuilt"] is True
     assert (request["model"], request["instructions"], request["temperature"]) == ("m", "Be brief.", 0.5)
     assert request["metadata"] == {"a": "b"} and request["tools"][0]["name"] == "look"
     assert request["input"][0]["content"] == [{"type": "input_text", "text": "Hi"}]
     again = await stateful.sdk.responses.create(**request)
-    assert again.output_text == made.output_text
+    assert again.output_text == created.output_text
 
 
-async def test_the_backends_request_is_built_again_as_it_was_sent(stateful: Served, backend: ReplayBackend) -> None:
+async def test_the_backends_request_is_built_again_as_it_was_sent(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     create = stateful.sdk.responses.create
     first = await create(model="m", input="One", instructions="Be brief.", max_output_tokens=99)
     second = await create(model="m", input="Two", previous_response_id=first.id, temperature=0.5)
-    for number, made in enumerate((first, second)):
-        (call,) = await calls_of(stateful, made.id)
+    for number, created in enumerate((first, second)):
+        (call,) = await calls_of(stateful, created.id)
         assert (call["backend"], call["model"], call["path"]) == ("replay", "m", "/chat/completions")
         assert call["request"] == sent(backend, number)
 
 
-async def test_the_request_in_a_conversation_has_what_stood_before_it(stateful: Served, backend: ReplayBackend) -> None:
+async def test_the_request_in_a_conversation_has_what_stood_before_it(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     conversation = await stateful.sdk.conversations.create()
-    made = [await stateful.sdk.responses.create(model="m", input=f"{n}", conversation=conversation.id) for n in "123"]
-    for number, one in enumerate(made):
+    created = [
+        await stateful.sdk.responses.create(model="m", input=f"{n}", conversation=conversation.id) for n in "123"
+    ]
+    for number, one in enumerate(created):
         (call,) = await calls_of(stateful, one.id)
         assert call["request"] == sent(backend, number)
 
 
-async def test_each_call_of_a_loop_of_tools_is_built_again(stateful: Served, backend: ReplayBackend) -> None:
+async def test_each_call_of_a_loop_of_tools_is_built_again(stateful: RunningServer, backend: ReplayBackend) -> None:
     stateful.parts.run.toolset = Toolset(web_search=Web(), mcp=Servers())
     answers = [Answer([sse(*called("dice__roll", '{"e": "2d4"}'))]), Answer([text("Five")])]
     backend.script = lambda _: answers.pop(0)
-    made = await stateful.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
-    calls = await calls_of(stateful, made.id)
+    created = await stateful.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
+    calls = await calls_of(stateful, created.id)
     assert [call["request"] for call in calls] == [sent(backend, 0), sent(backend, 1)]
 
 
-async def test_the_calls_around_an_image_are_built_again(stateful: Served, backend: ReplayBackend) -> None:
+async def test_the_calls_around_an_image_are_built_again(stateful: RunningServer, backend: ReplayBackend) -> None:
     answers = [Answer([sse(*called("image_generation", '{"prompt": "a circle"}'))]), Answer([text("Here it is.")])]
     backend.script = lambda _: answers.pop(0)
     tool: Any = {"type": "image_generation", "size": "1024x1024"}
@@ -218,39 +226,39 @@ async def test_the_calls_around_an_image_are_built_again(stateful: Served, backe
         settings = Settings(images_backend=images.url, images_model="painter")
         parts = await stateful.built_with(settings)
         stateful.parts.run.toolset = Toolset(images=parts.run.toolset.images)
-        made = await stateful.sdk.responses.create(model="m", input="Draw", tools=[tool])
+        created = await stateful.sdk.responses.create(model="m", input="Draw", tools=[tool])
         await parts.images.close()
-    calls = await calls_of(stateful, made.id)
+    calls = await calls_of(stateful, created.id)
     assert [call["request"] for call in calls] == [sent(backend, 0), sent(backend, 1)]
-    found = await reader(stateful).request(await facts_of(stateful, made.id))
+    found = await reader(stateful).request(await facts_of(stateful, created.id))
     assert found["request"]["tools"] == [tool]
 
 
 @pytest.fixture
-async def keeping(backend: ReplayBackend, store_url: str) -> AsyncIterator[Served]:
+async def keeping(backend: ReplayBackend, store_url: str) -> AsyncIterator[RunningServer]:
     """A server that keeps the requests to backends."""
-    async with serve(HttpBackend("replay", backend.url), store=store_url, bodies=True) as served:
-        yield served
+    async with serve(HttpBackend("replay", backend.url), store=store_url, bodies=True) as server:
+        yield server
 
 
-async def test_the_backends_requests_are_shown_as_they_were_sent_where_they_are_kept(
-    keeping: Served, backend: ReplayBackend
+async def test_stored_requests_of_the_backends_are_displayed_as_sent(
+    keeping: RunningServer, backend: ReplayBackend
 ) -> None:
     keeping.parts.run.toolset = Toolset(web_search=Web(), mcp=Servers())
     answers = [Answer([sse(*called("dice__roll", '{"e": "2d4"}'))]), Answer([text("Five")])]
     backend.script = lambda _: answers.pop(0)
-    made = await keeping.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
-    found = await reader(keeping).calls(await facts_of(keeping, made.id))
+    created = await keeping.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
+    found = await reader(keeping).calls(await facts_of(keeping, created.id))
     assert found["is_rebuilt"] is False
     assert [call["request"] for call in found["data"]] == backend.requests
     assert {(call["backend"], call["model"], call["path"]) for call in found["data"]} == {
         ("replay", "m", "/chat/completions")
     }
-    await keeping.sdk.responses.delete(made.id)
-    assert await keeping.parts.store.read(stored_facts.bodies, "", made.id) is None
+    await keeping.sdk.responses.delete(created.id)
+    assert await keeping.parts.store.read(stored_facts.bodies, "", created.id) is None
 
 
-async def test_requests_that_are_large_or_not_stored_are_not_kept(keeping: Served, backend: ReplayBackend) -> None:
+async def test_large_or_unstored_requests_are_not_cached(keeping: RunningServer, backend: ReplayBackend) -> None:
     large = await keeping.sdk.responses.create(model="m", input="x" * MOST_SENT)
     assert (await reader(keeping).calls(await facts_of(keeping, large.id)))["is_rebuilt"] is True
     unstored = await keeping.sdk.responses.create(model="m", input="Hi", store=False)
@@ -258,38 +266,40 @@ async def test_requests_that_are_large_or_not_stored_are_not_kept(keeping: Serve
     assert await keeping.parts.store.read(stored_facts.bodies, "", unstored.id) is None
 
 
-async def test_an_argument_with_the_name_of_a_secret_is_no_secret(stateful: Served, backend: ReplayBackend) -> None:
+async def test_an_argument_with_the_name_of_a_secret_is_no_secret(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     schema = {"type": "object", "properties": {"headers": {"type": "string"}}}
     tool: Any = {"type": "function", "name": "fetch", "parameters": schema, "strict": False}
-    made = await stateful.sdk.responses.create(model="m", input="Hi", tools=[tool])
-    request = (await reader(stateful).request(await facts_of(stateful, made.id)))["request"]
-    (call,) = await calls_of(stateful, made.id)
+    created = await stateful.sdk.responses.create(model="m", input="Hi", tools=[tool])
+    request = (await reader(stateful).request(await facts_of(stateful, created.id)))["request"]
+    (call,) = await calls_of(stateful, created.id)
     assert request["tools"][0]["parameters"] == schema
     assert call["request"] == sent(backend)
 
 
-async def test_sealed_content_is_not_shown(stateful: Served) -> None:
+async def test_sealed_content_is_not_displayed(stateful: RunningServer) -> None:
     sealed = stateful.parts.run.keyring.seal({"text": "Hm"}, "")
     thought: Any = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed}
-    made = await stateful.sdk.responses.create(model="m", input=[thought, {"role": "user", "content": "Hi"}])
-    look, facts = reader(stateful), await facts_of(stateful, made.id)
-    for read in (look.body, look.input_items, look.request, look.calls):
+    created = await stateful.sdk.responses.create(model="m", input=[thought, {"role": "user", "content": "Hi"}])
+    console_reader, facts = reader(stateful), await facts_of(stateful, created.id)
+    for read in (console_reader.body, console_reader.input_items, console_reader.request, console_reader.calls):
         assert sealed.encode() not in encode_large(await read(facts))
 
 
 async def test_requests_beyond_a_bound_are_not_built_again(
-    stateful: Served, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stateful.parts.run.toolset = Toolset(web_search=Web(), mcp=Servers())
     answers = [Answer([sse(*called("dice__roll", '{"e": "2d4"}'))]), Answer([text("Five")])]
     backend.script = lambda _: answers.pop(0)
-    made = await stateful.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
+    created = await stateful.sdk.responses.create(model="m", input="Roll", tools=[dict(MCP)])  # type: ignore[list-item]
     monkeypatch.setattr(rebuilt, "MOST_BYTES", 1)
-    found = await reader(stateful).calls(await facts_of(stateful, made.id))
+    found = await reader(stateful).calls(await facts_of(stateful, created.id))
     assert (len(found["data"]), found["has_more"]) == (1, True)
 
 
-async def test_all_events_of_a_long_stream_are_read_in_pages(stateful: Served, backend: ReplayBackend) -> None:
+async def test_all_events_of_a_long_stream_are_read_in_pages(stateful: RunningServer, backend: ReplayBackend) -> None:
     backend.script = lambda _: Answer([text(*["word " * 100] * 300)])
     sent: list[Any] = []
     async with stateful.http.post(
@@ -307,7 +317,7 @@ async def test_all_events_of_a_long_stream_are_read_in_pages(stateful: Served, b
     assert found == sent
 
 
-async def test_figures_count_what_has_ended(stateful: Served) -> None:
+async def test_figures_count_what_has_ended(stateful: RunningServer) -> None:
     for _ in range(3):
         await stateful.sdk.responses.create(model="m", input="Hi")
     found = await reader(stateful).figures(None, FiguresParameters(by="model"))
@@ -319,7 +329,7 @@ async def test_figures_count_what_has_ended(stateful: Served) -> None:
     assert (await reader(stateful).figures("other", FiguresParameters()))["totals"]["responses"] == 0
 
 
-async def test_figures_name_the_thousand_largest_groups_and_sum_up_the_others(stateful: Served) -> None:
+async def test_figures_name_the_thousand_largest_groups_and_sum_up_the_others(stateful: RunningServer) -> None:
     names = [f"key_{number}" for number in range(1_002) for _ in range(2 if number else 1)]
     now = int(time.time() * 1000)
     facts = [new_facts(key_id=name, input_tokens=7, began=now, ended=now) for name in names]
@@ -330,7 +340,7 @@ async def test_figures_name_the_thousand_largest_groups_and_sum_up_the_others(st
     assert "rest" not in await reader(stateful).figures(None, FiguresParameters(by="model"))
 
 
-async def test_figures_count_what_waits_and_what_runs(stateful: Served) -> None:
+async def test_figures_count_what_waits_and_what_runs(stateful: RunningServer) -> None:
     states = ("queued", "queued", "in_progress", "completed")
     await stateful.parts.store.write(stored_facts.put_new, [new_facts(tenant="acme", status=state) for state in states])
     for tenant in ("acme", None):
@@ -340,18 +350,21 @@ async def test_figures_count_what_waits_and_what_runs(stateful: Served) -> None:
 
 
 @pytest.mark.parametrize("query", [{"since": 5, "until": 5}, {"since": 0, "until": 10_000_000, "step": 60}])
-async def test_figures_of_too_many_spans_are_rejected(stateful: Served, query: dict[str, int]) -> None:
+async def test_figures_of_too_many_spans_are_rejected(stateful: RunningServer, query: dict[str, int]) -> None:
     with pytest.raises(ClientError, match="at most 500 spans"):
         await reader(stateful).figures(None, FiguresParameters(**query))
 
 
-async def test_a_watcher_sees_what_begins_and_ends(stateful: Served) -> None:
-    look, seen = reader(stateful), list[tuple[str, str]]()
-    async with aclosing(look.watch(None, "model:m")) as watched, aclosing(look.watch("other", None)) as of_others:
+async def test_a_watcher_sees_what_begins_and_ends(stateful: RunningServer) -> None:
+    console_reader, seen = reader(stateful), list[tuple[str, str]]()
+    async with (
+        aclosing(console_reader.watch(None, "model:m")) as watched,
+        aclosing(console_reader.watch("other", None)) as of_others,
+    ):
         assert not (await anext(watched)).changed and not (await anext(of_others)).changed
-        made = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
+        created = await stateful.sdk.responses.create(model="m", input="Hi", background=True)
         async with asyncio.timeout(10):
-            while (made.id, "completed") not in seen:
+            while (created.id, "completed") not in seen:
                 batch = await anext(watched)
                 seen += [(row["id"], row["status"]) for row in map(json.loads, batch.changed)]
                 assert batch.skipped == 0

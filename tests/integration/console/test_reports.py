@@ -49,7 +49,7 @@ async def test_a_report_is_listed_with_its_figures(archive: Archive) -> None:
     assert listed["outcomes"] == {"passed": 1, "failed": 1, "blocked": 0, "not offered": 1, "skipped": 0}
 
 
-async def test_the_same_report_is_kept_once(archive: Archive) -> None:
+async def test_the_same_report_is_stored_once(archive: Archive) -> None:
     one = report(result("a:b:one"))
     assert await archive.save(one) == await archive.save(one)
     assert len(await archive.reports.list()) == 1
@@ -106,12 +106,12 @@ async def test_what_is_unknown_or_invalid_is_rejected(archive: Archive) -> None:
         await archive.reports.save(encode_report(report(result("a:b:one", came="x" * MOST_BYTES))))
 
 
-async def test_a_password_in_the_address_is_not_kept(archive: Archive) -> None:
+async def test_a_password_in_the_address_is_not_stored(archive: Archive) -> None:
     saved = await archive.save(replace(report(result("a:b:one")), name="", base_url="http://u:hidden@10.0.0.7/v1"))
     assert "hidden" not in str((await archive.reports.list(), await archive.reports.details(saved)))
 
 
-async def test_a_deleted_report_is_gone(archive: Archive) -> None:
+async def test_a_deleted_report_is_not_found(archive: Archive) -> None:
     saved = await archive.save(report(result("a:b:one")))
     await archive.reports.delete(saved)
     assert await archive.reports.list() == []

@@ -2,10 +2,10 @@
 
 from antiphon.console.summaries import AGAIN, FRESH, KeyNames
 from tests.support.keys import issued
-from tests.support.server import Served
+from tests.support.server import RunningServer
 
 
-async def test_the_name_of_a_new_key_is_read_as_soon_as_a_response_has_its_id(stateful: Served) -> None:
+async def test_the_name_of_a_new_key_is_read_as_soon_as_a_response_has_its_id(stateful: RunningServer) -> None:
     time = 1000.0
     names = KeyNames(stateful.parts.store, lambda: time)
     assert await names.load() == {}
@@ -16,7 +16,7 @@ async def test_the_name_of_a_new_key_is_read_as_soon_as_a_response_has_its_id(st
     assert await names.load([key.id]) == {key.id: key.name}
 
 
-async def test_names_are_read_again_after_a_while(stateful: Served) -> None:
+async def test_names_are_read_again_after_a_while(stateful: RunningServer) -> None:
     time = 1000.0
     names = KeyNames(stateful.parts.store, lambda: time)
     await names.load()

@@ -29,7 +29,7 @@ async def test_every_format_is_read_within_the_limits_of_the_process() -> None:
         assert "人人生而自由" in (await reader.read(content, name)).text
 
 
-async def test_a_file_that_cannot_be_read_says_why() -> None:
+async def test_an_unreadable_file_has_its_reason() -> None:
     with pytest.raises(DocumentError) as raised:
         await DocumentReader().read(pdf("x", encrypted=True), "a.pdf")
     assert (raised.value.code, raised.value.reason) == ("invalid_file", "password")
@@ -83,7 +83,7 @@ def memory() -> int:
     return pages * resource.getpagesize()
 
 
-async def test_a_file_that_takes_too_long_is_given_up() -> None:
+async def test_a_file_that_takes_too_long_is_abandoned() -> None:
     with pytest.raises(DocumentError, match="took longer"):
         await DocumentReader(seconds=0.001).read(b"x", "a.txt")
 

@@ -21,14 +21,14 @@ from antiphon.protocol.validation.validate import decode_request
 from antiphon.runs.respond import respond
 from antiphon.storage.operations import file_texts
 from antiphon.translation.dialects.profile import ModelProfile
-from antiphon.translation.files import GONE
+from antiphon.translation.files import DELETED
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import replace_operation
 from tests.support.documents import docx, pdf, text_of_all_kinds, xlsx
 from tests.support.parts import plain
 from tests.support.recordings import FOLDER, MISSING
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import ended, eventually
 from tests.support.web_app import serving_app
 
@@ -41,9 +41,9 @@ def backend() -> ScriptedBackend:
 
 
 @asynccontextmanager
-async def serving(model: ScriptedBackend, **options: Any) -> AsyncIterator[Served]:
-    async with serve(model, dialects={"b": options.pop("dialect", "generic")}, **options) as served:
-        yield served
+async def serving(model: ScriptedBackend, **options: Any) -> AsyncIterator[RunningServer]:
+    async with serve(model, dialects={"b": options.pop("dialect", "generic")}, **options) as server:
+        yield server
 
 
 def data(content: bytes, filename: str = "a.pdf", **more: Any) -> dict[str, Any]:
@@ -55,19 +55,21 @@ def user(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, *parts]}
 
 
-def shown(model: ScriptedBackend, place: int = -1) -> list[dict[str, Any]]:
+def displayed(model: ScriptedBackend, place: int = -1) -> list[dict[str, Any]]:
     """The parts of the last message that the model received."""
     content = model.requests[-1]["messages"][place]["content"]
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def said(model: ScriptedBackend) -> str:
+def stated(model: ScriptedBackend) -> str:
     return json.dumps(model.requests[-1]["messages"], ensure_ascii=False)
 
 
-async def refusal(served: Served, *parts: dict[str, Any], **more: Any) -> tuple[int, str | None, str | None, str]:
+async def refusal(
+    server: RunningServer, *parts: dict[str, Any], **more: Any
+) -> tuple[int, str | None, str | None, str]:
     with pytest.raises(openai.APIStatusError) as raised:
-        await served.sdk.responses.create(model="m", input=[user(*parts)], **more)  # type: ignore[list-item]
+        await server.sdk.responses.create(model="m", input=[user(*parts)], **more)  # type: ignore[list-item]
     error: Any = raised.value
     return error.status_code, error.param, error.code, error.message
 
@@ -75,20 +77,20 @@ async def refusal(served: Served, *parts: dict[str, Any], **more: Any) -> tuple[
 @pytest.mark.parametrize("name", text_of_all_kinds("x"))
 async def test_a_model_that_reads_no_files_receives_the_text_of_every_format(name: str) -> None:
     model = backend()
-    async with serving(model) as served:
+    async with serving(model) as server:
         content = text_of_all_kinds(TEXT)[name]
-        response = await served.sdk.responses.create(model="m", input=[user(data(content, name))])  # type: ignore[list-item]
+        response = await server.sdk.responses.create(model="m", input=[user(data(content, name))])  # type: ignore[list-item]
     assert response.output_text == "Read."
-    assert TEXT in said(model)
-    assert f'content of the file \\"{name}\\"' in said(model)
+    assert TEXT in stated(model)
+    assert f'content of the file \\"{name}\\"' in stated(model)
 
 
 async def test_the_text_is_framed_as_data_with_the_name_of_the_file() -> None:
     model = backend()
-    async with serving(model) as served:
-        await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))])  # type: ignore[list-item]
-    assert said(model).count("[end of file content ") == 1
-    assert framed_file(PAGE, "a.pdf") in "".join(part["text"] for part in shown(model))
+    async with serving(model) as server:
+        await server.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))])  # type: ignore[list-item]
+    assert stated(model).count("[end of file content ") == 1
+    assert framed_file(PAGE, "a.pdf") in "".join(part["text"] for part in displayed(model))
 
 
 async def test_each_turn_of_a_chain_sends_the_same_bytes_and_the_file_is_read_once(
@@ -103,49 +105,49 @@ async def test_each_turn_of_a_chain_sends_the_same_bytes_and_the_file_is_read_on
 
     monkeypatch.setattr(documents.DocumentReader, "read", counted)
     model = backend()
-    async with serving(model) as served:
-        first = await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))])  # type: ignore[list-item]
+    async with serving(model) as server:
+        first = await server.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))])  # type: ignore[list-item]
         begun = model.requests[-1]["messages"]
-        second = await served.sdk.responses.create(model="m", input="And?", previous_response_id=first.id)
+        second = await server.sdk.responses.create(model="m", input="And?", previous_response_id=first.id)
         assert model.requests[-1]["messages"][: len(begun)] == begun
-        other = await served.built_with(Settings())  # another process: what is kept is in the store
-        served.parts.run.attachments = other.run.attachments
-        await served.sdk.responses.create(model="m", input="So?", previous_response_id=second.id)
+        other = await server.built_with(Settings())  # another process: what is kept is in the store
+        server.parts.run.attachments = other.run.attachments
+        await server.sdk.responses.create(model="m", input="So?", previous_response_id=second.id)
         assert model.requests[-1]["messages"][: len(begun)] == begun
     assert reads == ["a.pdf"]
 
 
 async def test_without_storage_nothing_of_a_file_stays_in_the_store() -> None:
     model = backend()
-    async with serving(model) as served:
-        kept: list[Any] = []
-        replace_operation(served.parts.store, file_texts.keep, kept.append)
-        await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))], store=False)  # type: ignore[list-item]
-    assert TEXT in said(model)
-    assert kept == []
+    async with serving(model) as server:
+        stored: list[Any] = []
+        replace_operation(server.parts.store, file_texts.put, stored.append)
+        await server.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))], store=False)  # type: ignore[list-item]
+    assert TEXT in stated(model)
+    assert stored == []
 
 
 @pytest.mark.parametrize("way", ["stream", "background", "conversation", "websocket", "tool", "count"])
 async def test_files_work_in_every_kind_of_request(way: str) -> None:
     model = backend()
     item: Any = user(data(docx(TEXT), "a.docx"))
-    async with serving(model) as served:
-        sdk = served.sdk
+    async with serving(model) as server:
+        sdk = server.sdk
         if way == "stream":
             async for event in await sdk.responses.create(model="m", input=[item], stream=True):
                 kind = event.type
             assert kind == "response.completed"
         elif way == "background":
-            made = await sdk.responses.create(model="m", input=[item], background=True)
-            made = await eventually(
-                lambda: sdk.responses.retrieve(made.id), lambda made: made.status in ("completed", "failed")
+            created = await sdk.responses.create(model="m", input=[item], background=True)
+            created = await eventually(
+                lambda: sdk.responses.retrieve(created.id), lambda created: created.status in ("completed", "failed")
             )
-            assert made.status == "completed"
+            assert created.status == "completed"
         elif way == "conversation":
             conversation = await sdk.conversations.create(items=[item])
             await sdk.responses.create(model="m", input="Well?", conversation=conversation.id)
         elif way == "websocket":
-            async with served.http.ws_connect(served.url + "/responses") as socket:
+            async with server.http.ws_connect(server.url + "/responses") as socket:
                 await socket.send_json({"type": "response.create", "model": "m", "input": [item]})
                 while (event := await socket.receive_json())["type"] != "response.completed":
                     assert event["type"] != "error", event
@@ -158,36 +160,36 @@ async def test_files_work_in_every_kind_of_request(way: str) -> None:
             count = await sdk.responses.input_tokens.count(model="m", input=[item])
             assert count.input_tokens > small.input_tokens + 20
             return
-    assert TEXT in said(model)
+    assert TEXT in stated(model)
 
 
 @pytest.mark.wide
-async def test_a_model_that_sees_receives_the_pages_as_images_beside_the_text() -> None:
+async def test_a_vision_model_receives_the_pages_as_images_along_with_the_text() -> None:
     model = backend()
-    async with serving(model) as served:
+    async with serving(model) as server:
         known = (ModelOptions("m", ModelProfile(vision=True), None),)
-        served.parts.models.backends[0].update(options=BackendOptions(configured=known))
-        await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT, "", "three")))])  # type: ignore[list-item]
-        parts = shown(model)
+        server.parts.models.backends[0].update(options=BackendOptions(configured=known))
+        await server.sdk.responses.create(model="m", input=[user(data(pdf(TEXT, "", "three")))])  # type: ignore[list-item]
+        parts = displayed(model)
         assert [part["type"] for part in parts] == ["text", "text", *["image_url"] * 3]
         assert TEXT in parts[1]["text"]
         assert all(part["image_url"]["url"].startswith("data:image/png;base64,iVBOR") for part in parts[2:])
-        await served.sdk.responses.create(model="m", input=[user(data(pdf(""), detail="high"))])  # type: ignore[list-item]
-        assert [part["type"] for part in shown(model)] == ["text", "text", "image_url"]
-        await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT), detail="low"))])  # type: ignore[list-item]
-        assert "image_url" not in said(model)
+        await server.sdk.responses.create(model="m", input=[user(data(pdf(""), detail="high"))])  # type: ignore[list-item]
+        assert [part["type"] for part in displayed(model)] == ["text", "text", "image_url"]
+        await server.sdk.responses.create(model="m", input=[user(data(pdf(TEXT), detail="low"))])  # type: ignore[list-item]
+        assert "image_url" not in stated(model)
 
 
 @pytest.mark.wide
-async def test_the_model_learns_how_many_pages_are_not_shown_as_images(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_model_receives_the_number_of_pages_without_images(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attachments, "MOST_PAGES", 1)
     model = backend()
-    async with serving(model) as served:
+    async with serving(model) as server:
         known = (ModelOptions("m", ModelProfile(vision=True), None),)
-        served.parts.models.backends[0].update(options=BackendOptions(configured=known))
+        server.parts.models.backends[0].update(options=BackendOptions(configured=known))
         for content in (pdf(TEXT, "two", "three"), pdf("", "", "")):
-            await served.sdk.responses.create(model="m", input=[user(data(content))])  # type: ignore[list-item]
-            parts = shown(model)
+            await server.sdk.responses.create(model="m", input=[user(data(content))])  # type: ignore[list-item]
+            parts = displayed(model)
             assert [part["type"] for part in parts] == ["text", "text", "image_url"]
             assert "first 1 of the 3 pages" in parts[1]["text"]
 
@@ -195,9 +197,9 @@ async def test_the_model_learns_how_many_pages_are_not_shown_as_images(monkeypat
 async def test_a_backend_that_reads_files_receives_them_as_before() -> None:
     model = backend()
     content = pdf(TEXT)
-    async with serving(model, dialect="openai") as served:
-        await served.sdk.responses.create(model="m", input=[user(data(content))])  # type: ignore[list-item]
-    file = shown(model)[1]["file"]
+    async with serving(model, dialect="openai") as server:
+        await server.sdk.responses.create(model="m", input=[user(data(content))])  # type: ignore[list-item]
+    file = displayed(model)[1]["file"]
     assert base64.b64decode(file["file_data"].partition(",")[2]) == content
     assert file["filename"] == "a.pdf"
 
@@ -205,32 +207,32 @@ async def test_a_backend_that_reads_files_receives_them_as_before() -> None:
 @pytest.mark.parametrize("dialect", ["generic", "openai"])
 async def test_a_stored_file_is_found_by_its_id(dialect: str) -> None:
     model = backend()
-    async with serving(model, dialect=dialect) as served:
-        file = await served.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
+    async with serving(model, dialect=dialect) as server:
+        file = await server.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
         part = {"type": "input_file", "file_id": file.id}
-        first = await served.sdk.responses.create(model="m", input=[user(part)])  # type: ignore[list-item]
+        first = await server.sdk.responses.create(model="m", input=[user(part)])  # type: ignore[list-item]
         if dialect == "openai":
-            assert base64.b64decode(shown(model)[1]["file"]["file_data"].partition(",")[2]) == pdf(TEXT)
+            assert base64.b64decode(displayed(model)[1]["file"]["file_data"].partition(",")[2]) == pdf(TEXT)
         else:
-            assert 'file "stored.pdf"' in shown(model)[1]["text"]
-            assert TEXT in shown(model)[1]["text"]
-        await served.sdk.files.delete(file.id)
-        await served.sdk.responses.create(model="m", input="And?", previous_response_id=first.id)
-        assert GONE in said(model)
-        status, param, code, message = await refusal(served, part)
+            assert 'file "stored.pdf"' in displayed(model)[1]["text"]
+            assert TEXT in displayed(model)[1]["text"]
+        await server.sdk.files.delete(file.id)
+        await server.sdk.responses.create(model="m", input="And?", previous_response_id=first.id)
+        assert DELETED in stated(model)
+        status, param, code, message = await refusal(server, part)
     assert (status, param, code) == (404, "input[0].content[1].file_id", None)
     assert f"No such File object: {file.id}" in message
 
 
 async def test_a_backend_that_speaks_responses_receives_the_parts_and_the_data_of_stored_files() -> None:
     model, settings = backend(), {"b": BackendOptions(api="responses")}
-    async with serving(model, shares=settings) as served:
-        file = await served.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
+    async with serving(model, shares=settings) as server:
+        file = await server.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
         parts = [{"type": "input_file", "file_id": file.id}, data(pdf("own")), url("https://example.com/a.pdf")]
         with suppress(openai.APIError):  # the scripted model answers in Chat
-            await served.sdk.responses.create(model="m", input=[user(*parts)])  # type: ignore[list-item]
+            await server.sdk.responses.create(model="m", input=[user(*parts)])  # type: ignore[list-item]
         _, stored, own, linked = model.requests[-1]["input"][0]["content"]
-        status, param, _, _ = await refusal(served, {"type": "input_file", "file_id": "file-none"})
+        status, param, _, _ = await refusal(server, {"type": "input_file", "file_id": "file-none"})
     assert stored["filename"] == "stored.pdf"
     assert stored["file_data"] == data(pdf(TEXT))["file_data"].replace("octet-stream", "pdf")
     assert own == parts[1]
@@ -239,26 +241,26 @@ async def test_a_backend_that_speaks_responses_receives_the_parts_and_the_data_o
 
 
 async def test_a_tenant_cannot_read_the_file_of_another() -> None:
-    async with serving(backend()) as served:
-        file = await served.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
+    async with serving(backend()) as server:
+        file = await server.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
         body = {"model": "m", "input": [user({"type": "input_file", "file_id": file.id})]}
         request = decode_request(json.dumps(body).encode())
-        assert (await respond(served.parts.run, request, "")).status == "completed"
+        assert (await respond(server.parts.run, request, "")).status == "completed"
         with pytest.raises(ClientError, match="No such File object") as raised:
-            await respond(served.parts.run, request, "other")
+            await respond(server.parts.run, request, "other")
     assert raised.value.status == 404
 
 
-async def test_the_same_content_under_two_names_is_read_as_each_name_says() -> None:
+async def test_the_same_content_under_two_names_is_read_by_the_type_of_each_name() -> None:
     model = backend()
     rows = b"".join(b"row %d,x\n" % number for number in range(1_200))
-    async with serving(model) as served:
+    async with serving(model) as server:
         for name, last in (("a.csv", "row 999"), ("a.md", "row 1199"), ("a.csv", "row 999")):
-            file = await served.sdk.files.create(file=(name, rows), purpose="user_data")
+            file = await server.sdk.files.create(file=(name, rows), purpose="user_data")
             part = {"type": "input_file", "file_id": file.id}
-            await served.sdk.responses.create(model="m", input=[user(part)])  # type: ignore[list-item]
-            assert last in said(model)
-            assert ("row 1000" in said(model)) == (name == "a.md")
+            await server.sdk.responses.create(model="m", input=[user(part)])  # type: ignore[list-item]
+            assert last in stated(model)
+            assert ("row 1000" in stated(model)) == (name == "a.md")
 
 
 async def test_a_backend_that_takes_over_gets_the_form_that_it_needs() -> None:
@@ -270,12 +272,12 @@ async def test_a_backend_that_takes_over_gets_the_form_that_it_needs() -> None:
         ScriptedBackend([plain("Read.")], name="c", models=["m"]),
     )
     dialects = {"b": "openai", "c": "generic"}
-    async with serve(reads, text, dialects=dialects, shares={"b": BackendOptions(weight=1e9)}) as served:
-        file = await served.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
+    async with serve(reads, text, dialects=dialects, shares={"b": BackendOptions(weight=1e9)}) as server:
+        file = await server.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
         part = {"type": "input_file", "file_id": file.id}
-        await served.sdk.responses.create(model="m", input=[user(part)])  # type: ignore[list-item]
+        await server.sdk.responses.create(model="m", input=[user(part)])  # type: ignore[list-item]
     assert "file_data" in json.dumps(reads.requests)
-    assert TEXT in said(text)
+    assert TEXT in stated(text)
 
 
 class Site:
@@ -283,10 +285,10 @@ class Site:
 
     def __init__(self) -> None:
         self.url = ""
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     async def answer(self, request: web.Request) -> web.Response:
-        self.asked.append(request.path)
+        self.requested.append(request.path)
         if request.path == "/missing":
             raise web.HTTPNotFound
         if request.path == "/inside":
@@ -296,11 +298,11 @@ class Site:
 
 @asynccontextmanager
 async def site() -> AsyncIterator[Site]:
-    made, app = Site(), web.Application()
-    app.router.add_get("/{path:.*}", made.answer)
+    created, app = Site(), web.Application()
+    app.router.add_get("/{path:.*}", created.answer)
     async with serving_app(app) as origin:
-        made.url = origin.replace("127.0.0.1", "files.example")
-        yield made
+        created.url = origin.replace("127.0.0.1", "files.example")
+        yield created
 
 
 async def this_machine(*_: object) -> list[str]:
@@ -313,21 +315,21 @@ def url(address: str) -> dict[str, Any]:
 
 async def test_a_file_by_url_is_fetched_here_and_named_by_its_address() -> None:
     model, settings = backend(), Settings(outgoing_networks=["127.0.0.0/8"])
-    async with site() as files, serving(model, settings=settings, look_up=this_machine) as served:
-        await served.sdk.responses.create(model="m", input=[user(url(f"{files.url}/d/a%20b.pdf?x=1"))])  # type: ignore[list-item]
-        assert 'file "a b.pdf"' in shown(model)[1]["text"]
-        assert TEXT in shown(model)[1]["text"]
-        status, param, code, message = await refusal(served, url(f"{files.url}/missing"))
+    async with site() as files, serving(model, settings=settings, resolve=this_machine) as server:
+        await server.sdk.responses.create(model="m", input=[user(url(f"{files.url}/d/a%20b.pdf?x=1"))])  # type: ignore[list-item]
+        assert 'file "a b.pdf"' in displayed(model)[1]["text"]
+        assert TEXT in displayed(model)[1]["text"]
+        status, param, code, message = await refusal(server, url(f"{files.url}/missing"))
     assert (status, param, code) == (400, "input[0].content[1].file_url", "invalid_file")
     assert "404" in message
 
 
 async def test_a_url_leads_to_no_address_that_is_not_public() -> None:
     model = backend()
-    async with site() as files, serving(model, look_up=this_machine) as served:
-        status, param, code, _ = await refusal(served, url(f"{files.url}/a.pdf"))
+    async with site() as files, serving(model, resolve=this_machine) as server:
+        status, param, code, _ = await refusal(server, url(f"{files.url}/a.pdf"))
         assert (status, param, code) == (400, "input[0].content[1].file_url", "invalid_file")
-        assert files.asked == []
+        assert files.requested == []
 
 
 @pytest.mark.parametrize(
@@ -344,9 +346,9 @@ async def test_a_file_that_cannot_be_read_is_refused_with_its_reason(
     content: bytes, name: str, code: str, words: str
 ) -> None:
     model = backend()
-    async with serving(model) as served:
+    async with serving(model) as server:
         for more in ({}, {"stream": True}):
-            status, param, found, message = await refusal(served, data(content, name), **more)
+            status, param, found, message = await refusal(server, data(content, name), **more)
             assert (status, param, found) == (400, "input[0].content[1]", code)
             assert words in message
     assert model.requests == []
@@ -354,8 +356,8 @@ async def test_a_file_that_cannot_be_read_is_refused_with_its_reason(
 
 async def test_all_files_of_a_request_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attachments, "MOST_BYTES", 2_000)
-    async with serving(backend()) as served:
-        status, param, code, message = await refusal(served, data(pdf("one")), data(pdf("two")))
+    async with serving(backend()) as server:
+        status, param, code, message = await refusal(server, data(pdf("one")), data(pdf("two")))
     assert (status, param, code) == (400, "input[0].content[2]", "invalid_value")
     assert "together" in message
 
@@ -371,51 +373,51 @@ RECORDED = {
 @pytest.mark.parametrize("name", RECORDED)
 async def test_a_recorded_request_with_a_file_reaches_the_model_as_text(name: str) -> None:
     model = backend()
-    async with serving(model) as served:
-        stored = await served.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
+    async with serving(model) as server:
+        stored = await server.sdk.files.create(file=("stored.pdf", pdf(TEXT)), purpose="user_data")
         body = re.sub(r'"file-[A-Za-z0-9]{22}"', f'"{stored.id}"', RECORDED[name])
         # The recordings have the beginning of each file alone.
         body = re.sub('(application/pdf;base64,)[^"]*', r"\g<1>" + base64.b64encode(pdf(TEXT)).decode(), body)
-        status, answer = await served.post("/responses", json=json.loads(body) | {"model": "m", "stream": False})
+        status, answer = await server.post("/responses", json=json.loads(body) | {"model": "m", "stream": False})
     assert status == 200, answer
-    assert "content of the file" in said(model)
+    assert "content of the file" in stated(model)
 
 
-async def test_rows_of_a_sheet_are_cut_and_the_model_is_told() -> None:
+async def test_rows_of_a_sheet_are_cut_and_the_model_receives_a_note() -> None:
     model = backend()
     sheet = xlsx({"Sums": [[f"row {n}"] for n in range(1_500)]})
-    async with serving(model) as served:
-        await served.sdk.responses.create(model="m", input=[user(data(sheet, "a.xlsx"))])  # type: ignore[list-item]
-    assert "row 999" in said(model)
-    assert "row 1000" not in said(model)
-    assert "Only the first 1,000 of 1,500 rows are shown." in said(model)
+    async with serving(model) as server:
+        await server.sdk.responses.create(model="m", input=[user(data(sheet, "a.xlsx"))])  # type: ignore[list-item]
+    assert "row 999" in stated(model)
+    assert "row 1000" not in stated(model)
+    assert "Only the first 1,000 of 1,500 rows are shown." in stated(model)
 
 
 @pytest.mark.wide
 async def test_the_memory_of_files_is_released_with_the_response() -> None:
-    async with serving(backend()) as served:
-        free = served.parts.run.history.memory.left
-        await served.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))])  # type: ignore[list-item]
-        await refusal(served, data(b"%PDF-broken"))
-        assert served.parts.run.history.memory.left == free
+    async with serving(backend()) as server:
+        free = server.parts.run.history.memory.left
+        await server.sdk.responses.create(model="m", input=[user(data(pdf(TEXT)))])  # type: ignore[list-item]
+        await refusal(server, data(b"%PDF-broken"))
+        assert server.parts.run.history.memory.left == free
 
 
 async def test_more_files_than_the_memory_holds_are_refused_for_now() -> None:
-    async with serving(backend()) as served:
-        served.parts.run.history.memory.take(served.parts.run.history.memory.left - 100_000)
-        status, _, code, _ = await refusal(served, data(docx("x" * 60_000)))
+    async with serving(backend()) as server:
+        server.parts.run.history.memory.take(server.parts.run.history.memory.left - 100_000)
+        status, _, code, _ = await refusal(server, data(docx("x" * 60_000)))
         assert (status, code) == (503, "server_is_overloaded")
 
 
-async def in_background(served: Served, *parts: dict[str, Any]) -> Any:
-    return await served.sdk.responses.create(model="m", input=[user(*parts)], background=True)  # type: ignore[list-item]
+async def in_background(server: RunningServer, *parts: dict[str, Any]) -> Any:
+    return await server.sdk.responses.create(model="m", input=[user(*parts)], background=True)  # type: ignore[list-item]
 
 
 @pytest.mark.wide
 async def test_a_background_response_waits_for_the_memory_that_its_files_need() -> None:
-    async with serving(backend()) as served:
-        memory, waited = served.parts.run.history.memory, asyncio.Event()
-        file = await served.sdk.files.create(file=("a.txt", b"x" * 500_000), purpose="user_data")
+    async with serving(backend()) as server:
+        memory, waited = server.parts.run.history.memory, asyncio.Event()
+        file = await server.sdk.files.create(file=("a.txt", b"x" * 500_000), purpose="user_data")
         memory.take(taken := memory.left - 400_000)
         real = memory.wait_for
 
@@ -424,26 +426,26 @@ async def test_a_background_response_waits_for_the_memory_that_its_files_need() 
             await real(size, tenant)
 
         memory.wait_for = wait_for  # type: ignore[method-assign]
-        begun = await in_background(served, {"type": "input_file", "file_id": file.id})
+        begun = await in_background(server, {"type": "input_file", "file_id": file.id})
         await asyncio.wait_for(waited.wait(), 30)
         memory.release(taken)
-        assert (await ended(served.sdk, begun.id)).output_text == "Read."
+        assert (await ended(server.sdk, begun.id)).output_text == "Read."
 
 
 async def test_a_background_response_waits_for_busy_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attachments, "BUSY", 0.0)
-    asked: list[str] = []
+    requested: list[str] = []
     real = documents.DocumentReader.read
 
     async def read(self: Any, content: bytes, filename: str, tenant: str = "") -> Any:
-        asked.append(filename)
-        if len(asked) % 3:
+        requested.append(filename)
+        if len(requested) % 3:
             raise documents.DocumentError("invalid_file", "Too many files are being read at once.", "busy")
         return await real(self, content, filename, tenant)
 
     monkeypatch.setattr(documents.DocumentReader, "read", read)
-    async with serving(backend()) as served:
-        begun = await in_background(served, data(docx(TEXT)))
-        assert (await ended(served.sdk, begun.id)).output_text == "Read."
-        assert len(asked) == 3
-        assert (await refusal(served, data(docx(TEXT + "2"))))[:1] == (503,), "whoever waits for an answer is told"
+    async with serving(backend()) as server:
+        begun = await in_background(server, data(docx(TEXT)))
+        assert (await ended(server.sdk, begun.id)).output_text == "Read."
+        assert len(requested) == 3
+        assert (await refusal(server, data(docx(TEXT + "2"))))[:1] == (503,), "whoever waits for an answer is told"

@@ -31,12 +31,12 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat_completions.messages import to_messages
-from antiphon.translation.to_chat_completions.prefix import Conversation, Messages, Prefix
+from antiphon.translation.to_chat_completions.prefix import Messages, ModelConversation, Prefix
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.chance import examples
-from tests.support.parts import NOW, foundation, parts_with, said
+from tests.support.parts import NOW, foundation, parts_with, stated
 from tests.support.postgres import Postgres
 from tests.support.replay import delta, sse
 
@@ -52,7 +52,7 @@ TOOLS: Sequence[Sequence[dict[str, Any]]] = (
 CALL = {"index": 0, "id": "call_x", "type": "function", "function": {"name": "look", "arguments": '{"at": 1}'}}
 
 ANSWERS = {
-    "text": said("Hello ", "there"),
+    "text": stated("Hello ", "there"),
     "thought": [delta(reasoning_content="Hm."), delta(content="Yes"), delta("stop")],
     "call": [delta(tool_calls=[CALL]), delta("tool_calls")],
     "thought and call": [delta(reasoning_content="Look!"), delta(tool_calls=[CALL]), delta("tool_calls")],
@@ -117,7 +117,7 @@ class World:
     store: Store
     chains: ChainCache
     dialect: str = "generic"
-    asked: list[bytes] = field(default_factory=list)
+    requested: list[bytes] = field(default_factory=list)
     """Each body that the backend was sent."""
     answer: str = "text"
     responses: list[str] = field(default_factory=list)
@@ -132,7 +132,7 @@ class World:
         self.parts.run.rules.retention = RETENTION
 
     async def _noted(self, path: str, body: bytes) -> Reply:
-        self.asked.append(body)
+        self.requested.append(body)
         return await self._post(path, body)
 
     async def turn(self, body: dict[str, Any]) -> Any:
@@ -195,18 +195,18 @@ async def play(script: Sequence[tuple[Any, ...]], worlds: Sequence[World]) -> No
                 world.answer = rest[2]
                 answers.append(await world.turn(body))
             assert all(answer == answers[0] for answer in answers)
-            assert all(world.asked == worlds[0].asked for world in worlds)
+            assert all(world.requested == worlds[0].requested for world in worlds)
             if not isinstance(answers[0], bytes) and answers[0][1]["code"] == "previous_response_not_found":
                 for world in worlds:
                     world.responses.remove(body["previous_response_id"])
             if isinstance(answers[0], bytes):
-                made = json.loads(answers[0])
-                waiting[made["id"]] = [one["call_id"] for one in made["output"] if one["type"] == "function_call"]
+                created = json.loads(answers[0])
+                waiting[created["id"]] = [one["call_id"] for one in created["output"] if one["type"] == "function_call"]
 
 
 def _body(choice: Sequence[Any], known: Sequence[str], waiting: dict[str, list[str]], number: int) -> dict[str, Any]:
     """Return a request; the outputs that the followed response waits for come with it, nearly always."""
-    parent, said_as, _, tools, instructions, context, where = choice
+    parent, stated_as, _, tools, instructions, context, where = choice
     body: dict[str, Any] = {"tools": TOOLS[tools]}
     if instructions:
         body["instructions"] = instructions
@@ -218,9 +218,11 @@ def _body(choice: Sequence[Any], known: Sequence[str], waiting: dict[str, list[s
         body["previous_response_id"] = known[-1] if parent < 0 else known[parent % len(known)]
     calls = waiting.get(body.get("previous_response_id", ""), [])
     outputs = [{"type": "function_call_output", "call_id": call_id, "output": "seen"} for call_id in calls]
-    new = json.loads(json.dumps(INPUTS[said_as]).replace("call_p", f"call_{number}"))
+    new = json.loads(json.dumps(INPUTS[stated_as]).replace("call_p", f"call_{number}"))
     items = [{"role": "user", "content": new}] if isinstance(new, str) else new
-    body["input"] = [*items, *outputs] if said_as in LATE else [*outputs, *items] if said_as != "forgotten" else items
+    body["input"] = (
+        [*items, *outputs] if stated_as in LATE else [*outputs, *items] if stated_as != "forgotten" else items
+    )
     return body if body["input"] or known else body | {"input": "Hi"}
 
 
@@ -245,9 +247,9 @@ def test_a_remembered_chain_is_the_chain(script: list[Any], dialect: str, room: 
 
 
 LONG: Sequence[tuple[Any, ...]] = [
-    ("turn", -1, said_as, answer, tools, "Be kind.", context, "chain")
+    ("turn", -1, stated_as, answer, tools, "Be kind.", context, "chain")
     for tools in (0, 1, 2, 0)
-    for said_as, answer, context in (
+    for stated_as, answer, context in (
         ("text", "thought", None),
         ("text", "thought and call", None),
         ("nothing", "thought", None),
@@ -336,7 +338,7 @@ async def test_turn_1000_costs_at_most_three_times_turn_10(kind: str, request: p
     world = World(clock, store, ChainCache())
     await asyncio.gather(*(store.save(_stored(number)) for number in range(1, 999)))
     short, long = [await _calls_of_a_turn(world, after) for after in (8, 998)]
-    assert len(json.loads(world.asked[-1])["messages"]) == 2 * 999 + 1
+    assert len(json.loads(world.requested[-1])["messages"]) == 2 * 999 + 1
     assert long <= 3 * short
     await store.close()
 
@@ -371,7 +373,7 @@ async def test_as_many_bytes_are_counted_as_are_taken(text: str) -> None:
         assert response is not None
         prefix = await chains.prefix(store, response)
         assert prefix is not None
-        conversation = Conversation([*prefix.items, Message(role="user", content="x")], prefix)
+        conversation = ModelConversation([*prefix.items, Message(role="user", content="x")], prefix)
         for context in (None, "current_turn"):
             messages = to_messages(conversation, None, dialect, context, history=prefix.length)
             assert isinstance(messages, Messages)
@@ -391,6 +393,6 @@ async def test_a_chain_that_is_followed_twice_is_two_chains() -> None:
     second = json.loads(await world.turn({"input": "b", "previous_response_id": first}))["id"]
     for follows, expected in ((second, "a b x"), (first, "a x"), (second, "a b x"), (first, "a x")):
         await world.turn({"input": "x", "previous_response_id": follows})
-        said_before = [one["content"] for one in json.loads(world.asked[-1])["messages"] if one["role"] == "user"]
-        assert said_before == expected.split()
+        stated_before = [one["content"] for one in json.loads(world.requested[-1])["messages"] if one["role"] == "user"]
+        assert stated_before == expected.split()
     await store.close()

@@ -25,7 +25,7 @@ from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, responses
 from antiphon.storage.records.responses import LargeItem, StoredItem
 from tests.support.changed_stores import replace_operation
-from tests.support.parts import ask, begin, said, scripted_parts
+from tests.support.parts import begin, query, scripted_parts, stated
 from tests.support.waiting import eventually, until
 
 TEXT = "x" * 100_000
@@ -35,67 +35,67 @@ FAILED = BackendError("It broke.", status=500)
 
 async def following(*answers: Any, store: str = "sqlite://") -> tuple[Parts, dict[str, str]]:
     """Parts with these answers, and what names a response with a large input."""
-    made, _ = scripted_parts(said("fine"), *answers, store=await open_store(store))
-    made.run.history.memory, made.run.now = Memory(SIZE), ids.now
-    return made, {"previous_response_id": (await ask(made, input=TEXT))["id"]}
+    created, _ = scripted_parts(stated("fine"), *answers, store=await open_store(store))
+    created.run.history.memory, created.run.now = Memory(SIZE), ids.now
+    return created, {"previous_response_id": (await query(created, input=TEXT))["id"]}
 
 
 def request(**body: Any) -> CreateResponse:
     return decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
 
 
-def held(made: Parts) -> int:
-    return SIZE - made.run.history.memory.left
+def retained(created: Parts) -> int:
+    return SIZE - created.run.history.memory.left
 
 
-async def is_completed(made: Parts, follow: dict[str, str]) -> None:
-    run = await begin(made, **follow)
-    assert weight(100_000) < held(made) < 2 * weight(100_000)
+async def is_completed(created: Parts, follow: dict[str, str]) -> None:
+    run = await begin(created, **follow)
+    assert weight(100_000) < retained(created) < 2 * weight(100_000)
     await run.result()
 
 
-async def is_streamed(made: Parts, follow: dict[str, str]) -> None:
-    run = await begin(made, **follow, stream=True)
+async def is_streamed(created: Parts, follow: dict[str, str]) -> None:
+    run = await begin(created, **follow, stream=True)
     async with aclosing(run.events()) as batches:
         async for _ in batches:
-            assert held(made) > weight(100_000)
+            assert retained(created) > weight(100_000)
 
 
-async def is_left(made: Parts, follow: dict[str, str]) -> None:
-    run = await begin(made, **follow, stream=True)
+async def is_left(created: Parts, follow: dict[str, str]) -> None:
+    run = await begin(created, **follow, stream=True)
     async with aclosing(run.events()) as batches:
         async for _ in batches:
             break
 
 
-async def is_never_begun(made: Parts, follow: dict[str, str]) -> None:
-    run = await begin(made, **follow)
-    assert held(made)
+async def is_never_begun(created: Parts, follow: dict[str, str]) -> None:
+    run = await begin(created, **follow)
+    assert retained(created)
     del run
 
 
-async def fails(made: Parts, follow: dict[str, str]) -> None:
+async def fails(created: Parts, follow: dict[str, str]) -> None:
     with pytest.raises(AntiphonError):
-        await ask(made, **follow, model="none")
+        await query(created, **follow, model="none")
 
 
-async def is_rejected(made: Parts, follow: dict[str, str]) -> None:
+async def is_rejected(created: Parts, follow: dict[str, str]) -> None:
     orphan = {"type": "function_call_output", "call_id": "call_9", "output": "Sunny."}
     with pytest.raises(AntiphonError):
-        await ask(made, **follow, input=[orphan])
+        await query(created, **follow, input=[orphan])
 
 
-async def is_counted(made: Parts, follow: dict[str, str]) -> None:
-    await count_input_tokens(made.run, request(**follow))
+async def is_counted(created: Parts, follow: dict[str, str]) -> None:
+    await count_input_tokens(created.run, request(**follow))
 
 
-async def is_compacted(made: Parts, follow: dict[str, str]) -> None:
-    await compact(made.run, decode_compact_request(json.dumps({"model": "m", **follow}).encode()))
+async def is_compacted(created: Parts, follow: dict[str, str]) -> None:
+    await compact(created.run, decode_compact_request(json.dumps({"model": "m", **follow}).encode()))
 
 
-async def is_queued(made: Parts, follow: dict[str, str]) -> None:
+async def is_queued(created: Parts, follow: dict[str, str]) -> None:
     body = json.dumps({"model": "m", "input": "Hi", "background": True, **follow}).encode()
-    await Gateway(made).queue.enqueue(decode_request(body), body)
+    await Gateway(created).queue.enqueue(decode_request(body), body)
 
 
 ENDS: list[Callable[[Parts, dict[str, str]], Awaitable[None]]] = [
@@ -108,77 +108,77 @@ ENDS: list[Callable[[Parts, dict[str, str]], Awaitable[None]]] = [
 async def test_a_turn_takes_memory_for_its_history_and_releases_it(
     end: Callable[[Parts, dict[str, str]], Awaitable[None]], is_cached: bool
 ) -> None:
-    made, follow = await following(said("fine"))
+    created, follow = await following(stated("fine"))
     if is_cached:
-        await made.run.history.chains.prefix(
-            made.store, (await made.store.read(responses.load, "", follow["previous_response_id"]))
+        await created.run.history.chains.prefix(
+            created.store, (await created.store.read(responses.load, "", follow["previous_response_id"]))
         )  # type: ignore[arg-type]
     taken: list[int] = []
-    take = made.run.history.memory.take
-    made.run.history.memory.take = lambda size, tenant="": taken.append(size) or take(size, tenant)  # type: ignore[method-assign, func-returns-value]
+    take = created.run.history.memory.take
+    created.run.history.memory.take = lambda size, tenant="": taken.append(size) or take(size, tenant)  # type: ignore[method-assign, func-returns-value]
 
-    await end(made, follow)
+    await end(created, follow)
 
     assert max(taken) > weight(100_000)
-    assert held(made) == 0
+    assert retained(created) == 0
 
 
-async def overloaded(made: Parts, **body: Any) -> bool:
+async def overloaded(created: Parts, **body: Any) -> bool:
     with pytest.raises(AntiphonError) as caught:
-        await begin(made, **body)
+        await begin(created, **body)
     error = caught.value
     return (error.status, error.code, error.headers) == (503, "server_is_overloaded", {"retry-after": "1"})
 
 
 async def test_no_history_is_read_where_no_memory_is_free(store_url: str) -> None:
-    made, follow = await following(store=store_url)
+    created, follow = await following(store=store_url)
     body = decode_create_conversation(json.dumps({"items": [{"role": "user", "content": TEXT}]}).encode())
-    made_conversation = await Gateway(made).conversations.create(
-        body, RequestIdentity(response_id=made.run.new_id("conv"))
+    created_conversation = await Gateway(created).conversations.create(
+        body, RequestIdentity(response_id=created.run.new_id("conv"))
     )
-    found = await made.store.read(responses.load, "", follow["previous_response_id"])
+    found = await created.store.read(responses.load, "", follow["previous_response_id"])
     assert found is not None
     item = found.input[0]
     recalled = [StoredItem(item.id, item.body)]
-    made.run.history.memory.take(SIZE - 1000)
+    created.run.history.memory.take(SIZE - 1000)
 
-    assert await overloaded(made, **follow)
-    assert await overloaded(made, conversation=made_conversation["id"])
-    assert await overloaded(made, input=[{"type": "item_reference", "id": item.id}])
+    assert await overloaded(created, **follow)
+    assert await overloaded(created, conversation=created_conversation["id"])
+    assert await overloaded(created, input=[{"type": "item_reference", "id": item.id}])
     with pytest.raises(AntiphonError, match="all the memory"):
-        await Gateway(made).create(request(previous_response_id="resp_known"), recalled=recalled)
-    assert held(made) == SIZE - 1000
-    assert len(made.run.history.chains) == 0
-    await made.store.close()
+        await Gateway(created).create(request(previous_response_id="resp_known"), recalled=recalled)
+    assert retained(created) == SIZE - 1000
+    assert len(created.run.history.chains) == 0
+    await created.store.close()
 
 
 async def test_a_small_history_takes_nothing() -> None:
-    made, _ = scripted_parts(said("fine"), said("fine"))
-    first = await ask(made)
-    made.run.history.memory = Memory(0)
+    created, _ = scripted_parts(stated("fine"), stated("fine"))
+    first = await query(created)
+    created.run.history.memory = Memory(0)
 
-    assert (await ask(made, previous_response_id=first["id"]))["status"] == "completed"
+    assert (await query(created, previous_response_id=first["id"]))["status"] == "completed"
 
 
 async def test_background_work_waits_for_memory(store_url: str) -> None:
-    made, follow = await following(said("fine"), store=store_url)
-    await is_queued(made, follow)
-    job = await made.store.write(jobs.claim, made.process.worker, 1, 1)
+    created, follow = await following(stated("fine"), store=store_url)
+    await is_queued(created, follow)
+    job = await created.store.write(jobs.claim, created.process.worker, 1, 1)
     assert job is not None
-    made.run.history.memory.take(SIZE - 1000)
-    working = asyncio.create_task(work(made.jobs, job))
+    created.run.history.memory.take(SIZE - 1000)
+    working = asyncio.create_task(work(created.jobs, job))
     await eventually(
-        lambda: made.store.read(jobs.find_job, "", job.response.id),
-        lambda one: made.run.history.chains or one is not None,
+        lambda: created.store.read(jobs.find_job, "", job.response.id),
+        lambda one: created.run.history.chains or one is not None,
     )
     assert not working.done()
-    made.run.history.memory.release(SIZE - 1000)
+    created.run.history.memory.release(SIZE - 1000)
     await working
 
-    ended = await made.store.read(responses.load, "", job.response.id)
+    ended = await created.store.read(responses.load, "", job.response.id)
     assert ended is not None
-    assert (ended.status, held(made)) == ("completed", 0)
-    await made.store.close()
+    assert (ended.status, retained(created)) == ("completed", 0)
+    await created.store.close()
 
 
 LARGE = "x" * 600_000
@@ -186,8 +186,8 @@ LARGE = "x" * 600_000
 
 
 async def test_no_large_item_is_read_for_a_reference_where_no_memory_is_free(store_url: str) -> None:
-    made, _ = await following(said("fine"), said("fine"), store=store_url)
-    found = await made.store.read(responses.load, "", (await ask(made, input=LARGE))["id"])
+    created, _ = await following(stated("fine"), stated("fine"), store=store_url)
+    found = await created.store.read(responses.load, "", (await query(created, input=LARGE))["id"])
     assert found is not None
     refer = [{"type": "item_reference", "id": found.input[0].id}]
     read: list[StoredItem | None] = []
@@ -196,72 +196,72 @@ async def test_no_large_item_is_read_for_a_reference_where_no_memory_is_free(sto
         read.append(await find(*which, **how))
         return read[-1]
 
-    find = replace_operation(made.store, responses.find_item, spied)
-    made.run.history.memory.take(SIZE - 1000)
-    assert await overloaded(made, input=refer)
+    find = replace_operation(created.store, responses.find_item, spied)
+    created.run.history.memory.take(SIZE - 1000)
+    assert await overloaded(created, input=refer)
     assert [type(item) for item in read] == [LargeItem]
 
-    made.run.history.memory.release(SIZE - 1000)
-    run = await begin(made, input=refer)
-    assert weight(600_000) < held(made) < weight(700_000)
+    created.run.history.memory.release(SIZE - 1000)
+    run = await begin(created, input=refer)
+    assert weight(600_000) < retained(created) < weight(700_000)
     assert (await run.result()).status == "completed"
-    assert held(made) == 0
-    await made.store.close()
+    assert retained(created) == 0
+    await created.store.close()
 
 
 @pytest.mark.parametrize("field", ["input", "instructions"])
 async def test_a_large_background_job_is_not_read_before_there_is_memory_for_it(store_url: str, field: str) -> None:
-    made, _ = await following(said("fine"), store=store_url)
-    await is_queued(made, {field: LARGE})
-    job = await made.store.write(jobs.claim, made.process.worker, 1, 1)
+    created, _ = await following(stated("fine"), store=store_url)
+    await is_queued(created, {field: LARGE})
+    job = await created.store.write(jobs.claim, created.process.worker, 1, 1)
     assert job is not None
     data = job.request, job.called, list(job.response.input), job.response.body
     assert (job.is_partial, data) == (True, (b"", b"", [], b"" if field == "instructions" else job.response.body))
     read: list[int] = []
 
     async def spied(*which: Any, **how: Any) -> Any:
-        read.append(held(made))
+        read.append(retained(created))
         return await find(*which, **how)
 
-    find = replace_operation(made.store, jobs.find_job, spied)
-    made.run.history.memory.take(SIZE - 1000)
-    take, tries = made.run.history.memory.take, []
-    made.run.history.memory.take = lambda *size: tries.append(size) or take(*size)  # type: ignore[method-assign, func-returns-value]
-    working = asyncio.create_task(work(made.jobs, job))
+    find = replace_operation(created.store, jobs.find_job, spied)
+    created.run.history.memory.take(SIZE - 1000)
+    take, tries = created.run.history.memory.take, []
+    created.run.history.memory.take = lambda *size: tries.append(size) or take(*size)  # type: ignore[method-assign, func-returns-value]
+    working = asyncio.create_task(work(created.jobs, job))
     await until(lambda: tries)
     assert (working.done(), read) == (False, [])
-    made.run.history.memory.release(SIZE - 1000)
+    created.run.history.memory.release(SIZE - 1000)
     await working
 
     assert min(read) > weight(600_000)
-    ended = await made.store.read(responses.load, "", job.response.id)
+    ended = await created.store.read(responses.load, "", job.response.id)
     assert ended is not None
-    assert (ended.status, held(made)) == ("completed", 0)
-    await made.store.close()
+    assert (ended.status, retained(created)) == ("completed", 0)
+    await created.store.close()
 
 
 async def test_a_large_background_job_that_another_has_ended_is_left_alone() -> None:
-    made, _ = await following()
-    await is_queued(made, {"input": LARGE})
-    job = await made.store.write(jobs.claim, made.process.worker, 1, 1)
+    created, _ = await following()
+    await is_queued(created, {"input": LARGE})
+    job = await created.store.write(jobs.claim, created.process.worker, 1, 1)
     assert job is not None
-    await Gateway(made).queue.cancel("", job.response.id)
+    await Gateway(created).queue.cancel("", job.response.id)
 
-    await work(made.jobs, job)
+    await work(created.jobs, job)
 
-    ended = await made.store.read(responses.load, "", job.response.id)
+    ended = await created.store.read(responses.load, "", job.response.id)
     assert ended is not None
-    assert (ended.status, len(ended.input), held(made)) == ("cancelled", 1, 0)
+    assert (ended.status, len(ended.input), retained(created)) == ("cancelled", 1, 0)
 
 
-async def test_a_large_background_job_whose_workers_died_fails_with_its_items() -> None:
-    made, _ = await following()
-    await is_queued(made, {"input": LARGE})
-    job = await made.store.write(jobs.claim, made.process.worker, 1, 1)
+async def test_a_large_background_job_of_dead_workers_fails_with_its_items() -> None:
+    created, _ = await following()
+    await is_queued(created, {"input": LARGE})
+    job = await created.store.write(jobs.claim, created.process.worker, 1, 1)
     assert job is not None
 
-    await work(made.jobs, replace(job, lost=MOST_LOST))
+    await work(created.jobs, replace(job, lost=MOST_LOST))
 
-    ended = await made.store.read(responses.load, "", job.response.id)
+    ended = await created.store.read(responses.load, "", job.response.id)
     assert ended is not None
     assert (ended.status, len(ended.input)) == ("failed", 1)

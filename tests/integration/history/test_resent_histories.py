@@ -8,13 +8,17 @@ import pytest
 from antiphon import Antiphon, BadRequestError, ScriptedBackend, Settings
 
 SETTINGS = Settings(store="sqlite://", seal_keys=[b64encode(bytes(32)).decode()])
-LOOK = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}}
+INSPECT_TOOL = {
+    "type": "function",
+    "name": "look",
+    "parameters": {"type": "object", "properties": {"at": {"type": "string"}}},
+}
 TEXT = "x" * 70_000
-ASKED: dict[str, Any] = {
+REQUEST: dict[str, Any] = {
     "model": "scripted",
     "store": False,
     "include": ["reasoning.encrypted_content"],
-    "tools": [LOOK],
+    "tools": [INSPECT_TOOL],
 }
 TURNS = 5
 
@@ -34,7 +38,7 @@ def alone(history: list[Any], **more: Any) -> dict[str, Any]:
     """What the backend receives of a history that the server has never seen."""
     backend = ScriptedBackend([answer(0)])
     with Antiphon(SETTINGS, backend=backend) as client:
-        client.responses.create(input=history, **{**ASKED, **more})
+        client.responses.create(input=history, **{**REQUEST, **more})
     return backend.requests[0]
 
 
@@ -47,7 +51,7 @@ def test_every_turn_of_an_agent_is_translated_as_if_it_was_the_first(context: st
     with Antiphon(SETTINGS, backend=backend) as client:
         for turn in range(TURNS):
             bodies.append([*history])
-            response = client.responses.create(input=history, **ASKED, **more)
+            response = client.responses.create(input=history, **REQUEST, **more)
             history += [*response.output, output(turn)]
             if turn == 2:
                 history.append({"role": "user", "content": "Go on."})
@@ -58,15 +62,15 @@ def test_every_turn_of_an_agent_is_translated_as_if_it_was_the_first(context: st
 def test_two_conversations_that_begin_alike_do_not_mix() -> None:
     backend = ScriptedBackend([answer(turn) for turn in (0, 9, 1, 1, 2, 2)])
     with Antiphon(SETTINGS, backend=backend) as client:
-        first = [{"role": "user", "content": TEXT}, *client.responses.create(input=TEXT, **ASKED).output]
+        first = [{"role": "user", "content": TEXT}, *client.responses.create(input=TEXT, **REQUEST).output]
         start = [*first, output(0)]
-        client.responses.create(input=start, **ASKED)
+        client.responses.create(input=start, **REQUEST)
         one = [*start, {"role": "user", "content": "left"}]
         other = [*start, {"role": "user", "content": "right"}]
-        said = [client.responses.create(input=branch, **ASKED).output for branch in (one, other)]
-        ends = [[*one, *said[0], output(1)], [*other, *said[1], output(1)]]
+        stated = [client.responses.create(input=branch, **REQUEST).output for branch in (one, other)]
+        ends = [[*one, *stated[0], output(1)], [*other, *stated[1], output(1)]]
         for end in ends:
-            client.responses.create(input=end, **ASKED)
+            client.responses.create(input=end, **REQUEST)
     branches = [request["messages"][-1]["content"] for request in backend.requests[2:4]]
 
     assert branches == ["left", "right"]
@@ -80,10 +84,10 @@ def test_an_error_names_the_place_in_the_whole_input() -> None:
     with Antiphon(SETTINGS, backend=ScriptedBackend([answer(0), answer(1)])) as client:
         for before in ([], known):
             if before:
-                client.responses.create(input=before, **ASKED)
-                client.responses.create(input=[*before, {"role": "user", "content": "a"}], **ASKED)
+                client.responses.create(input=before, **REQUEST)
+                client.responses.create(input=[*before, {"role": "user", "content": "a"}], **REQUEST)
             with pytest.raises(BadRequestError) as caught:
-                client.responses.create(input=[*known, new], **ASKED)
+                client.responses.create(input=[*known, new], **REQUEST)
             errors.append((caught.value.param, caught.value.message))
 
     assert errors[0] == errors[1]
@@ -93,27 +97,27 @@ def test_an_error_names_the_place_in_the_whole_input() -> None:
 def test_a_call_without_its_output_is_rejected_also_behind_what_is_known() -> None:
     with Antiphon(SETTINGS, backend=ScriptedBackend([answer(0), answer(1)])) as client:
         history = [{"role": "user", "content": TEXT}]
-        history += [*client.responses.create(input=history, **ASKED).output]
+        history += [*client.responses.create(input=history, **REQUEST).output]
         for _ in range(2):
             with pytest.raises(BadRequestError, match="No tool output found for function call call_0"):
-                client.responses.create(input=history, **ASKED)
-        client.responses.create(input=[*history, output(0)], **ASKED)
+                client.responses.create(input=history, **REQUEST)
+        client.responses.create(input=[*history, output(0)], **REQUEST)
 
 
-def test_reasoning_that_only_the_store_has_is_gone_with_it() -> None:
+def test_reasoning_only_in_the_store_is_deleted_with_it() -> None:
     backend = ScriptedBackend([answer(0), answer(1), answer(2), answer(3)])
-    asked = {"model": "scripted", "tools": [LOOK]}
+    body = {"model": "scripted", "tools": [INSPECT_TOOL]}
     with Antiphon(SETTINGS, backend=backend) as client:
         history: list[Any] = [{"role": "user", "content": TEXT}]
-        first = client.responses.create(input=history, **asked)
+        first = client.responses.create(input=history, **body)
         thought, call = first.output
         # As clients send it that do not ask for what is sealed.
         history += [{"type": "reasoning", "id": thought.id, "summary": []}, call, output(0)]
-        second = client.responses.create(input=history, **asked)
+        second = client.responses.create(input=history, **body)
         history += [one for one in second.output if one.type != "reasoning"] + [output(1)]
         for stored in (first, second):  # the second one has it in its input
             client.responses.delete(stored.id)
-        client.responses.create(input=history, **asked)
+        client.responses.create(input=history, **body)
     with_text = ["Look at 0." in str(request["messages"]) for request in backend.requests]
 
     assert with_text == [False, True, False]
@@ -122,12 +126,12 @@ def test_reasoning_that_only_the_store_has_is_gone_with_it() -> None:
 @pytest.mark.parametrize("is_stored", [True, False])
 def test_an_item_without_an_id_has_another_one_in_each_stored_response(is_stored: bool) -> None:
     backend = ScriptedBackend([answer(turn) for turn in range(3)])
-    asked = {**ASKED, "store": is_stored, "include": ["reasoning.encrypted_content"]}
+    body = {**REQUEST, "store": is_stored, "include": ["reasoning.encrypted_content"]}
     with Antiphon(SETTINGS, backend=backend) as client:
         history: list[Any] = [{"role": "user", "content": TEXT}]
         responses = []
         for turn in range(3):
-            responses.append(client.responses.create(input=history, **asked))
+            responses.append(client.responses.create(input=history, **body))
             history += [*responses[-1].output, output(turn)]
         if is_stored:
             listed = [list(client.responses.input_items.list(one.id, order="asc")) for one in responses]

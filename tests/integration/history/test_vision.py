@@ -20,7 +20,7 @@ from antiphon.upstream.backend import Reply
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import NOW, ask, begin, called, foundation, parts_with, plain, stream
+from tests.support.parts import NOW, begin, called, foundation, parts_with, plain, query, stream
 from tests.support.waiting import until
 
 CAT, DOG = "data:image/png;base64,iVBORw0KGgo=", "https://example.com/dog.png"
@@ -40,11 +40,11 @@ class Eye(ScriptedBackend):
 
     def __init__(self, script: Any) -> None:
         super().__init__(script, name="eye", models=["eye"])
-        self.is_asked, self.may_answer = asyncio.Event(), asyncio.Event()
+        self.is_requested, self.may_answer = asyncio.Event(), asyncio.Event()
         self.may_answer.set()
 
     async def post(self, path: str, body: bytes) -> Reply:
-        self.is_asked.set()
+        self.is_requested.set()
         await self.may_answer.wait()
         return await super().post(path, body)
 
@@ -56,17 +56,17 @@ class Sight:
         self, *answers: Any, eye: Any = None, sees: bool | None = False, store: Store | None = None, **options: Any
     ) -> None:
         self.blind = ScriptedBackend(answers or [plain()] * 9, name="blind", models=["m"])
-        self.eye = Eye(eye or self.look)
+        self.eye = Eye(eye or self.poll_once)
         models = ModelRegistry([self.blind, self.eye], lambda: NOW, {"blind": "llamacpp"})
         known = (ModelOptions("m", ModelProfile(vision=sees), None),)
         models.backends[0].update(options=BackendOptions(configured=known))
-        self.made = parts_with(foundation(models, store, Settings(vision="eye")))
+        self.created = parts_with(foundation(models, store, Settings(vision="eye")))
 
-    def look(self, request: dict[str, Any]) -> dict[str, Any]:
+    def poll_once(self, request: dict[str, Any]) -> dict[str, Any]:
         return plain(f"picture {len(self.eye.requests)}") | {"usage": USAGE}
 
-    async def ask(self, *items: dict[str, Any], **body: Any) -> dict[str, Any]:
-        return await ask(self.made, input=list(items), **body)
+    async def send_request(self, *items: dict[str, Any], **body: Any) -> dict[str, Any]:
+        return await query(self.created, input=list(items), **body)
 
     @property
     def read(self) -> list[Any]:
@@ -74,18 +74,18 @@ class Sight:
         return [message["content"] for message in self.blind.requests[-1]["messages"]]
 
     def counted(self, outcome: str) -> float:
-        return self.made.measures.images.value(outcome)
+        return self.created.measures.images.value(outcome)
 
 
 async def test_a_model_that_sees_nothing_reads_what_another_one_sees_with_the_question_in_view() -> None:
     sight = Sight()
 
-    await sight.ask(user("What colour is the cat?", CAT))
+    await sight.send_request(user("What colour is the cat?", CAT))
 
     texts = "What colour is the cat?", "[Image: picture 1]"
     assert sight.read == [[{"type": "text", "text": text} for text in texts]]
-    (asked,) = sight.eye.requests
-    text, picture = asked["messages"][0]["content"]
+    (requested,) = sight.eye.requests
+    text, picture = requested["messages"][0]["content"]
     assert text["text"].endswith("What colour is the cat?")
     assert picture == {"type": "image_url", "image_url": {"url": CAT}}
     assert sight.counted("described") == 1
@@ -94,12 +94,12 @@ async def test_a_model_that_sees_nothing_reads_what_another_one_sees_with_the_qu
 @pytest.mark.parametrize("is_stored", [True, False])
 async def test_a_later_turn_reads_the_same_words_and_describes_nothing_again(is_stored: bool) -> None:
     sight = Sight()
-    first = await sight.ask(user("What is this?", CAT), store=is_stored)
+    first = await sight.send_request(user("What is this?", CAT), store=is_stored)
     before = sight.read
     if is_stored:
-        await sight.ask(user("And the tail?"), previous_response_id=first["id"])
+        await sight.send_request(user("And the tail?"), previous_response_id=first["id"])
     else:
-        await sight.ask(user("What is this?", CAT), *first["output"], user("And the tail?"), store=False)
+        await sight.send_request(user("What is this?", CAT), *first["output"], user("And the tail?"), store=False)
 
     assert sight.read[: len(before)] == before
     assert (len(sight.eye.requests), sight.counted("known")) == (1, 1)
@@ -108,9 +108,9 @@ async def test_a_later_turn_reads_the_same_words_and_describes_nothing_again(is_
 async def test_an_image_in_the_output_of_a_tool_is_described_with_the_users_question() -> None:
     sight = Sight(called("view"), plain())
     tools = [{"type": "function", "name": "view"}]
-    first = await sight.ask(user("Is the button red?"), tools=tools)
+    first = await sight.send_request(user("Is the button red?"), tools=tools)
     output = {"type": "function_call_output", "call_id": "call_1", "output": [image(DOG)]}
-    await sight.ask(output, previous_response_id=first["id"], tools=tools)
+    await sight.send_request(output, previous_response_id=first["id"], tools=tools)
 
     text, picture = sight.eye.requests[0]["messages"][0]["content"]
     assert picture["image_url"]["url"] == DOG
@@ -119,27 +119,27 @@ async def test_an_image_in_the_output_of_a_tool_is_described_with_the_users_ques
     assert "image_url" not in str(sight.blind.requests[-1])
 
 
-async def test_one_image_is_described_once_in_a_request_and_another_question_looks_again() -> None:
+async def test_an_image_is_described_once_per_request_and_again_for_another_question() -> None:
     sight = Sight()
-    await sight.ask(user("What is this?", CAT, CAT, DOG))
+    await sight.send_request(user("What is this?", CAT, CAT, DOG))
     assert len(sight.eye.requests) == 2
-    await sight.ask(user("How old is it?", CAT))
+    await sight.send_request(user("How old is it?", CAT))
     assert len(sight.eye.requests) == 3
 
 
 async def test_what_is_stored_outlives_the_process_and_what_is_not_to_be_stored_is_not() -> None:
-    for is_stored, looks in ((True, 0), (False, 1)):
+    for is_stored, polls in ((True, 0), (False, 1)):
         store = SqliteStore.open("sqlite://", now=lambda: NOW)
-        await Sight(store=store).ask(user("What is this?", CAT), store=is_stored)
+        await Sight(store=store).send_request(user("What is this?", CAT), store=is_stored)
         later = Sight(store=store)
-        await later.ask(user("What is this?", CAT), store=is_stored)
-        assert len(later.eye.requests) == looks
+        await later.send_request(user("What is this?", CAT), store=is_stored)
+        assert len(later.eye.requests) == polls
 
 
 @pytest.mark.parametrize("sees", [True, None])
 async def test_a_model_that_sees_or_may_see_is_sent_the_image(sees: bool | None) -> None:
     sight = Sight(sees=sees)
-    await sight.ask(user("What is this?", CAT))
+    await sight.send_request(user("What is this?", CAT))
     assert sight.eye.requests == []
     assert sight.read[0][1]["image_url"]["url"] == CAT
 
@@ -147,7 +147,7 @@ async def test_a_model_that_sees_or_may_see_is_sent_the_image(sees: bool | None)
 async def test_a_failure_names_the_setting_and_the_model() -> None:
     sight = Sight(eye=[(500, {"error": {"message": "out of memory"}})] * 9)
     with pytest.raises(BackendError, match=r"'eye' that describes them \(setting `vision`\) failed") as caught:
-        await sight.ask(user("What is this?", CAT))
+        await sight.send_request(user("What is this?", CAT))
     assert caught.value.status == 502
     assert sight.blind.requests == []
     assert sight.counted("failed") == 1
@@ -156,36 +156,36 @@ async def test_a_failure_names_the_setting_and_the_model() -> None:
 async def test_an_empty_description_is_a_failure_and_the_next_request_tries_again() -> None:
     sight = Sight(eye=[plain(""), plain("a cat")])
     with pytest.raises(AntiphonError, match="has no text"):
-        await sight.ask(user("What is this?", CAT))
-    await sight.ask(user("What is this?", CAT))
+        await sight.send_request(user("What is this?", CAT))
+    await sight.send_request(user("What is this?", CAT))
     assert "a cat" in str(sight.read)
 
 
 async def test_a_model_for_images_that_no_backend_has_is_named() -> None:
     sight = Sight()
-    made: Parts = sight.made
-    made.run.vision = Vision("nowhere", partial(respond, made.run), made.run.cache, made.measures.images)
+    created: Parts = sight.created
+    created.run.vision = Vision("nowhere", partial(respond, created.run), created.run.cache, created.measures.images)
     with pytest.raises(BackendError, match="'nowhere'"):
-        await sight.ask(user("What is this?", CAT))
+        await sight.send_request(user("What is this?", CAT))
 
 
 async def test_a_stream_fails_as_a_stream_does() -> None:
     sight = Sight(eye=[(500, {})] * 9)
     with pytest.raises(BackendError):
-        await stream(sight.made, input=[user("What is this?", CAT)])
+        await stream(sight.created, input=[user("What is this?", CAT)])
 
 
 async def test_the_model_that_describes_is_sent_its_own_images() -> None:
     sight = Sight()
     known = (ModelOptions("eye", ModelProfile(vision=False), None),)
-    sight.made.models.backends[1].update(options=BackendOptions(configured=known))
-    await sight.ask(user("What is this?", CAT))
+    sight.created.models.backends[1].update(options=BackendOptions(configured=known))
+    await sight.send_request(user("What is this?", CAT))
     assert len(sight.eye.requests) == 1
 
 
 async def test_tokens_of_descriptions_count_for_the_limits_and_are_not_in_the_usage() -> None:
     sight = Sight(plain() | {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}})
-    run = await begin(sight.made, input=[user("What is this?", CAT)])
+    run = await begin(sight.created, input=[user("What is this?", CAT)])
     response = await run.result()
 
     assert response.usage is not None
@@ -196,11 +196,11 @@ async def test_tokens_of_descriptions_count_for_the_limits_and_are_not_in_the_us
 async def test_tokens_of_a_description_count_though_another_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vision, "AT_ONCE", 1)
 
-    def look(request: dict[str, Any]) -> Any:
+    def poll(request: dict[str, Any]) -> Any:
         return (500, {}) if DOG in str(request) else plain("a cat") | {"usage": USAGE}
 
-    sight = Sight(eye=look)
-    run = await begin(sight.made, input=[user("What is this?", CAT, DOG)])
+    sight = Sight(eye=poll)
+    run = await begin(sight.created, input=[user("What is this?", CAT, DOG)])
     with pytest.raises(BackendError):
         await run.result()
 
@@ -210,9 +210,9 @@ async def test_tokens_of_a_description_count_though_another_one_fails(monkeypatc
 async def test_tokens_of_a_description_count_for_the_request_that_is_left() -> None:
     sight = Sight(plain() | {"usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}})
     sight.eye.may_answer.clear()
-    runs = [await begin(sight.made, input=[user("What is this?", CAT)]) for _ in range(2)]
+    runs = [await begin(sight.created, input=[user("What is this?", CAT)]) for _ in range(2)]
     first, second = (asyncio.create_task(run.result()) for run in runs)
-    await sight.eye.is_asked.wait()
+    await sight.eye.is_requested.wait()
     first.cancel()
     await asyncio.wait([first])
     sight.eye.may_answer.set()
@@ -221,9 +221,9 @@ async def test_tokens_of_a_description_count_for_the_request_that_is_left() -> N
     assert [run.spent()[:2] for run in runs] == [(0, 0), (705, 32)]
 
 
-async def test_the_log_says_who_describes_and_nothing_of_the_image(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_names_the_describing_model_and_nothing_of_the_image(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "antiphon")
-    await Sight().ask(user("A secret question", CAT))
+    await Sight().send_request(user("A secret question", CAT))
     lines = [record.getMessage() for record in caplog.records]
     assert any("'m' has no vision" in line and line.endswith(" 'eye': 1.") for line in lines)
     assert "secret" not in "".join(lines)
@@ -232,29 +232,29 @@ async def test_the_log_says_who_describes_and_nothing_of_the_image(caplog: pytes
 async def test_requests_at_once_share_a_description_and_one_may_leave() -> None:
     sight = Sight()
     sight.eye.may_answer.clear()
-    asked = [asyncio.create_task(sight.ask(user("What is this?", CAT))) for _ in range(3)]
-    await sight.eye.is_asked.wait()
-    await until(lambda: [one.waiting for one in sight.made.run.vision._making.values()] == [3])
-    asked[0].cancel()
+    pending = [asyncio.create_task(sight.send_request(user("What is this?", CAT))) for _ in range(3)]
+    await sight.eye.is_requested.wait()
+    await until(lambda: [one.waiting for one in sight.created.run.vision._making.values()] == [3])
+    pending[0].cancel()
     sight.eye.may_answer.set()
 
-    done = await asyncio.gather(*asked, return_exceptions=True)
+    done = await asyncio.gather(*pending, return_exceptions=True)
 
     assert isinstance(done[0], asyncio.CancelledError)
     assert [one["status"] for one in done[1:] if isinstance(one, dict)] == ["completed"] * 2
     assert len(sight.eye.requests) == 1
 
 
-async def test_a_description_that_nobody_waits_for_is_given_up() -> None:
+async def test_a_description_without_waiters_is_cancelled() -> None:
     sight = Sight()
     sight.eye.may_answer.clear()
-    asked = asyncio.create_task(sight.ask(user("What is this?", CAT)))
-    await sight.eye.is_asked.wait()
-    asked.cancel()
-    await asyncio.gather(asked, return_exceptions=True)
-    await until(lambda: not sight.made.process.runs)
+    pending = asyncio.create_task(sight.send_request(user("What is this?", CAT)))
+    await sight.eye.is_requested.wait()
+    pending.cancel()
+    await asyncio.gather(pending, return_exceptions=True)
+    await until(lambda: not sight.created.process.runs)
     assert (sight.counted("described"), sight.counted("failed")) == (0, 0)
 
     sight.eye.may_answer.set()
-    await sight.ask(user("What is this?", CAT))
+    await sight.send_request(user("What is this?", CAT))
     assert sight.counted("described") == 1

@@ -15,8 +15,8 @@ from websockets.asyncio.client import connect
 
 from antiphon.http_server.closing import ConnectionLimits
 from antiphon.http_server.http_limits import MAX_PIPELINED, HttpConnection
-from tests.support.raw import PATIENCE, connected, say, status_of
-from tests.support.server import Served
+from tests.support.raw import PATIENCE, connected, state, status_of
+from tests.support.server import RunningServer
 from tests.support.waiting import until
 
 GET = b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n"
@@ -67,7 +67,7 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
     await reply(send)
 
 
-class Held:
+class BlockedBackend:
     """An application that answers `/1` when it may, and everything else at once."""
 
     def __init__(self) -> None:
@@ -92,19 +92,19 @@ class Held:
 
 
 @pytest.mark.parametrize(
-    ("asked", "more"), [(GET, b"\r\n"), (UNFINISHED, b"2")], ids=["an empty line", "a part of a body"]
+    ("requested", "more"), [(GET, b"\r\n"), (UNFINISHED, b"2")], ids=["an empty line", "a part of a body"]
 )
-async def test_what_is_no_request_keeps_no_connection_open(asked: bytes, more: bytes) -> None:
+async def test_what_is_no_request_keeps_no_connection_open(requested: bytes, more: bytes) -> None:
     async with listening(answer, keep_alive=0.1) as server, connected(server.url) as (reader, writer):
-        writer.write(asked)
+        writer.write(requested)
         await asyncio.wait_for(reader.readuntil(b"ok"), PATIENCE)
         writer.write(more)
 
         assert await asyncio.wait_for(reader.read(), 10) == b""
 
 
-async def test_a_request_whose_head_began_before_the_last_reply_has_all_the_time_that_it_needs() -> None:
-    app = Held()
+async def test_a_request_begun_before_the_last_reply_has_its_full_time() -> None:
+    app = BlockedBackend()
     async with listening(app, keep_alive=0.1) as server, connected(server.url) as (reader, writer):
         writer.write(b"GET /0 HTTP/1.1\r\nhost: x\r\n\r\nGET /1 HT")
         await asyncio.wait_for(reader.readuntil(b"/0"), PATIENCE)
@@ -118,17 +118,17 @@ async def test_a_request_whose_head_began_before_the_last_reply_has_all_the_time
         assert (await asyncio.wait_for(reader.read(), PATIENCE)).endswith(b"/1")
 
 
-async def test_a_websocket_outlives_the_time_of_an_idle_connection(served: Served) -> None:
-    served.host.config.timeout_keep_alive = 0.1  # type: ignore[assignment]
-    place = served.url.removeprefix("http://").removesuffix("/v1").split(":")
+async def test_a_websocket_outlives_the_time_of_an_idle_connection(server: RunningServer) -> None:
+    server.host.config.timeout_keep_alive = 0.1  # type: ignore[assignment]
+    place = server.url.removeprefix("http://").removesuffix("/v1").split(":")
     with socket.create_connection((place[0], int(place[1]))) as used:
         used.setblocking(False)
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(used, GET)
         while not (await loop.sock_recv(used, 65536)).endswith(b"}"):
             pass
-        async with connect(served.url.replace("http://", "ws://") + "/responses", sock=used) as websocket:
-            async with connected(served.url) as (reader, writer):  # its end comes later
+        async with connect(server.url.replace("http://", "ws://") + "/responses", sock=used) as websocket:
+            async with connected(server.url) as (reader, writer):  # its end comes later
                 writer.write(GET)
                 await asyncio.wait_for(reader.read(), PATIENCE)
 
@@ -141,14 +141,14 @@ async def test_a_websocket_outlives_the_time_of_an_idle_connection(served: Serve
 @pytest.mark.parametrize("is_watched", [False, True])
 async def test_a_head_has_its_time_only_while_it_is_read(monkeypatch: pytest.MonkeyPatch, is_watched: bool) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.1)
-    app = Held()
+    app = BlockedBackend()
     async with listening(app) as server, connected(server.url) as (reader, writer):
         writer.write(b"GET /1 HTTP/1.1\r\nhost: x\r\n\r\nGET /2 HTTP/1.1\r\nhost: x\r\n\r\nGET /3 HT")
         await app.reached.wait()
         writer.write(b"TP/1.1\r\nhost: x\r\n\r\nGET /4 HT")
         if is_watched:
             app.watch.set()
-        assert status_of(await say(server.url)) == 408  # so the time is over
+        assert status_of(await state(server.url)) == 408  # so the time is over
         writer.write(b"TP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
         app.may_end.set()
         replies = (await asyncio.wait_for(reader.read(), PATIENCE)).split(b"HTTP/1.1 ")[1:]
@@ -157,17 +157,17 @@ async def test_a_head_has_its_time_only_while_it_is_read(monkeypatch: pytest.Mon
 
 
 async def test_requests_that_come_during_a_reply_wait_however_many_they_are() -> None:
-    app = Held()
+    app = BlockedBackend()
     count = 3 * MAX_PIPELINED
-    asked = [b"GET /%02d HTTP/1.1\r\nhost: x\r\n\r\n" % i for i in range(10, 10 + count)]
+    requested = [b"GET /%02d HTTP/1.1\r\nhost: x\r\n\r\n" % i for i in range(10, 10 + count)]
     async with listening(app) as server, connected(server.url) as (reader, writer):
         writer.write(GET.replace(b"/v1/models", b"/1"))
         await app.reached.wait()
-        writer.write(b"".join(asked[:5]))
+        writer.write(b"".join(requested[:5]))
         app.watch.set()
-        await say(server.url, LAST)  # what was sent before is read
-        writer.write(b"".join(asked[5:]) + LAST)
-        await say(server.url, LAST)
+        await state(server.url, LAST)  # what was sent before is read
+        writer.write(b"".join(requested[5:]) + LAST)
+        await state(server.url, LAST)
         app.may_end.set()
         replies = (await asyncio.wait_for(reader.read(), PATIENCE)).split(b"HTTP/1.1 ")[1:]
 
@@ -176,13 +176,13 @@ async def test_requests_that_come_during_a_reply_wait_however_many_they_are() ->
 
 
 async def test_a_websocket_is_not_opened_in_the_middle_of_a_reply() -> None:
-    app = Held()
+    app = BlockedBackend()
     upgrade = LAST.replace(b"connection: close", b"connection: upgrade\r\nupgrade: websocket")
     async with listening(app) as server, connected(server.url) as (reader, writer):
         writer.write(GET.replace(b"/v1/models", b"/1"))
         await app.reached.wait()
         writer.write(upgrade + LAST)
-        await say(server.url, LAST)
+        await state(server.url, LAST)
         app.may_end.set()
         replies = (await asyncio.wait_for(reader.read(), PATIENCE)).split(b"HTTP/1.1 ")[1:]
 
@@ -192,7 +192,9 @@ async def test_a_websocket_is_not_opened_in_the_middle_of_a_reply() -> None:
 # A connection that is closing.
 
 
-async def test_who_stops_reading_before_the_end_of_the_last_reply_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_stops_reading_before_the_end_of_the_last_reply_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.UNREAD", 0.5)
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
@@ -217,7 +219,7 @@ async def test_who_stops_reading_before_the_end_of_the_last_reply_is_let_go(monk
             await server.is_empty()
 
 
-async def test_who_says_that_nothing_more_comes_and_reads_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_half_closed_client_that_reads_nothing_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.UNREAD", 0.1)
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
@@ -242,7 +244,7 @@ async def test_who_says_that_nothing_more_comes_and_reads_nothing_is_let_go(monk
 
 
 @pytest.mark.parametrize("is_hasty", [False, True])
-async def test_who_has_left_is_counted_no_longer_also_where_the_application_fails(
+async def test_a_disconnected_client_is_not_counted_even_if_the_application_fails(
     caplog: pytest.LogCaptureFixture, is_hasty: bool
 ) -> None:
     caplog.set_level(logging.CRITICAL, "uvicorn.error")
@@ -278,6 +280,6 @@ async def test_a_client_that_knows_no_chunks_has_the_reply_until_the_connection_
         await send({"type": "http.response.body", "body": b"thing"})
 
     async with listening(app) as server:
-        said = await say(server.url, b"GET / HTTP/1.0\r\n\r\n")
+        stated = await state(server.url, b"GET / HTTP/1.0\r\n\r\n")
 
-    assert said == b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nsomething"
+    assert stated == b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nsomething"

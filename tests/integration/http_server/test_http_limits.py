@@ -9,12 +9,12 @@ import pytest
 from websockets.asyncio.client import connect
 
 from antiphon.http_server.http_limits import MAX_HEADERS, MAX_PIPELINED
-from antiphon.server.limits import Limits
+from antiphon.server.limits import ServerLimits
 from antiphon.upstream.http import HttpBackend
 from tests.support.chance import SEED, times
-from tests.support.raw import BODY, PATIENCE, connected, error_of, post, say, status_of
+from tests.support.raw import BODY, PATIENCE, connected, error_of, post, state, status_of
 from tests.support.replay import Answer, ReplayBackend, delta, sse
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import eventually, let_others_run, until
 
 HEAD = b"POST /v1/responses HTTP/1.1\r\nhost: x\r\n"
@@ -77,11 +77,11 @@ SMUGGLED = {
 }
 
 
-@pytest.mark.parametrize("said", SMUGGLED.values(), ids=SMUGGLED)
+@pytest.mark.parametrize("stated", SMUGGLED.values(), ids=SMUGGLED)
 async def test_what_two_programs_could_read_differently_is_refused_and_closed(
-    served: Served, backend: ReplayBackend, caplog: pytest.LogCaptureFixture, said: bytes
+    server: RunningServer, backend: ReplayBackend, caplog: pytest.LogCaptureFixture, stated: bytes
 ) -> None:
-    reply = await say(served.url, said, LAST)
+    reply = await state(server.url, stated, LAST)
 
     assert status_of(reply) == 400
     assert (error_of(reply)["type"], error_of(reply)["code"]) == ("invalid_request_error", None)
@@ -90,23 +90,25 @@ async def test_what_two_programs_could_read_differently_is_refused_and_closed(
     assert "ERROR" not in caplog.text
 
 
-@pytest.mark.parametrize("said", [HEAD + WEBSOCKET + SIZE + b"\r\n" + BODY, GET + WEBSOCKET + SIZE + b"\r\n" + BODY])
-async def test_an_upgrade_of_a_request_that_cannot_open_a_websocket_is_ignored(served: Served, said: bytes) -> None:
-    reply = await say(served.url, said + LAST)
+@pytest.mark.parametrize("stated", [HEAD + WEBSOCKET + SIZE + b"\r\n" + BODY, GET + WEBSOCKET + SIZE + b"\r\n" + BODY])
+async def test_an_upgrade_of_a_request_that_cannot_open_a_websocket_is_ignored(
+    server: RunningServer, stated: bytes
+) -> None:
+    reply = await state(server.url, stated + LAST)
 
     assert status_of(reply) == 200
 
 
-async def test_a_handshake_with_a_line_too_long_for_a_websocket_is_refused(served: Served) -> None:
-    reply = await say(served.url, GET + WEBSOCKET + b"cookie: " + b"c" * 9_000 + b"\r\n\r\n")
+async def test_a_handshake_with_a_line_too_long_for_a_websocket_is_refused(server: RunningServer) -> None:
+    reply = await state(server.url, GET + WEBSOCKET + b"cookie: " + b"c" * 9_000 + b"\r\n\r\n")
 
     assert status_of(reply) == 431
 
 
 async def test_a_body_that_is_refused_while_its_client_waits_to_send_it_is_refused_once(
-    served: Served, caplog: pytest.LogCaptureFixture
+    server: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    reply = await say(served.url, CHUNKED + b"expect: 100-continue\r\n\r\nzz\r\n")
+    reply = await state(server.url, CHUNKED + b"expect: 100-continue\r\n\r\nzz\r\n")
 
     assert status_of(reply) == 400
     assert "ERROR" not in caplog.text
@@ -140,29 +142,29 @@ WORDS = {
 }
 
 
-async def test_no_request_is_a_fault(served: Served, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_request_is_a_fault(server: RunningServer, caplog: pytest.LogCaptureFixture) -> None:
     chance = random.Random(SEED)
     for _ in range(times(150)):
         parts = {name: chance.choice(words) for name, words in WORDS.items()}
-        said = b"%(method)b %(path)b HTTP/%(version)b\r\nhost: x\r\n%(upgrade)b%(framing)b%(more)b\r\n%(body)b" % {
+        stated = b"%(method)b %(path)b HTTP/%(version)b\r\nhost: x\r\n%(upgrade)b%(framing)b%(more)b\r\n%(body)b" % {
             name.encode(): part for name, part in parts.items()
         }
-        cut = chance.randrange(len(said))
-        async with connected(served.url) as (reader, writer):
-            writer.write(said[:cut])
+        cut = chance.randrange(len(stated))
+        async with connected(server.url) as (reader, writer):
+            writer.write(stated[:cut])
             await let_others_run()
-            writer.write(said[cut:])
+            writer.write(stated[cut:])
             writer.write_eof()
             async with asyncio.timeout(PATIENCE):
                 await reader.read()
         errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-        assert (said, errors) == (said, [])
+        assert (stated, errors) == (stated, [])
 
 
-async def test_a_body_in_chunks_is_taken(served: Served) -> None:
+async def test_a_body_in_chunks_is_taken(server: RunningServer) -> None:
     chunks = b"".join(b"%x\r\n%s\r\n" % (len(BODY[i : i + 7]), BODY[i : i + 7]) for i in range(0, len(BODY), 7))
 
-    reply = await say(served.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + b"0\r\n\r\n")
+    reply = await state(server.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + b"0\r\n\r\n")
 
     assert status_of(reply) == 200
 
@@ -178,24 +180,24 @@ async def test_a_body_in_chunks_is_taken(served: Served) -> None:
     ],
     ids=["70 kB", "a key of 1 MB", "10,000", "101", "5 MB"],
 )
-async def test_a_head_that_is_too_large_is_refused(served: Served, headers: bytes) -> None:
-    reply = await say(served.url, GET + headers + b"\r\n")
+async def test_a_head_that_is_too_large_is_refused(server: RunningServer, headers: bytes) -> None:
+    reply = await state(server.url, GET + headers + b"\r\n")
 
     assert (status_of(reply), error_of(reply)["code"]) == (431, None)
 
 
-async def test_a_path_that_is_too_long_is_refused(served: Served) -> None:
-    reply = await say(served.url, b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n")
+async def test_a_path_that_is_too_long_is_refused(server: RunningServer) -> None:
+    reply = await state(server.url, b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nhost: x\r\n\r\n")
 
     assert status_of(reply) == 431
 
 
-async def test_what_follows_a_body_is_no_header(served: Served, backend: ReplayBackend) -> None:
+async def test_what_follows_a_body_is_no_header(server: RunningServer, backend: ReplayBackend) -> None:
     chunks = b"%x\r\n%s\r\n0\r\n" % (len(BODY), BODY)
     trailers = b"idempotency-key: \x01\r\norigin: https://evil.example\r\nidempotency-key: " + b"k" * 300 + b"\r\n\r\n"
 
-    refused = await say(served.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + trailers)
-    taken = await say(served.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + trailers.partition(b"\r\n")[2])
+    refused = await state(server.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + trailers)
+    taken = await state(server.url, CHUNKED + b"connection: close\r\n\r\n" + chunks + trailers.partition(b"\r\n")[2])
 
     assert (status_of(refused), status_of(taken)) == (400, 200)
     assert len(backend.requests) == 1
@@ -206,42 +208,42 @@ async def test_what_follows_a_body_is_no_header(served: Served, backend: ReplayB
     [b"1\r\n \r\n" * 300_000, b"1;" + b"x" * 1_000_000, b"1\r\n \r\n0\r\n" + b"a: b\r\n" * 200_000],
     ids=["chunks of one byte", "a chunk's extension", "trailers"],
 )
-async def test_framing_without_end_is_refused(served: Served, rest: bytes) -> None:
-    reply = await say(served.url, CHUNKED + b"\r\n", rest)
+async def test_framing_without_end_is_refused(server: RunningServer, rest: bytes) -> None:
+    reply = await state(server.url, CHUNKED + b"\r\n", rest)
 
     assert (status_of(reply), error_of(reply)["code"]) == (400, None)
 
 
-async def test_requests_that_come_at_once_are_answered_in_their_order(served: Served) -> None:
+async def test_requests_that_come_at_once_are_answered_in_their_order(server: RunningServer) -> None:
     other = GET.replace(b"models", b"nowhere")
-    reply = await say(served.url, (GET + b"\r\n" + other + b"\r\n") * 4 + LAST)
+    reply = await state(server.url, (GET + b"\r\n" + other + b"\r\n") * 4 + LAST)
 
     assert [part[:3] for part in reply.split(b"HTTP/1.1 ")[1:]] == [b"200", b"404"] * 4 + [b"200"]
 
 
-async def test_a_large_body_before_another_request_is_no_large_head(served: Served) -> None:
+async def test_a_large_body_before_another_request_is_no_large_head(server: RunningServer) -> None:
     body = b'{"model":"m","input":"%s"}' % (b"x" * 200_000)
     first = post(body).replace(b"connection: close\r\n", b"")
-    reply = await say(served.url, first + LAST)
+    reply = await state(server.url, first + LAST)
 
     assert [part[:3] for part in reply.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
 
 
 async def test_too_many_requests_at_once_end_the_connection(
-    served: Served, backend: ReplayBackend, caplog: pytest.LogCaptureFixture
+    server: RunningServer, backend: ReplayBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     wait = asyncio.Event()
     backend.script = lambda request: Answer([], wait=wait)
     first = post().replace(b"connection: close\r\n", b"")
 
-    assert await say(served.url, first + (GET + b"\r\n") * (MAX_PIPELINED + 2)) == b""
-    assert (await served.get("/models"))[0] == 200
+    assert await state(server.url, first + (GET + b"\r\n") * (MAX_PIPELINED + 2)) == b""
+    assert (await server.get("/models"))[0] == 200
     wait.set()
     assert "A fault in Antiphon" not in caplog.text
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         [HEAD + H2C + SIZE + b"\r\n" + BODY + LAST],
         [HEAD + H2C + SIZE + b"\r\n", BODY, LAST],
@@ -250,12 +252,12 @@ async def test_too_many_requests_at_once_end_the_connection(
     ],
     ids=["whole", "apart", "cut", "in chunks"],
 )
-async def test_an_upgrade_that_is_not_offered_takes_no_body_away(served: Served, said: list[bytes]) -> None:
-    async with connected(served.url) as (reader, writer):
-        for part in said:
+async def test_an_upgrade_that_is_not_offered_takes_no_body_away(server: RunningServer, stated: list[bytes]) -> None:
+    async with connected(server.url) as (reader, writer):
+        for part in stated:
             writer.write(part)
             await writer.drain()
-            await served.get("/models")  # the part before is read
+            await server.get("/models")  # the part before is read
         replies = (await asyncio.wait_for(reader.read(), 30)).split(b"HTTP/1.1 ")[1:]
 
     assert [reply[:3] for reply in replies] == [b"200", b"200"]
@@ -263,26 +265,30 @@ async def test_an_upgrade_that_is_not_offered_takes_no_body_away(served: Served,
 
 
 @pytest.mark.parametrize("size", [b"", b"content-length: 0\r\n"])
-async def test_an_upgrade_that_is_not_offered_changes_nothing(served: Served, size: bytes) -> None:
-    reply = await say(served.url, GET + H2C + size + b"\r\n" + LAST)
+async def test_an_upgrade_that_is_not_offered_changes_nothing(server: RunningServer, size: bytes) -> None:
+    reply = await state(server.url, GET + H2C + size + b"\r\n" + LAST)
 
     assert [part[:3] for part in reply.split(b"HTTP/1.1 ")[1:]] == [b"200", b"200"]
 
 
-async def test_who_leaves_is_missed_also_where_another_request_waits(served: Served, backend: ReplayBackend) -> None:
+async def test_a_disconnect_is_noticed_even_if_another_request_waits(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = lambda request: Answer([sse(delta(content="one"), done=False)], wait=asyncio.Event())
     stream = post(b'{"model":"m","input":"x","stream":true}').replace(b"connection: close\r\n", b"")
-    async with connected(served.url) as (reader, writer):
+    async with connected(server.url) as (reader, writer):
         writer.write(stream + GET + b"\r\n")
         await asyncio.wait_for(reader.readuntil(b'"delta":"one"'), 30)
-    await until(lambda: not served.host.server_state.tasks)
+    await until(lambda: not server.host.server_state.tasks)
 
 
-async def test_nonsense_is_not_answered_in_the_middle_of_a_stream(served: Served, backend: ReplayBackend) -> None:
+async def test_nonsense_is_not_answered_in_the_middle_of_a_stream(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     wait = asyncio.Event()
     backend.script = lambda request: Answer([sse(delta(content="one"), done=False)], wait=wait)
     stream = b'{"model":"m","input":"x","stream":true}'
-    async with connected(served.url) as (reader, writer):
+    async with connected(server.url) as (reader, writer):
         writer.write(post(stream).replace(b"connection: close\r\n", b""))
         seen = await asyncio.wait_for(reader.readuntil(b'"delta":"one"'), 30)
         writer.write(b"NONSENSE\r\n\r\n")
@@ -293,34 +299,36 @@ async def test_nonsense_is_not_answered_in_the_middle_of_a_stream(served: Served
 
 
 async def test_a_slow_head_is_not_answered_in_the_middle_of_a_stream(
-    served: Served, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+    server: RunningServer, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.05)
     backend.script = lambda request: Answer([sse(delta(content="one"), done=False)], wait=asyncio.Event())
     stream = b'{"model":"m","input":"x","stream":true}'
-    reply = await say(served.url, post(stream).replace(b"connection: close\r\n", b"") + b"GET /v1/mod")
+    reply = await state(server.url, post(stream).replace(b"connection: close\r\n", b"") + b"GET /v1/mod")
 
     assert reply.count(b"HTTP/1.1 ") <= 1
     assert b"HTTP/1.1 408" not in reply
 
 
-async def test_who_says_nothing_is_let_go(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_sends_nothing_is_disconnected(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.05)
 
-    assert status_of(await say(served.url)) == 408
+    assert status_of(await state(server.url)) == 408
 
 
-async def test_who_reads_nothing_is_let_go(
-    served: Served, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
+async def test_a_client_that_reads_nothing_is_disconnected(
+    server: RunningServer, backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.UNREAD", 0.05)
     much = [sse(delta(content="x" * 100_000), done=False)] * 400
     backend.script = lambda request: Answer(much, rest=[sse(delta("stop"))])
-    async with connected(served.url) as (_, writer):
+    async with connected(server.url) as (_, writer):
         writer.write(post(b'{"model":"m","input":"x","stream":true}'))
         async with asyncio.timeout(30):
-            await until(lambda: served.host.server_state.tasks)
-            await until(lambda: not served.host.server_state.connections)
+            await until(lambda: server.host.server_state.tasks)
+            await until(lambda: not server.host.server_state.connections)
 
 
 # Connections.
@@ -329,11 +337,13 @@ async def test_who_reads_nothing_is_let_go(
 @pytest.fixture
 async def narrow(backend: ReplayBackend) -> Any:
     """A server that takes two connections."""
-    async with serve(HttpBackend("replay", backend.url), limits=Limits(connections=2)) as one:
+    async with serve(HttpBackend("replay", backend.url), limits=ServerLimits(connections=2)) as one:
         yield one
 
 
-async def test_one_connection_too_many_is_told_so_and_the_others_go_on(narrow: Served, backend: ReplayBackend) -> None:
+async def test_a_connection_beyond_the_limit_is_rejected_and_the_others_continue(
+    narrow: RunningServer, backend: ReplayBackend
+) -> None:
     wait = asyncio.Event()
     backend.script = lambda request: Answer(
         [sse(delta(content="one"), done=False)], wait=wait, rest=[sse(delta("stop"))]
@@ -345,7 +355,7 @@ async def test_one_connection_too_many_is_told_so_and_the_others_go_on(narrow: S
             writer.write(stream)
             await reader.readuntil(b'"delta":"one"')
 
-        refused = [await say(narrow.url, LAST) for _ in range(5)]
+        refused = [await state(narrow.url, LAST) for _ in range(5)]
         wait.set()
         ends = [await asyncio.wait_for(reader.read(), 30) for reader, _ in streams]
 
@@ -354,25 +364,27 @@ async def test_one_connection_too_many_is_told_so_and_the_others_go_on(narrow: S
     error = error_of(refused[0])
     assert (error["type"], error["code"]) == ("service_unavailable_error", "server_is_overloaded")
     assert all(b"response.completed" in end for end in ends)
-    assert status_of(await say(narrow.url, LAST)) == 200
+    assert status_of(await state(narrow.url, LAST)) == 200
 
 
-async def test_a_websocket_counts_as_a_connection(narrow: Served) -> None:
+async def test_a_websocket_counts_as_a_connection(narrow: RunningServer) -> None:
     url = narrow.url.replace("http://", "ws://") + "/responses"
     async with connect(url), connect(url):
-        assert status_of(await say(narrow.url, LAST)) == 503
-    await eventually(lambda: say(narrow.url, LAST), lambda one: status_of(one) == 200)
+        assert status_of(await state(narrow.url, LAST)) == 503
+    await eventually(lambda: state(narrow.url, LAST), lambda one: status_of(one) == 200)
 
 
-async def test_who_is_one_too_many_and_asks_for_nothing_is_let_go(
-    narrow: Served, monkeypatch: pytest.MonkeyPatch
+async def test_a_connection_beyond_the_limit_without_a_request_is_closed(
+    narrow: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.LAST_WORDS", 0.05)
     async with connected(narrow.url), connected(narrow.url):
-        assert await say(narrow.url) == b""
+        assert await state(narrow.url) == b""
 
 
-async def test_a_flood_of_connections_is_dropped_unheard(narrow: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_of_connections_is_dropped_unheard(
+    narrow: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("antiphon.http_server.closing.MAX_LEAVING", 3)
     async with AsyncExitStack() as stack:
         pairs = [await stack.enter_async_context(connected(narrow.url)) for _ in range(10)]

@@ -7,7 +7,7 @@ from tempfile import mkdtemp
 import pytest
 
 from antiphon.errors import log
-from antiphon.http_server.workers import Topic, Workers
+from antiphon.http_server.workers import Workers, WorkerTopic
 from antiphon.telemetry.exposition import exposition
 from antiphon.telemetry.kinds import Counter, Family, families
 from tests.support.metrics import read
@@ -18,20 +18,20 @@ def folder() -> Path:
     return Path(mkdtemp())  # short: a socket's path has some hundred characters at most
 
 
-def counting(folder: Path, name: str, by: int) -> tuple[Workers, Topic[list[Family]]]:
+def counting(folder: Path, name: str, by: int) -> tuple[Workers, WorkerTopic[list[Family]]]:
     counter = Counter("antiphon_requests", "Requests.", "route")
     counter.add("/x", by=by)
-    topic = Topic("metrics", list[Family], lambda: families([counter], worker=name))
+    topic = WorkerTopic("metrics", list[Family], lambda: families([counter], worker=name))
     return Workers(folder, name, topic, log=log), topic
 
 
-async def test_whoever_is_asked_knows_what_each_has_counted(folder: Path) -> None:
+async def test_any_worker_knows_the_counts_of_each(folder: Path) -> None:
     all_three = [counting(folder, str(number), number + 1) for number in range(3)]
     for each, _ in all_three:
         await each.start()
-    asked, topic = all_three[1]
+    requested, topic = all_three[1]
 
-    text = "".join(exposition(chain(topic.tell(), *await asked.others(topic))))
+    text = "".join(exposition(chain(topic.report(), *await requested.others(topic))))
 
     assert read(text) == {"antiphon_requests_total{route=/x}": 6}
     assert text.count("# TYPE antiphon_requests_total counter") == 1
@@ -40,11 +40,11 @@ async def test_whoever_is_asked_knows_what_each_has_counted(folder: Path) -> Non
         await each.close()
 
 
-async def test_one_that_does_not_know_what_it_is_asked_is_left_out(folder: Path) -> None:
+async def test_a_backend_that_does_not_understand_the_request_is_omitted(folder: Path) -> None:
     (one, _), (other, _) = counting(folder, "0", 1), counting(folder, "1", 1)
     await other.start()
 
-    assert await one.others(Topic("weather", str, str)) == []
+    assert await one.others(WorkerTopic("weather", str, str)) == []
     await other.close()
 
 

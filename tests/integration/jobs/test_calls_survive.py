@@ -21,13 +21,13 @@ from antiphon.search.contract import SearchRequest, SearchResults
 from antiphon.storage.operations import event_log, jobs, leases, responses
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
-from antiphon.tools.base import Listing, ToolResult, Use
+from antiphon.tools.base import ToolListing, ToolResult, Use
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.changed_stores import replace_operation
-from tests.support.parts import NOW, called, foundation, said
+from tests.support.parts import NOW, called, foundation, stated
 from tests.support.replay import delta, sse
 from tests.support.shelves import STORE, Shelves, hit
 from tests.support.tools import MCP, ROLL, Servers, Web, output
@@ -38,15 +38,15 @@ numbers = itertools.count(1)
 KEYRING = Keyring()
 
 
-async def queue(made: Parts, **body: Any) -> str:
+async def queue(created: Parts, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "stream": True, **body})
-    return (await Gateway(made).queue.enqueue(decode_request(raw), raw)).response.id
+    return (await Gateway(created).queue.enqueue(decode_request(raw), raw)).response.id
 
 
-async def ended(made: Parts, response_id: str) -> dict[str, Any]:
+async def ended(created: Parts, response_id: str) -> dict[str, Any]:
     """The response once it has ended."""
     stored = await eventually(
-        lambda: made.store.read(responses.load, "", response_id),
+        lambda: created.store.read(responses.load, "", response_id),
         lambda one: one and one.status not in ("queued", "in_progress"),
     )
     assert stored is not None
@@ -54,9 +54,9 @@ async def ended(made: Parts, response_id: str) -> dict[str, Any]:
     return {**json.loads(stored.body), "output": output}
 
 
-async def told(made: Parts, response_id: str) -> list[dict[str, Any]]:
+async def reported(created: Parts, response_id: str) -> list[dict[str, Any]]:
     """Its events, as they are replayed, numbered anew: numbers that were given out once are not given again."""
-    tail = await made.store.read(event_log.tail, "", response_id, -1)
+    tail = await created.store.read(event_log.tail, "", response_id, -1)
     assert tail is not None
     lines = b"".join(frame.body for frame in tail.frames).decode().splitlines()
     events = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: {")]
@@ -116,30 +116,30 @@ class Hangs:
     """Makes the model silent from its so-manieth call on, and tells when it was asked."""
 
     def __init__(self, backend: Any, first: int) -> None:
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
         self._left = first
         self._post, backend.post = backend.post, self.post
 
     async def post(self, path: str, body: bytes) -> Any:
         if self._left == 0:
-            self.asked.set()
+            self.requested.set()
             await asyncio.Event().wait()
         self._left -= 1
         return await self._post(path, body)
 
 
-async def test_a_call_that_was_carried_out_is_not_made_again() -> None:
+async def test_a_completed_call_is_not_run_again() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     servers = Servers()
     usage = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
-    first = Dies(store, servers, [*ROLLS, {"choices": [], "usage": usage}], said("never"))
+    first = Dies(store, servers, [*ROLLS, {"choices": [], "usage": usage}], stated("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
     response_id = await queue(first.parts, tools=[MCP])
-    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await asyncio.wait_for(hangs.requested.wait(), 30)
     await first.die()
 
-    second = Dies(store, servers, said("5"))
+    second = Dies(store, servers, stated("5"))
     second.worker.start()
     response = await ended(second.parts, response_id)
 
@@ -149,24 +149,24 @@ async def test_a_call_that_was_carried_out_is_not_made_again() -> None:
     assert response["usage"]["total_tokens"] >= 30
     assert len(servers.used) == 1
     assert second.backend.requests[0]["messages"][-1] == {"role": "tool", "tool_call_id": "call_1", "content": "5"}
-    assert_event_stream(await told(second.parts, response_id))
+    assert_event_stream(await reported(second.parts, response_id))
     await second.worker.close()
 
 
-async def test_what_was_told_before_a_crash_is_told_no_otherwise_at_the_end() -> None:
+async def test_events_from_before_a_crash_are_unchanged_at_the_end() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
-    first = Dies(store, Servers(), ROLLS, said("never"))
+    first = Dies(store, Servers(), ROLLS, stated("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
     response_id = await queue(first.parts, tools=[MCP])
-    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await asyncio.wait_for(hangs.requested.wait(), 30)
     await eventually(lambda: store.read(responses.load, "", response_id), lambda one: len(one.output) >= 2)  # type: ignore[union-attr]
     await first.die()
 
-    second = Dies(store, Servers(), said("5"))
+    second = Dies(store, Servers(), stated("5"))
     second.worker.start()
     response = await ended(second.parts, response_id)
-    events = await told(second.parts, response_id)
+    events = await reported(second.parts, response_id)
 
     assert events[-1]["response"]["output"] == response["output"]
     assert "encrypted_content" not in response["output"][1]
@@ -174,10 +174,10 @@ async def test_what_was_told_before_a_crash_is_told_no_otherwise_at_the_end() ->
 
 
 @pytest.mark.parametrize("hint", [None, {"readOnlyHint": True}])
-async def test_a_call_under_way_is_made_again_only_where_that_does_no_harm(hint: Any) -> None:
+async def test_a_call_in_progress_is_repeated_only_if_it_is_idempotent(hint: Any) -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     servers, reached = Servers(), asyncio.Event()
-    servers.lists["dice"] = Listing([{**ROLL, "annotations": hint}])
+    servers.lists["dice"] = ToolListing([{**ROLL, "annotations": hint}])
 
     async def hang(use: Use) -> ToolResult:
         reached.set()
@@ -192,7 +192,7 @@ async def test_a_call_under_way_is_made_again_only_where_that_does_no_harm(hint:
     await first.die()
 
     servers.answers = {"roll": "5"}
-    second = Dies(store, servers, said("Done."))
+    second = Dies(store, servers, stated("Done."))
     second.worker.start()
     response = await ended(second.parts, response_id)
     await second.worker.close()
@@ -204,7 +204,7 @@ async def test_a_call_under_way_is_made_again_only_where_that_does_no_harm(hint:
     else:
         assert (call["status"], len(servers.used)) == ("failed", 1)
         assert "was not made again" in call["error"]["message"]
-    assert_event_stream(await told(second.parts, response_id))
+    assert_event_stream(await reported(second.parts, response_id))
 
 
 async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> None:
@@ -241,15 +241,15 @@ async def test_of_calls_side_by_side_the_one_that_ended_keeps_its_result() -> No
     response = await ended(second.parts, response_id)
     await second.worker.close()
 
-    _, slow, quick, look = response["output"]
-    assert (slow["status"], quick["output"], look["type"]) == ("failed", "quick", "function_call")
+    _, slow, quick, poll = response["output"]
+    assert (slow["status"], quick["output"], poll["type"]) == ("failed", "quick", "function_call")
     assert [use.name for use in servers.used] == ["slow", "quick"]
     assert response["status"] == "completed"
     assert not second.backend.requests
-    assert_event_stream(await told(second.parts, response_id))
+    assert_event_stream(await reported(second.parts, response_id))
 
 
-async def test_a_search_for_tools_beside_a_call_is_answered_by_who_takes_the_response_up() -> None:
+async def test_a_tool_search_next_to_a_call_is_answered_when_the_response_is_resumed() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     servers, reached = Servers(), asyncio.Event()
 
@@ -265,12 +265,12 @@ async def test_a_search_for_tools_beside_a_call_is_answered_by_who_takes_the_res
     ]
     first = Dies(store, servers, [*(delta(tool_calls=[call]) for call in each), delta("tool_calls")])
     first.worker.start()
-    look = {"type": "function", "name": "look", "defer_loading": True, "parameters": {"type": "object"}}
-    response_id = await queue(first.parts, tools=[MCP, {"type": "tool_search"}, look])
+    tool = {"type": "function", "name": "look", "defer_loading": True, "parameters": {"type": "object"}}
+    response_id = await queue(first.parts, tools=[MCP, {"type": "tool_search"}, tool])
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
 
-    second = Dies(store, servers, said("Done."))
+    second = Dies(store, servers, stated("Done."))
     second.worker.start()
     response = await ended(second.parts, response_id)
     await second.worker.close()
@@ -279,19 +279,19 @@ async def test_a_search_for_tools_beside_a_call_is_answered_by_who_takes_the_res
     assert types == ["mcp_list_tools", "mcp_call", "tool_search_call", "tool_search_output", "message"]
     roles = [message["role"] for message in second.backend.requests[0]["messages"]]
     assert roles == ["user", "assistant", "tool", "tool"]
-    assert_event_stream(await told(second.parts, response_id))
+    assert_event_stream(await reported(second.parts, response_id))
 
 
-async def test_a_demand_that_was_met_before_a_crash_is_not_made_again() -> None:
+async def test_a_demand_met_before_a_crash_is_not_repeated() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
-    first = Dies(store, Servers(), called("web_search", '{"query": "q"}'), said("never"))
+    first = Dies(store, Servers(), called("web_search", '{"query": "q"}'), stated("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
     response_id = await queue(first.parts, tools=[{"type": "web_search"}], tool_choice="required")
-    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await asyncio.wait_for(hangs.requested.wait(), 30)
     await first.die()
 
-    second = Dies(store, Servers(), said("5"))
+    second = Dies(store, Servers(), stated("5"))
     second.worker.start()
     response = await ended(second.parts, response_id)
     await second.worker.close()
@@ -307,7 +307,7 @@ async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_i
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     servers = Servers()
     servers.gate = asyncio.Event()
-    one = Dies(store, servers, ROLLS, said("never"))
+    one = Dies(store, servers, ROLLS, stated("never"))
     one.worker.start()
     response_id = await queue(one.parts, tools=[MCP])
     await until(lambda: servers.used)
@@ -323,42 +323,42 @@ async def test_a_response_that_was_cancelled_while_its_tool_ran_ends_there_and_i
     assert "fault" not in caplog.text
 
 
-async def test_a_list_that_could_not_be_had_is_told_once() -> None:
+async def test_an_unavailable_list_is_reported_once() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     servers = Servers()
-    servers.lists["dice"] = Listing(error="The server does not answer.")
-    first = Dies(store, servers, said("never"))
+    servers.lists["dice"] = ToolListing(error="The server does not answer.")
+    first = Dies(store, servers, stated("never"))
     hangs = Hangs(first.backend, 0)
     first.worker.start()
     response_id = await queue(first.parts, tools=[MCP])
-    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await asyncio.wait_for(hangs.requested.wait(), 30)
     await eventually(lambda: store.read(responses.load, "", response_id), lambda one: one.output)  # type: ignore[union-attr]
     await first.die()
 
-    second = Dies(store, servers, said("I have no tools."))
+    second = Dies(store, servers, stated("I have no tools."))
     second.worker.start()
     response = await ended(second.parts, response_id)
     await second.worker.close()
 
     assert [item["type"] for item in response["output"]] == ["mcp_list_tools", "message"]
-    assert_event_stream(await told(second.parts, response_id))
+    assert_event_stream(await reported(second.parts, response_id))
 
 
 FILES = {"type": "file_search", "vector_store_ids": [STORE]}
 SEARCHES = called("file_search", '{"queries": ["tides"]}')
 
 
-async def test_a_search_of_files_that_ended_is_not_made_again_and_is_still_cited() -> None:
+async def test_a_completed_file_search_is_not_repeated_and_is_still_cited() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     shelves = Shelves(hit("At nine."))
-    first = Dies(store, Servers(), SEARCHES, said("never"), shelves=shelves)
+    first = Dies(store, Servers(), SEARCHES, stated("never"), shelves=shelves)
     hangs = Hangs(first.backend, 1)
     first.worker.start()
     response_id = await queue(first.parts, tools=[FILES], include=["file_search_call.results"])
-    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await asyncio.wait_for(hangs.requested.wait(), 30)
     await first.die()
 
-    second = Dies(store, Servers(), said("At nine [1]."), shelves=shelves)
+    second = Dies(store, Servers(), stated("At nine [1]."), shelves=shelves)
     second.worker.start()
     response = await ended(second.parts, response_id)
     await second.worker.close()
@@ -367,11 +367,11 @@ async def test_a_search_of_files_that_ended_is_not_made_again_and_is_still_cited
     assert (search["status"], search["queries"], len(search["results"])) == ("completed", ["tides"], 1)
     assert message["content"][0]["text"] == "At nine."
     assert message["content"][0]["annotations"][0]["file_id"] == "file-tides"
-    assert len(shelves.asked) == 1
-    assert_event_stream(await told(second.parts, response_id))
+    assert len(shelves.requested) == 1
+    assert_event_stream(await reported(second.parts, response_id))
 
 
-async def test_a_search_of_files_under_way_is_made_again() -> None:
+async def test_an_interrupted_file_search_is_repeated() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     reached = asyncio.Event()
 
@@ -387,7 +387,7 @@ async def test_a_search_of_files_under_way_is_made_again() -> None:
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
 
-    second = Dies(store, Servers(), said("At nine【1】."), shelves=Shelves(hit("At nine.")))
+    second = Dies(store, Servers(), stated("At nine【1】."), shelves=Shelves(hit("At nine.")))
     second.worker.start()
     response = await ended(second.parts, response_id)
     await second.worker.close()
@@ -395,4 +395,4 @@ async def test_a_search_of_files_under_way_is_made_again() -> None:
     search, message = response["output"]
     assert (search["status"], search["queries"], search["results"]) == ("completed", ["tides"], None)
     assert message["content"][0]["text"] == "At nine."
-    assert_event_stream(await told(second.parts, response_id))
+    assert_event_stream(await reported(second.parts, response_id))

@@ -21,7 +21,7 @@ from antiphon.storage.operations import files as stored_files
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chat_completions import StoredCompletion
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.sqlite import clock as clocks
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
@@ -64,35 +64,35 @@ async def test_it_deletes_what_has_expired_once_a_minute(store_url: str, monkeyp
     store, upkeep = await opened(store_url), Upkeep()
     await fill(store, 3, 2)
     cleaner = Cleaner(store, 0.2, upkeep)
-    await cleaner.look()
+    await cleaner.poll_once()
     assert await count(store) == 2
     await store.save(StoredResponse("resp_late", 1, "completed", None, b"{}", expires_at=10))
-    await cleaner.look()
+    await cleaner.poll_once()
     assert await count(store) == 3
     monkeypatch.setattr(cleaners, "PURGE_EVERY", 0.0)
-    await cleaner.look()
+    await cleaner.poll_once()
     assert (await count(store), upkeep) == (2, Upkeep(upkeep.clock_skew, 0))
     await store.close()
 
 
-async def test_a_purge_of_too_much_is_held_and_reported_once(
+async def test_a_too_large_purge_is_withheld_and_reported_once(
     store_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(cleaners, "PURGE_EVERY", 0.0)
     store, upkeep = await opened(store_url), Upkeep()
     await fill(store, FREE + 3, 14)
     cleaner = Cleaner(store, 0.3, upkeep)
-    await cleaner.look()
-    await cleaner.look()
+    await cleaner.poll_once()
+    await cleaner.poll_once()
     assert (await count(store), upkeep.purge_held) == (FREE + 17, 7)
-    told = [one.message for one in caplog.records if "can delete" in one.message]
-    assert len(told) == 1
-    assert "At least 7 of about 22 stored responses" in told[0]
-    assert "`antiphon purge --yes`" in told[0]
+    reported = [one.message for one in caplog.records if "can delete" in one.message]
+    assert len(reported) == 1
+    assert "At least 7 of about 22 stored responses" in reported[0]
+    assert "`antiphon purge --yes`" in reported[0]
     assert "At least 7 of about 22 stored responses" in (await objection(store, 0.3) or "")
     assert await objection(store, 0.4) is None
 
-    await Cleaner(store, 0.4, upkeep).look()
+    await Cleaner(store, 0.4, upkeep).poll_once()
     assert (await count(store), upkeep.purge_held) == (14, 0)
     await store.close()
 
@@ -127,7 +127,7 @@ async def test_unstored_background_work_may_go_however_much_it_is(store_url: str
 
 
 @pytest.mark.parametrize("days", [40, -40])
-async def test_a_server_with_a_wrong_clock_deletes_nothing_and_says_so(
+async def test_a_server_with_a_wrong_clock_deletes_nothing_and_reports_it(
     store_url: str, days: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(cleaners, "PURGE_EVERY", 0.0)
@@ -136,16 +136,16 @@ async def test_a_server_with_a_wrong_clock_deletes_nothing_and_says_so(
     mine, upkeep = Cleaner(good, 1, Upkeep()), Upkeep()
     theirs = Cleaner(bad, 1, upkeep)
     monkeypatch.setattr(cleaners, "PURGE_EVERY", 3600.0)
-    await mine.look()  # deletes what has expired
+    await mine.poll_once()  # deletes what has expired
     for _ in range(3):
-        await theirs.look()
-        await mine.look()
+        await theirs.poll_once()
+        await mine.poll_once()
 
     assert await count(good) == 20
     assert upkeep.clock_skew == pytest.approx(days * DAY, abs=60)
-    (told,) = [one.message for one in caplog.records if "clock" in one.message]
-    assert told.startswith("This server's clock is 34")
-    assert ("ahead of" if days > 0 else "behind") in told
+    (reported,) = [one.message for one in caplog.records if "clock" in one.message]
+    assert reported.startswith("This server's clock is 34")
+    assert ("ahead of" if days > 0 else "behind") in reported
     for store in (good, bad):
         assert await store.read(responses.load, "", f"resp_{FREE}") is not None, "an acknowledged response vanished"
     await bad.save(
@@ -167,7 +167,7 @@ async def test_idempotency_keys_of_a_wrong_clock_last_a_day(store_url: str) -> N
     await good.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     await good.save(
         StoredResponse("resp_1", 1, "completed", None, b"{}", expires_at=int(time.time()) + DAY),
-        reply=Reply("", "key", False, b"reply"),
+        reply=StoredReply("", "key", False, b"reply"),
     )
     found = await bad.write(idempotency.reserve, "", "key", b"print", "resp_2", "w")
     assert found.response_id == "resp_1"
@@ -178,7 +178,7 @@ async def test_idempotency_keys_of_a_wrong_clock_last_a_day(store_url: str) -> N
 
 
 async def test_a_command_deletes_nothing_by_a_wrong_clock(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cleaners, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(cleaners, "POLL_INTERVAL", 0.02)
     good = await opened(store_url)
     await fill(good, 1, 9)
     await good.clock_skew()
@@ -196,7 +196,7 @@ async def test_a_command_deletes_nothing_by_a_wrong_clock(store_url: str, monkey
 
 
 async def test_a_command_waits_until_the_clock_can_be_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cleaners, "LOOK_EVERY", 0.0)
+    monkeypatch.setattr(cleaners, "POLL_INTERVAL", 0.0)
     store, skews = SqliteStore.open("sqlite://"), [None, None, 40.0 * DAY]
 
     async def skew() -> float | None:
@@ -209,7 +209,7 @@ async def test_a_command_waits_until_the_clock_can_be_judged(monkeypatch: pytest
     await store.close()
 
 
-async def test_a_file_that_nobody_uses_is_purged_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unused_file_is_purged_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its time is old: whether this clock is right is known once no other server answers."""
     url, at = f"sqlite://{tmp_path}/a.db", 0.0
     monkeypatch.setattr("antiphon.storage.sqlite.store.ticks", lambda: at)
@@ -218,12 +218,12 @@ async def test_a_file_that_nobody_uses_is_purged_after_a_while(tmp_path: Path, m
     await before.clock_skew()
     await before.close()
     store = await opened(url, ahead(3 * DAY))
-    cleaner, looks = Cleaner(store, 1, Upkeep()), 0
+    cleaner, polls = Cleaner(store, 1, Upkeep()), 0
     while await count(store) == 3:
-        await cleaner.look()
-        at += cleaners.LOOK_EVERY
-        looks += 1
-    assert looks * cleaners.LOOK_EVERY == pytest.approx(clocks.ALONE, abs=2 * cleaners.LOOK_EVERY)
+        await cleaner.poll_once()
+        at += cleaners.POLL_INTERVAL
+        polls += 1
+    assert polls * cleaners.POLL_INTERVAL == pytest.approx(clocks.ALONE, abs=2 * cleaners.POLL_INTERVAL)
     await store.close()
 
 
@@ -236,7 +236,7 @@ async def test_it_deletes_content_that_no_file_has(store_url: str) -> None:
     files = Files(store, StoreBlobs(store, part_turns()))
     for blob in (expired.blob, living.blob, abandoned):
         await store.put_blob_part(blob, 0, b"bytes", is_last=True)
-    await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
+    await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).poll_once()
     left = [await store.blob_part(blob, 0) for blob in (expired.blob, living.blob, abandoned)]
     assert left == [None, b"bytes", None]
     assert await store.write(stored_files.claim_stale, 10) == []
@@ -251,20 +251,20 @@ async def test_it_drops_the_files_of_containers_that_have_expired(store_url: str
         (file,) = await written(store, container, "a.csv")
         await store.put_blob_part(file.blob, 0, b"bytes", is_last=True)
         await store.write(containers.put, container, [file], AMPLE)
-    await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
+    await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).poll_once()
     assert await store.read(sizes.stored_bytes, "t") == 10
-    shown = [await find_container(store, "t", one.id) for one in (old, young)]
-    assert [one and one.status for one in shown] == ["expired", "running"]
+    displayed = [await find_container(store, "t", one.id) for one in (old, young)]
+    assert [one and one.status for one in displayed] == ["expired", "running"]
     assert await store.write(stored_files.claim_stale, 10) == []
     await store.close()
 
 
-async def test_a_purge_that_is_held_drops_expired_containers_all_the_same(store_url: str) -> None:
+async def test_a_withheld_purge_still_drops_expired_containers(store_url: str) -> None:
     store = await opened(store_url)
     await fill(store, FREE + 3, 14)
     old = expired_container("t")
     await store.write(containers.put, old, await written(store, old, "a.csv"), AMPLE)
-    await Cleaner(store, 0.3, Upkeep()).look()
+    await Cleaner(store, 0.3, Upkeep()).poll_once()
     assert (await count(store), await store.read(sizes.stored_bytes, "t")) == (FREE + 17, 0)
     await store.close()
 
@@ -286,7 +286,7 @@ async def test_content_that_cannot_be_deleted_waits_and_keeps_no_other(store_url
         await store.write(stored_files.begin, "t", name, -1)
     await store.put_blob_part(names[1], 0, b"bytes", is_last=True)
     files = Files(store, Places({"row": StoreBlobs(store, part_turns())}, "row"))
-    await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).look()
+    await Cleaner(store, 1, Upkeep(), delete_blobs=files.delete_blobs).poll_once()
     assert await store.blob_part(names[1], 0) is None
     assert await store.write(stored_files.claim_stale, 10) == []
     later = await opened(store_url, ahead(7200))

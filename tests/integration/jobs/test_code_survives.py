@@ -12,9 +12,9 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.registry import Toolset
-from tests.integration.jobs.test_calls_survive import Dies, Hangs, ended, queue, told
-from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, cell, made, printed
-from tests.support.parts import NOW, called, said
+from tests.integration.jobs.test_calls_survive import Dies, Hangs, ended, queue, reported
+from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, cell, created, printed
+from tests.support.parts import NOW, called, stated
 from tests.support.replay import delta
 from tests.support.tools import Servers
 from tests.support.waiting import until
@@ -53,14 +53,14 @@ async def taken_up(store: SqliteStore, notebooks: Notebooks, response_id: str, *
     second.worker.start()
     response = await ended(second.parts, response_id)
     await second.worker.close()
-    assert_event_stream(await told(second.parts, response_id))
+    assert_event_stream(await reported(second.parts, response_id))
     return response, second.backend.requests
 
 
 async def test_code_that_was_interrupted_is_failed_and_never_run_again() -> None:
     store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
     response_id = await left(store, notebooks, RUN, tools=[CODE], include=OUTPUTS)
-    response, requests = await taken_up(store, notebooks, response_id, said("Lost."))
+    response, requests = await taken_up(store, notebooks, response_id, stated("Lost."))
 
     call, message = response["output"]
     assert (call["status"], call["code"], call["outputs"]) == ("failed", "draw()", [])
@@ -73,7 +73,7 @@ async def test_code_that_was_interrupted_is_failed_and_never_run_again() -> None
 async def test_commands_that_were_interrupted_are_incomplete_and_never_run_again() -> None:
     store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
     response_id = await left(store, notebooks, LS, tools=[SHELL])
-    response, requests = await taken_up(store, notebooks, response_id, said("Lost."))
+    response, requests = await taken_up(store, notebooks, response_id, stated("Lost."))
 
     call, output, _ = response["output"]
     assert (call["status"], call["action"]["commands"]) == ("incomplete", ["ls"])
@@ -83,18 +83,18 @@ async def test_commands_that_were_interrupted_are_incomplete_and_never_run_again
 
 
 @pytest.mark.parametrize(("tool", "call"), [(CODE, RUN), (SHELL, LS)])
-async def test_a_result_that_came_before_the_crash_is_kept_with_its_files(tool: Any, call: Any) -> None:
+async def test_a_result_from_before_the_crash_is_stored_with_its_files(tool: Any, call: Any) -> None:
     store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
     result = printed("ok") if tool is SHELL else cell("ok")
-    notebooks.answer = lambda use: ToolResult("ok", result.fields, files=[made("a.csv")])
-    first = worker(store, notebooks, call, said("never"))
+    notebooks.answer = lambda use: ToolResult("ok", result.fields, files=[created("a.csv")])
+    first = worker(store, notebooks, call, stated("never"))
     hangs = Hangs(first.backend, 1)
     first.worker.start()
     response_id = await queue(first.parts, tools=[tool], include=OUTPUTS)
-    await asyncio.wait_for(hangs.asked.wait(), 30)
+    await asyncio.wait_for(hangs.requested.wait(), 30)
     await first.die()
 
-    response, requests = await taken_up(store, notebooks, response_id, said("sandbox:/mnt/data/a.csv"))
+    response, requests = await taken_up(store, notebooks, response_id, stated("sandbox:/mnt/data/a.csv"))
 
     *_, last, message = response["output"]
     assert last.get("outputs", last.get("output")) == list(*result.fields.values())
@@ -125,7 +125,7 @@ async def test_of_two_shell_calls_the_one_that_ended_keeps_its_output() -> None:
     await asyncio.wait_for(reached.wait(), 30)
     await first.die()
 
-    response, requests = await taken_up(store, notebooks, response_id, said("One of two."))
+    response, requests = await taken_up(store, notebooks, response_id, stated("One of two."))
 
     quick, slow, quick_output, slow_output, _ = response["output"]
     assert [item["call_id"] for item in (quick, slow)] == [item["call_id"] for item in (quick_output, slow_output)]
@@ -138,7 +138,7 @@ async def test_what_goes_on_after_a_crash_goes_on_in_the_same_container() -> Non
     store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
     response_id = await left(store, notebooks, RUN, tools=[CODE])
     notebooks.answer = lambda use: cell("4")
-    response, _ = await taken_up(store, notebooks, response_id, RUN, said("4"))
+    response, _ = await taken_up(store, notebooks, response_id, RUN, stated("4"))
 
     first, second, _ = response["output"]
     assert (first["status"], second["status"]) == ("failed", "completed")
@@ -150,7 +150,7 @@ async def test_what_goes_on_after_a_crash_goes_on_in_the_same_container() -> Non
 async def test_a_response_that_is_cancelled_while_code_runs_ends_there(tool: Any, call: Any) -> None:
     store, notebooks = SqliteStore.open("sqlite://", now=lambda: NOW), Notebooks()
     notebooks.gate = asyncio.Event()
-    one = worker(store, notebooks, call, said("never"))
+    one = worker(store, notebooks, call, stated("never"))
     one.worker.start()
     response_id = await queue(one.parts, tools=[tool])
     await until(lambda: notebooks.used)

@@ -8,16 +8,16 @@ from aiohttp import web
 
 from antiphon.config import Settings
 from antiphon.gateway import Gateway
-from antiphon.protocol.kept_images import KeptImage
+from antiphon.protocol.stored_images import StoredImage
 from antiphon.runs.tool_calls import LOST
 from antiphon.storage.operations import files
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
-from antiphon.tools.images.content import look_at
+from antiphon.tools.images.content import inspect
 from antiphon.tools.registry import Toolset
-from tests.integration.jobs.test_calls_survive import Dies, Hangs, ended, queue, told
+from tests.integration.jobs.test_calls_survive import Dies, Hangs, ended, queue, reported
 from tests.support.images_server import ImagesBackend, images_server
-from tests.support.parts import NOW, called, said
+from tests.support.parts import NOW, called, stated
 from tests.support.tools import Servers
 
 TOOL: dict[str, Any] = {"type": "image_generation"}
@@ -27,9 +27,9 @@ CALL = called("image_generation", '{"prompt": "a red circle"}')
 def worker(store: SqliteStore, images: ImagesBackend, *answers: Any) -> Dies:
     """A worker that makes images."""
     settings = Settings(images_backend=images.url, images_model="painter")
-    made = Dies(store, Servers(), *answers, settings=settings)
-    made.parts.run.toolset = Toolset(images=made.parts.run.toolset.images)
-    return made
+    created = Dies(store, Servers(), *answers, settings=settings)
+    created.parts.run.toolset = Toolset(images=created.parts.run.toolset.images)
+    return created
 
 
 async def taken_over(second: Dies, response_id: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ async def taken_over(second: Dies, response_id: str) -> dict[str, Any]:
     return response
 
 
-async def test_an_image_that_was_being_made_is_lost_and_is_not_made_again() -> None:
+async def test_an_image_in_progress_is_lost_and_not_created_again() -> None:
     store, reached = SqliteStore.open("sqlite://", now=lambda: NOW), asyncio.Event()
 
     async def hang(request: web.Request, fields: dict[str, Any]) -> None:
@@ -55,7 +55,7 @@ async def test_an_image_that_was_being_made_is_lost_and_is_not_made_again() -> N
         await first.die()
         await first.parts.images.close()
 
-        second = worker(store, images, said("It is lost."))
+        second = worker(store, images, stated("It is lost."))
         response = await taken_over(second, response_id)
 
     image, message = response["output"]
@@ -63,29 +63,29 @@ async def test_an_image_that_was_being_made_is_lost_and_is_not_made_again() -> N
     assert image["error"] == {"type": "server_error", "message": LOST}
     assert message["content"][0]["text"] == "It is lost."
     assert len(images.requests) == 1
-    assert_event_stream(await told(second.parts, response_id))
+    assert_event_stream(await reported(second.parts, response_id))
 
 
-async def test_an_image_that_was_made_before_a_crash_is_kept() -> None:
+async def test_an_image_from_before_a_crash_is_stored() -> None:
     store = SqliteStore.open("sqlite://", now=lambda: NOW)
     async with images_server() as images:
-        first = worker(store, images, CALL, said("never"))
+        first = worker(store, images, CALL, stated("never"))
         hangs = Hangs(first.backend, 1)
         first.worker.start()
         response_id = await queue(first.parts, tools=[TOOL])
-        await asyncio.wait_for(hangs.asked.wait(), 30)
+        await asyncio.wait_for(hangs.requested.wait(), 30)
         await first.die()
         await first.parts.images.close()
 
-        second = worker(store, images, said("Here it is."))
+        second = worker(store, images, stated("Here it is."))
         response = await taken_over(second, response_id)
-        shown = await Gateway(second.parts).responses.retrieve("", response_id)
+        displayed = await Gateway(second.parts).responses.retrieve("", response_id)
 
-    kept = KeptImage.read(response["output"][0]["result"])
-    picture = look_at(base64.b64decode(shown["output"][0]["result"]))
-    assert kept is not None
-    assert (picture.format, len(picture.data)) == ("png", kept.size)
+    stored = StoredImage.read(response["output"][0]["result"])
+    picture = inspect(base64.b64decode(displayed["output"][0]["result"]))
+    assert stored is not None
+    assert (picture.format, len(picture.data)) == ("png", stored.size)
     assert len(images.requests) == 1
     assert response["tool_usage"]["image_gen"]["output_tokens"] == 64
-    assert_event_stream(await told(second.parts, response_id))
+    assert_event_stream(await reported(second.parts, response_id))
     assert await store.write(files.claim_stale, 10) == []

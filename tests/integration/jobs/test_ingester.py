@@ -15,14 +15,14 @@ from antiphon.jobs import ingester as ingesters
 from antiphon.jobs import ingestion
 from antiphon.jobs.ingester import Ingester
 from antiphon.jobs.parts import IngestionParts
-from antiphon.search.fitting import Part
+from antiphon.search.fitting import EmbeddedPart
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.chunk_writer import sweep_chunks
 from antiphon.storage.operations import chunks, ingestions, vector_stores
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.files import StoredFile
-from antiphon.storage.records.vector_stores import Ingestion, NewStoreFile, StoreFile, VectorStore
+from antiphon.storage.records.vector_stores import Ingestion, NewAttachment, StoredVectorStore, StoreFile
 from antiphon.telemetry.context import About, about, begin
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.permitted import is_permitted, permit
@@ -30,23 +30,23 @@ from tests.store.files import AMPLE, new_file
 from tests.support.changed_stores import ChangedStore, replace_operation
 from tests.support.parts import scripted_parts
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import eventually, until
 
 TEXT = "A line that says nothing but this.\n" * 40
 
 
-async def attached(served: Served, content: str = TEXT, model: str = "") -> tuple[str, str]:
+async def attached(server: RunningServer, content: str = TEXT, model: str = "") -> tuple[str, str]:
     """Attach a file to a new store; return the ids of both."""
-    file = (await served.sdk.files.create(file=("a.txt", content.encode()), purpose="assistants")).id
-    store = VectorStore(new_id("vs"), "", int(served.parts.run.now()), embedding_model=model)
-    await served.parts.store.write(vector_stores.create, store, [NewStoreFile(file, b"{}", 100, 0)])
+    file = (await server.sdk.files.create(file=("a.txt", content.encode()), purpose="assistants")).id
+    store = StoredVectorStore(new_id("vs"), "", int(server.parts.run.now()), embedding_model=model)
+    await server.parts.store.write(vector_stores.create, store, [NewAttachment(file, b"{}", 100, 0)])
     return store.id, file
 
 
-async def ended(served: Served, store: str, file: str) -> StoreFile:
+async def ended(server: RunningServer, store: str, file: str) -> StoreFile:
     found = await eventually(
-        lambda: served.parts.store.read(vector_stores.file, "", store, file),
+        lambda: server.parts.store.read(vector_stores.file, "", store, file),
         lambda one: one and one.status != "in_progress",
     )
     assert found is not None
@@ -63,8 +63,8 @@ async def ended(served: Served, store: str, file: str) -> StoreFile:
         ("MOST_LOST", 0, "server_error", "stopped 0 times"),
     ],
 )
-async def test_a_file_beyond_a_bound_fails_and_says_so(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch, bound: str, value: float, code: str, words: str
+async def test_a_file_beyond_a_limit_fails_with_a_message(
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch, bound: str, value: float, code: str, words: str
 ) -> None:
     monkeypatch.setattr(ingestion, bound, value)
     store, file = await attached(stateful)
@@ -77,14 +77,14 @@ async def test_a_file_beyond_a_bound_fails_and_says_so(
     )
 
 
-async def searched_nothing(served: Served, store: str) -> Any:
-    found = await served.parts.store.read(chunks.searched_store, "", store)
+async def searched_nothing(server: RunningServer, store: str) -> Any:
+    found = await server.parts.store.read(chunks.searched_store, "", store)
     assert found is None or found.chunks == 0
     return found
 
 
 @pytest.mark.wide("postgres")
-async def test_a_tenant_without_room_has_its_file_fail(stateful: Served) -> None:
+async def test_a_tenant_without_room_has_its_file_fail(stateful: RunningServer) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)
     stateful.parts.run.history.bounds.stored_bytes = 1
@@ -100,16 +100,16 @@ class Embeddings:
     def __init__(self, model: str) -> None:
         self.model = model
 
-    async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
+    async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
         if self.model == "broken":
             raise BackendError("The backend has no such model.")
-        return [[Part(text, b"\0\x3c" + b"\0" * 62)] for text in texts]
+        return [[EmbeddedPart(text, b"\0\x3c" + b"\0" * 62)] for text in texts]
 
     async def embed(self, texts: Sequence[str], tenant: str) -> Sequence[bytes]:
         return [parts[0].vector for parts in await self.embed_parts(texts, tenant)]
 
 
-async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_file(stateful: Served) -> None:
+async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_file(stateful: RunningServer) -> None:
     stateful.parts.ingestion.embeddings = Embeddings
     store, file = await attached(stateful, model="m")
     done = await ended(stateful, store, file)
@@ -125,14 +125,14 @@ async def test_a_store_with_a_model_has_vectors_and_a_failure_of_it_fails_the_fi
 
 @pytest.mark.wide("postgres")
 async def test_a_file_is_embedded_no_further_once_it_has_too_many_chunks(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingestion, "AT_ONCE", 1)
     monkeypatch.setattr(ingestion, "MOST_CHUNKS", 2)
     embedded = list[str]()
 
     class Notes(Embeddings):
-        async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
+        async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
             embedded.extend(texts)
             return await super().embed_parts(texts, tenant)
 
@@ -145,7 +145,7 @@ async def test_a_file_is_embedded_no_further_once_it_has_too_many_chunks(
 
 @pytest.mark.wide("postgres")
 async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_old_one_stays(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingestion, "AT_ONCE", 2)
     store, file = await attached(stateful)
@@ -153,7 +153,7 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
     parts = list[Sequence[str]]()
 
     class Breaks(Embeddings):
-        async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[Part]]:
+        async def embed_parts(self, texts: Sequence[str], tenant: str) -> Sequence[Sequence[EmbeddedPart]]:
             parts.append(texts)
             if len(parts) > 1:
                 raise BackendError("The backend has no such model.")
@@ -164,26 +164,28 @@ async def test_a_new_version_that_fails_in_the_middle_leaves_no_chunks_and_the_o
     failed = await ended(stateful, store, file)
     assert (failed.status, failed.chunks, old.chunks > 2) == ("failed", old.chunks, True)
     assert await sweep_chunks(stateful.parts.store) == 2
-    kept = await stateful.parts.store.read(chunks.searched_store, "", store)
-    assert kept is not None
-    assert kept.chunks == old.chunks
+    stored = await stateful.parts.store.read(chunks.searched_store, "", store)
+    assert stored is not None
+    assert stored.chunks == old.chunks
 
 
 @pytest.mark.wide("postgres")
-async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stateful: Served) -> None:
+async def test_a_file_that_the_worker_owns_and_does_not_know_of_waits_again(stateful: RunningServer) -> None:
     other = await attached(stateful)  # it is loaded and looks every second from now on
     await ended(stateful, *other)
-    house = stateful.house
-    await house.ingester.close()
+    application = stateful.application
+    await application.ingester.close()
     store, file = await attached(stateful)
     assert await stateful.parts.store.write(ingestions.claim, stateful.parts.process.worker, 10) is not None
-    house.ingester.start()
+    application.ingester.start()
     stateful.parts.process.wakes.wake("")
     assert (await ended(stateful, store, file)).status == "completed"
 
 
 @pytest.mark.wide("postgres")
-async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_that_expires_before_it_is_read_fails(
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)
     found = asyncio.Event()
@@ -200,51 +202,55 @@ async def test_a_file_that_expires_before_it_is_read_fails(stateful: Served, mon
 
 
 @pytest.mark.wide("postgres")
-async def test_a_file_waits_again_where_the_readers_are_busy(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_file_waits_again_where_the_readers_are_busy(
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(ingestion, "BUSY", 0.0)
-    read, asked = DocumentReader.read, []
+    read, requested = DocumentReader.read, []
 
-    async def busy(*given: Any) -> Any:
-        asked.append(given)
-        if len(asked) < 3:
+    async def busy(*value: Any) -> Any:
+        requested.append(value)
+        if len(requested) < 3:
             raise DocumentError("invalid_file", "Too many files are being read.", "busy")
-        return await read(*given)
+        return await read(*value)
 
     monkeypatch.setattr(DocumentReader, "read", busy)
     store, file = await attached(stateful)
     assert (await ended(stateful, store, file)).status == "completed"
-    assert len(asked) == 3
+    assert len(requested) == 3
 
 
-async def test_a_server_that_ends_gives_back_what_it_reads(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_ends_gives_back_what_it_reads(
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reading = asyncio.Event()
 
-    async def slow(*given: Any) -> Any:
+    async def slow(*value: Any) -> Any:
         reading.set()
         await asyncio.Event().wait()
 
     monkeypatch.setattr(DocumentReader, "read", slow)
     store, file = await attached(stateful)
     await asyncio.wait_for(reading.wait(), 30)
-    house = stateful.house
-    await house.ingester.close()
+    application = stateful.application
+    await application.ingester.close()
     assert await stateful.parts.store.read(ingestions.owned, stateful.parts.process.worker) == {}
     claimed = await stateful.parts.store.write(ingestions.claim, "other", 10)
     assert claimed is not None
     assert (claimed.file.store_id, claimed.file.file_id, claimed.lost) == (store, file, 0)
 
 
-async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(stateful: Served) -> None:
-    house = stateful.house
-    await house.ingester.close()
+async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(stateful: RunningServer) -> None:
+    application = stateful.application
+    await application.ingester.close()
     keeper, order = stateful.parts.store, []
     for tenant, count in (("crowd", 20), ("late", 1)):
         files = [new_file(tenant, f"{i}".encode()) for i in range(count)]
         for file in files:
             await keeper.write(stored_files.begin, tenant, file.blob, 600)
             await keeper.write(stored_files.put, file, AMPLE)
-        store = VectorStore(new_id("vs"), tenant, int(stateful.parts.run.now()))
-        await keeper.write(vector_stores.create, store, [NewStoreFile(file.id) for file in files])
+        store = StoredVectorStore(new_id("vs"), tenant, int(stateful.parts.run.now()))
+        await keeper.write(vector_stores.create, store, [NewAttachment(file.id) for file in files])
     while (one := await keeper.write(ingestions.claim, "w", 4)) is not None:
         order.append(one.file.tenant)
     assert order[:2] == ["crowd", "late"]
@@ -253,7 +259,7 @@ async def test_a_tenant_with_one_file_does_not_wait_for_the_crowd_of_another(sta
 
 @pytest.mark.parametrize(("times", "status"), [(2, "completed"), (1000, "failed")])
 async def test_content_that_stays_unavailable_fails_the_file_after_some_attempts(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch, times: int, status: str
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch, times: int, status: str
 ) -> None:
     monkeypatch.setattr(ingestion, "PAUSES", (0.0, 0.0, 0.0))
     files, attempts = stateful.parts.objects.files.get(), list[StoredFile]()
@@ -274,31 +280,33 @@ async def test_content_that_stays_unavailable_fails_the_file_after_some_attempts
 
 
 @pytest.mark.wide("postgres")
-async def test_the_text_of_a_file_in_two_stores_is_read_once(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_text_of_a_file_in_two_stores_is_read_once(
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store, file = await attached(stateful)
     await ended(stateful, store, file)
     monkeypatch.setattr(DocumentReader, "read", None)  # another file could not be read now
-    second = VectorStore(new_id("vs"), "", int(stateful.parts.run.now()))
-    await stateful.parts.store.write(vector_stores.create, second, [NewStoreFile(file)])
+    second = StoredVectorStore(new_id("vs"), "", int(stateful.parts.run.now()))
+    await stateful.parts.store.write(vector_stores.create, second, [NewAttachment(file)])
     assert (await ended(stateful, second.id, file)).status == "completed"
     page = await stateful.sdk.vector_stores.files.content(file, vector_store_id=store)
     assert "".join(part.text or "" for part in page.data) == TEXT
 
 
 async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read, first = DocumentReader.read, asyncio.Event()
     may_end = asyncio.Event()
 
-    async def stubborn(*given: Any) -> Any:
+    async def stubborn(*value: Any) -> Any:
         if not first.is_set():
             first.set()
             try:
                 await asyncio.Event().wait()
             finally:  # as a child process that takes long to end
                 await may_end.wait()
-        return await read(*given)
+        return await read(*value)
 
     monkeypatch.setattr(DocumentReader, "read", stubborn)
     store, file = await attached(stateful)
@@ -308,44 +316,46 @@ async def test_work_that_ends_after_a_newer_version_of_its_file_frees_its_place(
     shared = stateful.parts.shared
     await until(lambda: shared.usage()["ingestion"].in_use == 1)  # the newer version has ended
     may_end.set()
-    await until(lambda: not shared.usage()["ingestion"].in_use and not stateful.parts.process.holding)
+    await until(lambda: not shared.usage()["ingestion"].in_use and not stateful.parts.process.leases)
 
 
 async def test_a_tenant_alone_has_several_files_read_at_once(
     backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with serve(HttpBackend("r", backend.url, "")) as served:
+    async with serve(HttpBackend("r", backend.url, "")) as server:
         read, may_end, reading = DocumentReader.read, asyncio.Event(), list[Any]()
 
-        async def slow(*given: Any) -> Any:
-            reading.append(given)
+        async def slow(*value: Any) -> Any:
+            reading.append(value)
             await may_end.wait()
-            return await read(*given)
+            return await read(*value)
 
         monkeypatch.setattr(DocumentReader, "read", slow)
-        files = [await attached(served, f"{TEXT}{number}") for number in range(2)]
+        files = [await attached(server, f"{TEXT}{number}") for number in range(2)]
         await until(lambda: len(reading) == 2)
         may_end.set()
-        assert [(await ended(served, *one)).status for one in files] == ["completed"] * 2
+        assert [(await ended(server, *one)).status for one in files] == ["completed"] * 2
 
 
 async def test_a_file_larger_than_the_memory_for_requests_is_ingested(backend: ReplayBackend) -> None:
     """Its content passes in parts; it waits for all that its tenant may hold, and no longer."""
-    async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as served:
+    async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as server:
         left: list[int] = []
 
-        async def note(*given: Any) -> bool:
-            left.append(served.parts.run.history.memory.left)
-            return bool(await complete(*given))
+        async def note(*value: Any) -> bool:
+            left.append(server.parts.run.history.memory.left)
+            return bool(await complete(*value))
 
-        complete = replace_operation(served.parts.store, ingestions.complete, note)
-        store, file = await attached(served, TEXT * 200)
-        assert (await ended(served, store, file)).status == "completed"
-        assert left == [served.parts.run.history.memory.size]
+        complete = replace_operation(server.parts.store, ingestions.complete, note)
+        store, file = await attached(server, TEXT * 200)
+        assert (await ended(server, store, file)).status == "completed"
+        assert left == [server.parts.run.history.memory.size]
 
 
 @pytest.mark.wide("postgres")
-async def test_the_same_content_in_many_stores_is_read_once(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_same_content_in_many_stores_is_read_once(
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its text is kept by the digest of the content, unless the name of another file says that it is something else."""
     names, real = [], DocumentReader.read
 
@@ -382,17 +392,17 @@ class Watched(ChangedStore):
         return owned
 
 
-async def waiting() -> tuple[Parts, Watched, NewStoreFile]:
+async def waiting() -> tuple[Parts, Watched, NewAttachment]:
     """Parts without a server, and a file that waits in its store."""
     store = Watched.open("sqlite://")
     assert isinstance(store, Watched)
-    made, _ = scripted_parts(store=store)
+    created, _ = scripted_parts(store=store)
     file = new_file("", TEXT.encode())
     await store.write(stored_files.begin, "", file.blob, 600)
     await store.write(stored_files.put, file, AMPLE)
-    new = NewStoreFile(file.id, b"{}", 100, 0)
-    await store.write(vector_stores.create, VectorStore("vs_1", "", 1), [new])
-    return made, store, new
+    new = NewAttachment(file.id, b"{}", 100, 0)
+    await store.write(vector_stores.create, StoredVectorStore("vs_1", "", 1), [new])
+    return created, store, new
 
 
 async def claimed_by_another(store: Watched) -> Ingestion:
@@ -401,24 +411,24 @@ async def claimed_by_another(store: Watched) -> Ingestion:
     return claimed
 
 
-async def test_a_process_that_reads_a_file_says_that_it_lives_and_needs_not_say_so_afterwards(
+async def test_a_process_that_reads_the_file_sends_a_heartbeat_and_needs_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What it holds makes its worker send heartbeats; without them another would read the file too."""
-    made, _, _ = await waiting()
-    may_end, held = asyncio.Event(), list[int]()
+    created, _, _ = await waiting()
+    may_end, retained = asyncio.Event(), list[int]()
 
     async def slow(parts: IngestionParts, ingestion: Ingestion) -> None:
-        held.append(len(parts.process.holding))
+        retained.append(len(parts.process.leases))
         await may_end.wait()
 
     monkeypatch.setattr(ingestion, "ingest", slow)
-    ingester = Ingester(made.ingestion)
+    ingester = Ingester(created.ingestion)
     ingester.start()
-    await until(lambda: held)
-    assert held == [1]
+    await until(lambda: retained)
+    assert retained == [1]
     may_end.set()
-    await until(lambda: not made.process.holding)
+    await until(lambda: not created.process.leases)
     await ingester.close()
 
 
@@ -426,10 +436,10 @@ async def test_a_file_is_ingested_outside_of_the_request_in_which_the_work_began
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Neither the models of that request's key nor its id apply."""
-    made, _, _ = await waiting()
+    created, _, _ = await waiting()
     found = list[tuple[bool, About]]()
 
-    async def look(parts: IngestionParts, ingestion: Ingestion) -> None:
+    async def poll(parts: IngestionParts, ingestion: Ingestion) -> None:
         found.append((is_permitted("any"), about()))
 
     def start_within_a_request() -> None:
@@ -437,8 +447,8 @@ async def test_a_file_is_ingested_outside_of_the_request_in_which_the_work_began
         permit(["other"])
         ingester.start()
 
-    monkeypatch.setattr(ingestion, "ingest", look)
-    ingester = Ingester(made.ingestion)
+    monkeypatch.setattr(ingestion, "ingest", poll)
+    ingester = Ingester(created.ingestion)
     copy_context().run(start_within_a_request)
     await until(lambda: found)
     assert found == [(True, About())]
@@ -446,10 +456,10 @@ async def test_a_file_is_ingested_outside_of_the_request_in_which_the_work_began
 
 
 async def test_a_file_for_which_a_process_has_no_place_waits_for_others() -> None:
-    made, store, file = await waiting()
+    created, store, file = await waiting()
     slots = FairScheduler(10, leaves_room=True)
     assert all(slots.take("") for _ in range(8))  # by files that it lost, and whose work has not ended yet
-    ingester = Ingester(made.ingestion, slots)
+    ingester = Ingester(created.ingestion, slots)
     ingester.start()
     await until(lambda: store.claims)
 
@@ -458,15 +468,15 @@ async def test_a_file_for_which_a_process_has_no_place_waits_for_others() -> Non
 
 
 async def test_a_file_waits_again_after_the_store_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, store, file = await waiting()
+    created, store, file = await waiting()
     store.forgets = True
-    monkeypatch.setattr(ingesters, "LOOK_EVERY", 0.0)
+    monkeypatch.setattr(ingesters, "POLL_INTERVAL", 0.0)
 
     async def fails(parts: IngestionParts, ingestion: Ingestion) -> None:
         raise StoreError("The disk is full.")
 
     monkeypatch.setattr(ingestion, "ingest", fails)
-    ingester = Ingester(made.ingestion)
+    ingester = Ingester(created.ingestion)
     ingester.start()
     await until(lambda: store.claims)
 
@@ -476,7 +486,7 @@ async def test_a_file_waits_again_after_the_store_failed(monkeypatch: pytest.Mon
 
 async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the change came between the look at what it owns and the claim."""
-    made, store, _ = await waiting()
+    created, store, _ = await waiting()
     begun, stopped = list[int](), list[int]()
 
     async def slow(parts: IngestionParts, ingestion: Ingestion) -> None:
@@ -487,17 +497,17 @@ async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(mo
             stopped.append(ingestion.file.version)
 
     monkeypatch.setattr(ingestion, "ingest", slow)
-    ingester = Ingester(made.ingestion)
+    ingester = Ingester(created.ingestion)
     ingester.start()
     await until(lambda: begun)
-    (owned,) = [dict(await store.read(ingestions.owned, made.process.worker))]
+    (owned,) = [dict(await store.read(ingestions.owned, created.process.worker))]
 
     async def as_before(worker: str) -> Mapping[int, int]:
         return owned
 
     replace_operation(store, ingestions.owned, as_before)
     await store.write(vector_stores.reindex, "", "vs_1", "")
-    made.process.wakes.wake(INGESTIONS)
+    created.process.wakes.wake(INGESTIONS)
     await until(lambda: len(begun) == 2)
     await until(lambda: stopped)
     assert stopped[0] == begun[0]
@@ -506,28 +516,28 @@ async def test_work_on_an_older_version_of_a_file_is_stopped_by_the_newer_one(mo
 
 @pytest.mark.parametrize("is_busy", [True, False], ids=["the readers are busy", "another has the file"])
 async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
-    served: Served, monkeypatch: pytest.MonkeyPatch, is_busy: bool
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch, is_busy: bool
 ) -> None:
     monkeypatch.setattr(ingestion, "AT_ONCE", 2)
     monkeypatch.setattr(ingestion, "BUSY", 0.0)
-    await served.house.ingester.close()
-    parts, written = served.parts, list[Any]()
-    store, file = await attached(served)
+    await server.application.ingester.close()
+    parts, written = server.parts, list[Any]()
+    store, file = await attached(server)
     claimed = await parts.store.write(ingestions.claim, parts.process.worker, 10)
     assert claimed is not None
 
-    async def busy(*given: Any) -> Any:
+    async def busy(*value: Any) -> Any:
         raise DocumentError("invalid_file", "Too many files are being read.", "busy")
 
-    async def refuse(*given: Any) -> bool:
-        written.append(given)
+    async def refuse(*value: Any) -> bool:
+        written.append(value)
         return False
 
     if is_busy:
         monkeypatch.setattr(DocumentReader, "read", busy)
     else:
         replace_operation(parts.store, chunks.write, refuse)
-    await ingestion.ingest(served.parts.ingestion, claimed)
+    await ingestion.ingest(server.parts.ingestion, claimed)
 
     found = await parts.store.read(vector_stores.file, "", store, file)
     assert found is not None
@@ -535,19 +545,19 @@ async def test_a_file_that_cannot_be_ingested_now_is_left_as_it_is(
     assert (await parts.store.write(ingestions.claim, "other", 10) is not None) is is_busy
 
 
-async def test_a_store_that_fails_is_reported_and_fails_no_file(served: Served) -> None:
-    await served.house.ingester.close()
-    store, file = await attached(served)
-    claimed = await served.parts.store.write(ingestions.claim, served.parts.process.worker, 10)
+async def test_a_store_that_fails_is_reported_and_fails_no_file(server: RunningServer) -> None:
+    await server.application.ingester.close()
+    store, file = await attached(server)
+    claimed = await server.parts.store.write(ingestions.claim, server.parts.process.worker, 10)
     assert claimed is not None
 
-    async def fail(*given: Any) -> bool:
+    async def fail(*value: Any) -> bool:
         raise StoreError("The disk is full.")
 
-    replace_operation(served.parts.store, chunks.write, fail)
+    replace_operation(server.parts.store, chunks.write, fail)
     with pytest.raises(StoreError, match="full"):
-        await ingestion.ingest(served.parts.ingestion, claimed)
+        await ingestion.ingest(server.parts.ingestion, claimed)
 
-    found = await served.parts.store.read(vector_stores.file, "", store, file)
+    found = await server.parts.store.read(vector_stores.file, "", store, file)
     assert found is not None
     assert found.status == "in_progress"

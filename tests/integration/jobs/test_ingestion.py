@@ -12,11 +12,11 @@ from antiphon.ids import new_id
 from antiphon.jobs import ingestion
 from antiphon.retrieval import embeddings
 from antiphon.storage.operations import ingestions, vector_stores
-from antiphon.storage.records.vector_stores import NewStoreFile, StoreFile, VectorStore
+from antiphon.storage.records.vector_stores import NewAttachment, StoredVectorStore, StoreFile
 from antiphon.telemetry.metrics import Measures
 from antiphon.upstream.http import HttpBackend
 from tests.support.embedding_server import BUSY, MODEL, OLLAMA_LENGTH, EmbeddingServer, embedding_server
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import LoopClock, let_others_run
 
 LINES = [f"Line {number} says when high water is in Brest, at nine or so." for number in range(300)]
@@ -31,52 +31,52 @@ async def clock(monkeypatch: pytest.MonkeyPatch) -> LoopClock:
 
 
 @asynccontextmanager
-async def serving(server: EmbeddingServer, store: str = "sqlite://", **more: Any) -> AsyncIterator[Served]:
-    async with serve(HttpBackend("tei", server.url, connect_timeout=60), store=store, **more) as served:
-        served.parts.run.rules.embedding_model = MODEL
-        served.parts.models.clock = asyncio.get_running_loop().time
-        yield served
+async def serving(server: EmbeddingServer, store: str = "sqlite://", **more: Any) -> AsyncIterator[RunningServer]:
+    async with serve(HttpBackend("tei", server.url, connect_timeout=60), store=store, **more) as running:
+        running.parts.run.rules.embedding_model = MODEL
+        running.parts.models.clock = asyncio.get_running_loop().time
+        yield running
 
 
-async def attached(served: Served, text: str = TEXT, model: str = MODEL, tokens: int = 100) -> tuple[str, str]:
+async def attached(server: RunningServer, text: str = TEXT, model: str = MODEL, tokens: int = 100) -> tuple[str, str]:
     """Attach a file to a new store; return the ids of both."""
-    file = (await served.sdk.files.create(file=("a.txt", text.encode()), purpose="assistants")).id
-    store = VectorStore(new_id("vs"), "", int(served.parts.run.now()), embedding_model=model)
-    await served.parts.store.write(vector_stores.create, store, [NewStoreFile(file, b"{}", tokens, 0)])
+    file = (await server.sdk.files.create(file=("a.txt", text.encode()), purpose="assistants")).id
+    store = StoredVectorStore(new_id("vs"), "", int(server.parts.run.now()), embedding_model=model)
+    await server.parts.store.write(vector_stores.create, store, [NewAttachment(file, b"{}", tokens, 0)])
     return store.id, file
 
 
-async def found(served: Served, place: tuple[str, str]) -> StoreFile:
-    one = await served.parts.store.read(vector_stores.file, "", *place)
+async def found(server: RunningServer, place: tuple[str, str]) -> StoreFile:
+    one = await server.parts.store.read(vector_stores.file, "", *place)
     assert one is not None
     return one
 
 
-async def ended(served: Served, place: tuple[str, str], clock: LoopClock) -> StoreFile:
-    return await clock.eventually(lambda: found(served, place), lambda one: one.status != "in_progress")
+async def ended(server: RunningServer, place: tuple[str, str], clock: LoopClock) -> StoreFile:
+    return await clock.eventually(lambda: found(server, place), lambda one: one.status != "in_progress")
 
 
 @pytest.mark.wide
 async def test_a_file_is_whole_behind_a_server_with_small_limits(store_url: str, clock: LoopClock) -> None:
     async with (
         embedding_server(most_texts=10, most_tokens=60, too_long=OLLAMA_LENGTH) as server,
-        serving(server, store_url) as served,
+        serving(server, store_url) as running,
     ):
-        place = await attached(served)
-        assert (await ended(served, place, clock)).status == "completed"
+        place = await attached(running)
+        assert (await ended(running, place, clock)).status == "completed"
         assert "".join(server.accepted).replace("text", "").split() == TEXT.split()
         words: Any = {"ranking_options": {"hybrid_search": {"embedding_weight": 0, "text_weight": 1}}}
         for number in (0, 77, 299):
-            hits = (await served.sdk.vector_stores.search(place[0], query=f"{number}", extra_body=words)).data
+            hits = (await running.sdk.vector_stores.search(place[0], query=f"{number}", extra_body=words)).data
             assert f" {number} " in hits[0].content[0].text
 
 
 @pytest.mark.wide("postgres")
 async def test_a_file_waits_for_a_server_that_is_busy(store_url: str, clock: LoopClock) -> None:
     busy: Any = [(BUSY, {})] * 4
-    async with embedding_server(busy=busy) as server, serving(server, store_url) as served:
-        place = await attached(served)
-        one = await ended(served, place, clock)
+    async with embedding_server(busy=busy) as server, serving(server, store_url) as running:
+        place = await attached(running)
+        one = await ended(running, place, clock)
         assert (one.status, one.error_code) == ("completed", None)
         assert server.busy == []
 
@@ -85,18 +85,18 @@ async def test_a_file_waits_for_a_server_that_is_busy(store_url: str, clock: Loo
 async def test_a_file_waits_in_the_queue_while_the_server_is_away_and_others_do_not_wait_behind_it(
     store_url: str, clock: LoopClock
 ) -> None:
-    async with embedding_server() as server, serving(server, store_url) as served:
-        first = await attached(served, "One line.")
-        assert (await ended(served, first, clock)).status == "completed"
+    async with embedding_server() as server, serving(server, store_url) as running:
+        first = await attached(running, "One line.")
+        assert (await ended(running, first, clock)).status == "completed"
         await server.leave()
-        waiting = [await attached(served, f"{TEXT}{number}") for number in range(3)]
-        await clock.until(lambda: served.parts.ingestion.outages.paused())
-        plain = await attached(served, model="")
-        assert (await ended(served, plain, clock)).status == "completed"
-        assert {(await found(served, one)).status for one in waiting} == {"in_progress"}
+        waiting = [await attached(running, f"{TEXT}{number}") for number in range(3)]
+        await clock.until(lambda: running.parts.ingestion.outages.paused())
+        plain = await attached(running, model="")
+        assert (await ended(running, plain, clock)).status == "completed"
+        assert {(await found(running, one)).status for one in waiting} == {"in_progress"}
         await server.begin()
-        assert [(await ended(served, one, clock)).status for one in waiting] == ["completed"] * 3
-        assert served.parts.ingestion.outages.lasts(MODEL) is None
+        assert [(await ended(running, one, clock)).status for one in waiting] == ["completed"] * 3
+        assert running.parts.ingestion.outages.lasts(MODEL) is None
 
 
 @pytest.mark.wide("postgres")
@@ -105,32 +105,32 @@ async def test_a_file_that_waits_for_a_server_survives_a_restart(
 ) -> None:
     store = f"sqlite://{tmp_path}/antiphon.db" if store_url == "sqlite://" else store_url
     async with embedding_server() as server:
-        async with serving(server, store) as served:
+        async with serving(server, store) as running:
             await server.leave()
-            place = await attached(served)
-            await clock.until(lambda: served.parts.ingestion.outages.paused())
-        async with serving(server, store) as served:
-            await clock.until(lambda: served.parts.ingestion.outages.paused())
-            one = await found(served, place)
+            place = await attached(running)
+            await clock.until(lambda: running.parts.ingestion.outages.paused())
+        async with serving(server, store) as running:
+            await clock.until(lambda: running.parts.ingestion.outages.paused())
+            one = await found(running, place)
             assert (one.status, one.error_code) == ("in_progress", None)
             await server.begin()
-            assert (await ended(served, place, clock)).status == "completed"
+            assert (await ended(running, place, clock)).status == "completed"
 
 
 async def test_files_fail_with_the_fault_of_the_server_after_a_day(clock: LoopClock) -> None:
-    async with embedding_server() as server, serving(server) as served:
+    async with embedding_server() as server, serving(server) as running:
         await server.leave()
-        place = await attached(served)
-        await clock.until(lambda: served.parts.ingestion.outages.paused())
-        clock.advance(ingestion.GIVEN_UP_AFTER)
-        one = await ended(served, place, clock)
+        place = await attached(running)
+        await clock.until(lambda: running.parts.ingestion.outages.paused())
+        clock.advance(ingestion.ABANDONED_AFTER)
+        one = await ended(running, place, clock)
         assert (one.status, one.error_code) == ("failed", "server_error")
         assert "tei" in str(one.error_message)
 
 
 async def test_a_model_that_no_backend_has_is_no_fault_of_the_file(clock: LoopClock) -> None:
-    async with embedding_server() as server, serving(server) as served:
-        one = await ended(served, await attached(served, model="nobody"), clock)
+    async with embedding_server() as server, serving(server) as running:
+        one = await ended(running, await attached(running, model="nobody"), clock)
         assert (one.status, one.error_code) == ("failed", "server_error")
         assert "nobody" in str(one.error_message)
         assert f"'{MODEL}'" not in str(one.error_message), "a key may not know the other models"
@@ -139,33 +139,33 @@ async def test_a_model_that_no_backend_has_is_no_fault_of_the_file(clock: LoopCl
 async def test_the_time_of_the_embedding_server_does_not_count_for_the_limit_of_a_file(
     monkeypatch: pytest.MonkeyPatch, clock: LoopClock
 ) -> None:
-    async with embedding_server() as server, serving(server) as served:
-        made = served.parts.ingestion.embeddings(MODEL)
-        whole = made.embed_parts
+    async with embedding_server() as server, serving(server) as running:
+        created = running.parts.ingestion.embeddings(MODEL)
+        whole = created.embed_parts
 
         async def slow(texts: Any, tenant: str) -> Any:
             clock.advance(ingestion.SECONDS + 1)
             await let_others_run(5)
             return await whole(texts, tenant)
 
-        monkeypatch.setattr(made, "embed_parts", slow)
-        await served.house.ingester.close()
-        place = await attached(served)
-        claimed = await served.parts.store.write(ingestions.claim, served.parts.process.worker, 10)
+        monkeypatch.setattr(created, "embed_parts", slow)
+        await running.application.ingester.close()
+        place = await attached(running)
+        claimed = await running.parts.store.write(ingestions.claim, running.parts.process.worker, 10)
         assert claimed is not None
-        await ingestion.ingest(served.parts.ingestion, claimed)
-        assert (await found(served, place)).status == "completed"
+        await ingestion.ingest(running.parts.ingestion, claimed)
+        assert (await found(running, place)).status == "completed"
 
 
 @pytest.mark.wide("postgres")
-async def test_a_search_uses_keywords_while_the_server_is_away_and_says_so(store_url: str, clock: LoopClock) -> None:
+async def test_a_search_uses_keywords_during_an_outage_and_reports_it(store_url: str, clock: LoopClock) -> None:
     measures = Measures()
-    async with embedding_server() as server, serving(server, store_url, measures=measures) as served:
-        place = await attached(served, "The feline sleeps.\nThe bill is due in March.")
-        await ended(served, place, clock)
+    async with embedding_server() as server, serving(server, store_url, measures=measures) as running:
+        place = await attached(running, "The feline sleeps.\nThe bill is due in March.")
+        await ended(running, place, clock)
 
         async def search(query: str, **options: Any) -> tuple[str | None, list[str]]:
-            stores = served.sdk.vector_stores.with_raw_response
+            stores = running.sdk.vector_stores.with_raw_response
             reply = await stores.search(place[0], query=query, **options)
             return reply.headers.get("antiphon-search"), [one.filename for one in reply.parse().data]
 
@@ -175,38 +175,38 @@ async def test_a_search_uses_keywords_while_the_server_is_away_and_says_so(store
         assert await search("nothing of this") == ("keywords", [])
         assert measures.searches_by_keywords.values == {(MODEL,): 2}
         only_meaning: Any = {"ranking_options": {"hybrid_search": {"embedding_weight": 1, "text_weight": 0}}}
-        status, _ = await served.post(f"/vector_stores/{place[0]}/search", json={"query": "feline", **only_meaning})
+        status, _ = await running.post(f"/vector_stores/{place[0]}/search", json={"query": "feline", **only_meaning})
         assert status in (502, 503)
         await server.begin()
-        served.parts.ingestion.outages.succeeded(MODEL)
+        running.parts.ingestion.outages.succeeded(MODEL)
         assert await search("feline") == (None, ["a.txt"])
 
 
-async def sizes(served: Served, file: str, store: str) -> tuple[int, int]:
+async def sizes(server: RunningServer, file: str, store: str) -> tuple[int, int]:
     """Return the size and overlap of a file's chunks, in tokens."""
-    chunking: Any = (await served.sdk.vector_stores.files.retrieve(file, vector_store_id=store)).chunking_strategy
+    chunking: Any = (await server.sdk.vector_stores.files.retrieve(file, vector_store_id=store)).chunking_strategy
     return chunking.static.max_chunk_size_tokens, chunking.static.chunk_overlap_tokens
 
 
 async def test_chunks_have_the_size_of_the_setting_for_their_model_unless_the_request_has_one() -> None:
     settings = Settings(search_chunk_tokens={MODEL: 120})
-    async with embedding_server() as server, serving(server, settings=settings) as served:
-        stores = served.sdk.vector_stores
-        file = (await served.sdk.files.create(file=("a.txt", TEXT.encode()), purpose="assistants")).id
+    async with embedding_server() as server, serving(server, settings=settings) as running:
+        stores = running.sdk.vector_stores
+        file = (await running.sdk.files.create(file=("a.txt", TEXT.encode()), purpose="assistants")).id
         own: Any = {"type": "static", "static": {"max_chunk_size_tokens": 200, "chunk_overlap_tokens": 0}}
-        made = (await stores.create(file_ids=[file])).id
-        assert await sizes(served, file, made) == (120, 60)
+        created = (await stores.create(file_ids=[file])).id
+        assert await sizes(running, file, created) == (120, 60)
         empty = [(await stores.create()).id for _ in range(3)]
         await stores.files.create(empty[0], file_id=file, chunking_strategy={"type": "auto"})
         await stores.files.create(empty[1], file_id=file, chunking_strategy=own)
         await stores.file_batches.create(empty[2], file_ids=[file])
-        assert [await sizes(served, file, one) for one in empty] == [(120, 60), (200, 0), (120, 60)]
+        assert [await sizes(running, file, one) for one in empty] == [(120, 60), (200, 0), (120, 60)]
 
 
 async def test_chunks_have_the_usual_size_if_the_setting_has_none_for_their_model() -> None:
     settings = Settings(search_chunk_tokens={MODEL: 120})
-    async with embedding_server() as server, serving(server, settings=settings) as served:
-        served.parts.run.rules.embedding_model = ""
-        file = (await served.sdk.files.create(file=("a.txt", TEXT.encode()), purpose="assistants")).id
-        store = (await served.sdk.vector_stores.create(file_ids=[file])).id
-        assert await sizes(served, file, store) == (800, 400)
+    async with embedding_server() as server, serving(server, settings=settings) as running:
+        running.parts.run.rules.embedding_model = ""
+        file = (await running.sdk.files.create(file=("a.txt", TEXT.encode()), purpose="assistants")).id
+        store = (await running.sdk.vector_stores.create(file_ids=[file])).id
+        assert await sizes(running, file, store) == (800, 400)

@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.documents.limits import INGESTION, REQUEST
 from tests.support.planted import KINDS, Planted, Size
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.waiting import eventually
 
 ROWS, COLUMNS, PAGES = REQUEST.rows, REQUEST.columns, REQUEST.pages
@@ -22,9 +22,9 @@ MOST_SEARCHED = 12
 """Words of a place that are searched: the first, the last, and some between. The text of the file is compared whole."""
 
 
-async def ingested(served: Served, file: Planted) -> tuple[str, str]:
+async def ingested(server: RunningServer, file: Planted) -> tuple[str, str]:
     """Attach a file to a new store, and wait for its end; return the ids of both."""
-    sdk = served.sdk
+    sdk = server.sdk
     store = (await sdk.vector_stores.create()).id
     sent = (await sdk.files.create(file=(file.name, file.content), purpose="assistants")).id
     await sdk.vector_stores.files.create(store, file_id=sent)
@@ -42,7 +42,7 @@ def some(words: Sequence[str]) -> Sequence[str]:
 
 @pytest.mark.wide
 @pytest.mark.parametrize("kind", KINDS)
-async def test_every_word_is_found_by_search(stateful: Served, kind: str) -> None:
+async def test_every_word_is_found_by_search(stateful: RunningServer, kind: str) -> None:
     file = KINDS[kind](BEYOND.get(kind, SMALL))
     store, sent = await ingested(stateful, file)
     ended = await stateful.sdk.vector_stores.files.retrieve(sent, vector_store_id=store)
@@ -57,7 +57,7 @@ async def test_every_word_is_found_by_search(stateful: Served, kind: str) -> Non
 
 
 @pytest.mark.wide
-async def test_a_file_with_too_much_text_fails_with_the_reason(stateful: Served) -> None:
+async def test_a_file_with_too_much_text_fails_with_the_reason(stateful: RunningServer) -> None:
     line = "planted words of a table,1,2,3\n"
     file = Planted("long.csv", (line * (INGESTION.longest // len(line) + 2)).encode())
     store, sent = await ingested(stateful, file)
@@ -69,7 +69,7 @@ async def test_a_file_with_too_much_text_fails_with_the_reason(stateful: Served)
 
 
 @pytest.mark.wide
-async def test_the_text_of_a_request_is_not_that_of_a_vector_store(stateful: Served) -> None:
+async def test_the_text_of_a_request_is_not_that_of_a_vector_store(stateful: RunningServer) -> None:
     """The store keeps one text of the content: the one that a limit has cut is not used for a search."""
     file = KINDS["csv"](BEYOND["csv"])
     last = file.places["column"][-1]

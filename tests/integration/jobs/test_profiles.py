@@ -15,7 +15,7 @@ from antiphon.storage.operations import lessons, profiles
 from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.translation.dialects.profile import ModelProfile
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.probing.measurement import Measurement
 from antiphon.upstream.registry import ModelRegistry
@@ -28,7 +28,7 @@ TAGS = {"models": [{"name": "m:latest", "digest": "d1"}]}
 
 
 @dataclass
-class House:
+class Deployment:
     """A keeper with a store, and a registry of one backend."""
 
     store: SqliteStore
@@ -42,16 +42,16 @@ class House:
             self.store, self.backend, model, Measurement(profile=profile, digest=digest), lambda: NOW
         )
 
-    async def target(self) -> Target:
+    async def target(self) -> ModelTarget:
         return await self.registry.find("m")
 
     async def later(self, seconds: float = CHECK_EVERY) -> None:
         self.clock[0] += seconds
-        await self.keeper.look()
+        await self.keeper.poll_once()
 
 
 @asynccontextmanager
-async def house(model: ProbedModel, *, probes: bool = False, dialect: str = "ollama") -> AsyncIterator[House]:
+async def deployment(model: ProbedModel, *, probes: bool = False, dialect: str = "ollama") -> AsyncIterator[Deployment]:
     clock = [0.0]
     async with model.serve() as url:
         backend = HttpBackend("b", url)
@@ -60,56 +60,56 @@ async def house(model: ProbedModel, *, probes: bool = False, dialect: str = "oll
         store = SqliteStore.open("sqlite://", now=lambda: NOW)
         keeper = ProfileKeeper(store, registry, lambda: NOW, probes=probes)
         try:
-            yield House(store, registry, keeper, backend, clock)
+            yield Deployment(store, registry, keeper, backend, clock)
         finally:
             await keeper.close()
             await store.close()
             await backend.close()
 
 
-async def test_a_profile_in_the_store_is_used_at_the_next_look() -> None:
-    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+async def test_a_stored_profile_is_used_after_the_next_poll() -> None:
+    async with deployment(ProbedModel(stated={"/api/tags": TAGS})) as one:
         target = await one.target()
         await one.put(ModelProfile(context_window=8192))
-        await one.keeper.look()
+        await one.keeper.shared_read()
 
         assert target.profile == ModelProfile(context_window=8192)
 
 
 async def test_a_profile_that_is_deleted_is_used_no_more() -> None:
-    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+    async with deployment(ProbedModel(stated={"/api/tags": TAGS})) as one:
         await one.put(ModelProfile(context_window=8192))
-        await one.keeper.look()
+        await one.keeper.shared_read()
         await one.store.write(profiles.delete, one.backend.url, "m")
-        await one.keeper.look()
+        await one.keeper.shared_read()
 
         assert (await one.target()).profile is None
 
 
 async def test_a_model_at_another_place_has_another_profile() -> None:
-    async with house(ProbedModel()) as one:
+    async with deployment(ProbedModel()) as one:
         body = Measurement(profile=ModelProfile(context_window=8192)).encode()
         await one.store.write(profiles.put, StoredProfile("http://elsewhere/v1", "m", "", body, NOW))
-        await one.keeper.look()
+        await one.keeper.shared_read()
 
         assert (await one.target()).profile is None
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"profile": {"vision": "much"}}'])
 async def test_a_profile_that_cannot_be_read_is_not_used(body: bytes) -> None:
-    async with house(ProbedModel()) as one:
+    async with deployment(ProbedModel()) as one:
         await one.store.write(profiles.put, StoredProfile(one.backend.url, "m", "", body, NOW))
-        await one.keeper.look()
+        await one.keeper.shared_read()
 
         assert (await one.target()).profile is None
 
 
 async def test_the_profile_of_a_model_that_has_changed_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
     model = ProbedModel(stated={"/api/tags": TAGS})
-    async with house(model) as one:
+    async with deployment(model) as one:
         target = await one.target()
         await one.put(ModelProfile(context_window=8192))
-        await one.keeper.look()
+        await one.keeper.shared_read()
         model.stated = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}
 
         await one.put(ModelProfile(context_window=512), model="other")
@@ -133,7 +133,7 @@ async def test_the_profile_of_a_model_that_has_changed_is_not_used(caplog: pytes
 
 async def test_the_profile_of_a_model_that_is_again_what_it_was_is_used_again() -> None:
     model = ProbedModel(stated={"/api/tags": TAGS})
-    async with house(model) as one:
+    async with deployment(model) as one:
         target = await one.target()
         await one.put(ModelProfile(context_window=8192))
         model.stated = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}
@@ -146,8 +146,8 @@ async def test_the_profile_of_a_model_that_is_again_what_it_was_is_used_again() 
         assert target.profile == ModelProfile(context_window=8192)
 
 
-async def test_a_keeper_that_was_closed_looks_no_more() -> None:
-    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+async def test_a_closed_keeper_does_not_poll() -> None:
+    async with deployment(ProbedModel(stated={"/api/tags": TAGS})) as one:
         before = asyncio.all_tasks()
         one.keeper.start()
         await let_others_run()
@@ -157,26 +157,26 @@ async def test_a_keeper_that_was_closed_looks_no_more() -> None:
         assert asyncio.all_tasks() <= before
 
 
-async def test_a_model_is_not_looked_at_again_at_once() -> None:
+async def test_a_model_is_not_probed_again_at_once() -> None:
     model = ProbedModel(stated={"/api/tags": TAGS})
-    async with house(model) as one:
+    async with deployment(model) as one:
         await one.target()
         await one.put(ModelProfile(context_window=8192))
-        await one.keeper.look()
-        asked = len(model.asked)
-        await one.keeper.look()
+        await one.keeper.shared_read()
+        requests_before = len(model.requested)
+        await one.keeper.shared_read()
 
-        assert len(model.asked) == asked
+        assert len(model.requested) == requests_before
 
 
-async def test_without_profiles_and_without_auto_no_backend_is_asked() -> None:
+async def test_without_profiles_and_without_auto_no_backend_is_probed() -> None:
     model = ProbedModel()
-    async with house(model) as one:
+    async with deployment(model) as one:
         await one.target()
-        asked = list(model.asked)
-        await one.keeper.look()
+        requested = list(model.requested)
+        await one.keeper.shared_read()
 
-        assert (model.asked, model.requests) == (asked, [])
+        assert (model.requested, model.requests) == (requested, [])
 
 
 # With `auto`.
@@ -184,12 +184,12 @@ async def test_without_profiles_and_without_auto_no_backend_is_asked() -> None:
 
 async def test_a_model_is_probed_after_its_first_use_and_not_before() -> None:
     model = ProbedModel(holds=False, stated={"/api/tags": TAGS})
-    async with house(model, probes=True) as one:
-        await one.keeper.look()
+    async with deployment(model, probes=True) as one:
+        await one.keeper.shared_read()
         assert model.requests == []
 
         target = await one.target()
-        await one.keeper.look()
+        await one.keeper.shared_read()
 
         assert target.profile is not None
         assert (target.profile.json_held, target.profile.tools) == (False, "native")
@@ -198,7 +198,7 @@ async def test_a_model_is_probed_after_its_first_use_and_not_before() -> None:
 
 
 async def test_other_processes_know_from_the_store_which_model_is_being_probed() -> None:
-    async with house(ProbedModel(stated={"/api/tags": TAGS}), probes=True) as one:
+    async with deployment(ProbedModel(stated={"/api/tags": TAGS}), probes=True) as one:
         await one.target()
         bodies = list[bool]()
 
@@ -207,16 +207,16 @@ async def test_other_processes_know_from_the_store_which_model_is_being_probed()
             await put(profile)
 
         put = replace_operation(one.store, profiles.put, spied)
-        await one.keeper.look()
+        await one.keeper.shared_read()
 
         assert bodies == [False, True]
 
 
 async def test_a_model_is_probed_once() -> None:
     model = ProbedModel(stated={"/api/tags": TAGS})
-    async with house(model, probes=True) as one:
+    async with deployment(model, probes=True) as one:
         await one.target()
-        await one.keeper.look()
+        await one.keeper.shared_read()
         count = len(model.requests)
         await one.later()
 
@@ -225,9 +225,9 @@ async def test_a_model_is_probed_once() -> None:
 
 async def test_a_model_that_has_changed_is_probed_again() -> None:
     model = ProbedModel(stated={"/api/tags": TAGS})
-    async with house(model, probes=True) as one:
+    async with deployment(model, probes=True) as one:
         target = await one.target()
-        await one.keeper.look()
+        await one.keeper.shared_read()
         model.stated, model.vision = {"/api/tags": {"models": [{"name": "m", "digest": "d2"}]}}, True
         await one.later()
 
@@ -242,9 +242,9 @@ async def test_a_model_that_has_changed_is_probed_again() -> None:
 )
 async def test_what_may_cost_money_is_never_probed_unasked(dialect: str, stated: dict[str, Any]) -> None:
     model = ProbedModel(stated=stated)
-    async with house(model, probes=True, dialect=dialect) as one:
+    async with deployment(model, probes=True, dialect=dialect) as one:
         await one.target()
-        await one.keeper.look()
+        await one.keeper.shared_read()
 
         assert model.requests == []
 
@@ -252,19 +252,19 @@ async def test_what_may_cost_money_is_never_probed_unasked(dialect: str, stated:
 @pytest.mark.parametrize(("age", "is_probed"), [(60, False), (LONGEST_PROBE + 1, True)])
 async def test_a_model_that_another_process_probes_is_left_to_that_one(age: int, is_probed: bool) -> None:
     model = ProbedModel()
-    async with house(model, probes=True) as one:
+    async with deployment(model, probes=True) as one:
         await one.target()
         await one.store.write(profiles.put, StoredProfile(one.backend.url, "m", "", b"", NOW - age))
-        await one.keeper.look()
+        await one.keeper.shared_read()
 
         assert bool(model.requests) is is_probed
 
 
 async def test_a_probing_that_fails_leaves_nothing_and_is_tried_again_later() -> None:
     model = ProbedModel(broken={"prime": 503})
-    async with house(model, probes=True) as one:
+    async with deployment(model, probes=True) as one:
         await one.target()
-        await one.keeper.look()
+        await one.keeper.shared_read()
         assert await one.store.read(profiles.every) == []
 
         model.broken = {}
@@ -275,7 +275,7 @@ async def test_a_probing_that_fails_leaves_nothing_and_is_tried_again_later() ->
 
 
 async def test_a_lesson_survives_a_restart_and_reaches_other_processes() -> None:
-    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+    async with deployment(ProbedModel(stated={"/api/tags": TAGS})) as one:
         (await one.target()).learn("top_p", "No top_p.")
         (await one.target()).learn("tools.plain:1", "No.", "someone")
         await one.keeper.close()
@@ -287,24 +287,24 @@ async def test_a_lesson_survives_a_restart_and_reaches_other_processes() -> None
 
         found = other.backends[0].lessons_of("m")
         assert (found.of("someone"), found.of("other")) == ({"top_p", "top_k", "tools.plain:1"}, {"top_p", "top_k"})
-        assert {lesson.said for lesson in found.known} == {"No top_p.", "No top_k.", "No."}
+        assert {lesson.stated for lesson in found.known} == {"No top_p.", "No top_k.", "No."}
 
 
-async def test_a_lesson_that_is_deleted_is_forgotten_at_the_next_look() -> None:
-    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+async def test_a_deleted_lesson_is_forgotten_at_the_next_poll() -> None:
+    async with deployment(ProbedModel(stated={"/api/tags": TAGS})) as one:
         target = await one.target()
         target.learn("top_p", "")
-        await one.keeper.look()
+        await one.keeper.shared_read()
         assert target.lessons.refused == {"top_p"}
 
         assert await one.store.write(lessons.delete, one.backend.url, "m") == 1
-        await one.keeper.look()
+        await one.keeper.shared_read()
 
         assert target.lessons.refused == frozenset()
 
 
 async def test_lessons_that_cannot_be_stored_hold_in_this_process() -> None:
-    async with house(ProbedModel(stated={"/api/tags": TAGS})) as one:
+    async with deployment(ProbedModel(stated={"/api/tags": TAGS})) as one:
         target = await one.target()
         target.learn("top_p", "")
         await one.store.close()

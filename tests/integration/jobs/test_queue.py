@@ -19,7 +19,7 @@ from antiphon.telemetry.formatters import JsonLines
 from antiphon.upstream.permitted import is_permitted
 from tests.integration.jobs.test_worker import queue, status
 from tests.support.changed_stores import replace_operation
-from tests.support.parts import said, scripted_parts
+from tests.support.parts import scripted_parts, stated
 
 LARGE = "x" * 600_000
 """The input of a job of which a worker reads the large parts later."""
@@ -34,68 +34,68 @@ LARGE = "x" * 600_000
     ],
 )
 async def test_what_the_store_does_not_queue_is_refused(result: LockResult, refused: tuple[Any, ...]) -> None:
-    made, _ = scripted_parts()
+    created, _ = scripted_parts()
 
     async def refuse(*what: Any, **how: Any) -> LockResult:
         return result
 
-    replace_operation(made.store, jobs.enqueue, refuse)
+    replace_operation(created.store, jobs.enqueue, refuse)
     with pytest.raises(ClientError) as caught:
-        await queue(made)
+        await queue(created)
 
     assert (caught.value.status, caught.value.code, caught.value.param) == refused
 
 
 @pytest.mark.parametrize("text", ["Hi", LARGE], ids=["read whole", "read in part"])
 async def test_a_job_to_which_another_wrote_meanwhile_is_not_ended_again(text: str) -> None:
-    made, _ = scripted_parts()
-    response_id = await queue(made, input=text)
-    job = await made.store.write(jobs.claim, made.process.worker, 1)
+    created, _ = scripted_parts()
+    response_id = await queue(created, input=text)
+    job = await created.store.write(jobs.claim, created.process.worker, 1)
     assert job is not None
     assert job.is_partial is (text == LARGE)
-    await Gateway(made).queue.cancel("", response_id)
+    await Gateway(created).queue.cancel("", response_id)
 
-    assert not await end(made.jobs, job)
-    assert await status(made, response_id) == "cancelled"
-    await work(made.jobs, job)
-    assert (made.measures.jobs.value("lost"), made.measures.jobs.value("done")) == (1, 0)
+    assert not await end(created.jobs, job)
+    assert await status(created, response_id) == "cancelled"
+    await work(created.jobs, job)
+    assert (created.measures.jobs.value("lost"), created.measures.jobs.value("done")) == (1, 0)
 
 
 async def test_a_job_of_another_version_is_not_ended_by_what_was_read_of_an_older_one() -> None:
-    made, _ = scripted_parts()
-    response_id = await queue(made, input=LARGE)
-    job = await made.store.write(jobs.claim, made.process.worker, 1)
+    created, _ = scripted_parts()
+    response_id = await queue(created, input=LARGE)
+    job = await created.store.write(jobs.claim, created.process.worker, 1)
     assert job is not None
-    await made.store.write(leases.give_back, made.process.worker, response_id)
-    newer = await made.store.write(jobs.claim, made.process.worker, 1)
+    await created.store.write(leases.give_back, created.process.worker, response_id)
+    newer = await created.store.write(jobs.claim, created.process.worker, 1)
     assert newer is not None
 
-    assert not await end(made.jobs, job)
-    assert await status(made, response_id) == "in_progress"
-    assert await end(made.jobs, newer)
-    assert await status(made, response_id) == "cancelled"
+    assert not await end(created.jobs, job)
+    assert await status(created, response_id) == "in_progress"
+    assert await end(created.jobs, newer)
+    assert await status(created, response_id) == "cancelled"
 
 
 async def test_parameters_outside_the_api_reach_the_backend_of_a_background_response() -> None:
-    made, backend = scripted_parts(said("Hi"), dialect="vllm")
+    created, backend = scripted_parts(stated("Hi"), dialect="vllm")
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, "top_k": 5})
-    queued = await Gateway(made).queue.enqueue(decode_request(raw, made.models.accepts), raw)
-    job = await made.store.write(jobs.claim, made.process.worker, 1)
+    queued = await Gateway(created).queue.enqueue(decode_request(raw, created.models.accepts), raw)
+    job = await created.store.write(jobs.claim, created.process.worker, 1)
     assert job is not None
-    await work(made.jobs, job)
+    await work(created.jobs, job)
 
-    assert await status(made, queued.response.id) == "completed"
+    assert await status(created, queued.response.id) == "completed"
     assert backend.requests[0]["top_k"] == 5
 
 
-async def test_a_background_response_is_made_and_logged_for_the_key_of_its_request_and_for_no_other(
+async def test_a_background_response_is_run_and_logged_for_the_key_of_its_request_only(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if the same task made one for another key before."""
     caplog.set_level("INFO", "antiphon.access")
     monkeypatch.setattr(caplog.handler, "formatter", JsonLines())
-    made, backend = scripted_parts(*[said("Hi")] * 3)
-    made.run.observers.add(AccessLog())
+    created, backend = scripted_parts(*[stated("Hi")] * 3)
+    created.run.observers.add(AccessLog())
     answer, permitted = backend.post, list[list[str]]()
 
     async def post(path: str, body: bytes) -> Any:
@@ -105,10 +105,10 @@ async def test_a_background_response_is_made_and_logged_for_the_key_of_its_reque
     backend.post = post  # type: ignore[method-assign]
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True})
     for taken in (Reservation("key_1", models=("m",)), Reservation("key_2"), Reservation()):
-        await Gateway(made).queue.enqueue(decode_request(raw), raw, RequestIdentity(taken=taken))
-        job = await made.store.write(jobs.claim, made.process.worker, 1)
+        await Gateway(created).queue.enqueue(decode_request(raw), raw, RequestIdentity(taken=taken))
+        job = await created.store.write(jobs.claim, created.process.worker, 1)
         assert job is not None
-        await work(made.jobs, job)
+        await work(created.jobs, job)
     lines = [json.loads(line) for line in caplog.text.splitlines()]
 
     assert [(line["outcome"], line.get("api_key_id")) for line in lines] == [
@@ -121,17 +121,17 @@ async def test_a_background_response_is_made_and_logged_for_the_key_of_its_reque
 
 @pytest.mark.parametrize("keeps_facts", [True, False])
 async def test_a_response_that_waits_has_facts_if_a_server_keeps_them(keeps_facts: bool) -> None:
-    made, _ = scripted_parts()
+    created, _ = scripted_parts()
     if keeps_facts:
-        made.run.facts = FactsWriter(made.store)
-    response_id = await queue(made)
-    found = await made.store.read(facts_detail.family, "", response_id)
+        created.run.facts = FactsWriter(created.store)
+    response_id = await queue(created)
+    found = await created.store.read(facts_detail.family, "", response_id)
 
     assert (found and found.facts.status) == ("queued" if keeps_facts else None)
 
 
 async def test_a_response_within_the_quota_of_its_tenant_is_queued() -> None:
-    made, _ = scripted_parts()
-    made.run.history.bounds.stored_bytes = 10_000_000
+    created, _ = scripted_parts()
+    created.run.history.bounds.stored_bytes = 10_000_000
 
-    assert await status(made, await queue(made)) == "queued"
+    assert await status(created, await queue(created)) == "queued"

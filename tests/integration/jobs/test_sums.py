@@ -18,7 +18,7 @@ class Ready:
         return self.portions > 0
 
 
-async def test_one_look_sums_up_all_responses_that_are_ready() -> None:
+async def test_one_poll_sums_up_all_completed_responses() -> None:
     store: Any = Ready()
     summing = Summing(store)
     summing.start()

@@ -29,28 +29,30 @@ from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.formatters import JsonLines
 from antiphon.telemetry.metrics import Measures, ModelNames, ResponseMetrics
 from tests.support.changed_stores import ChangedStore
-from tests.support.parts import NOW, foundation, parts_with, said, scripted_parts
+from tests.support.parts import NOW, foundation, parts_with, scripted_parts, stated
 from tests.support.waiting import LoopClock, eventually, let_others_run, until
 
 TURNS = 20
 """Turns of the loop after which a task that can go on has gone on."""
 
 
-async def queue(made: Parts, tenant: str = "", taken: Reservation = NOTHING_RESERVED, **body: Any) -> str:
+async def queue(created: Parts, tenant: str = "", taken: Reservation = NOTHING_RESERVED, **body: Any) -> str:
     raw = msgspec.json.encode({"model": "m", "input": "Hi", "background": True, **body})
     return (
-        await Gateway(made).queue.enqueue(decode_request(raw), raw, RequestIdentity(tenant, taken=taken))
+        await Gateway(created).queue.enqueue(decode_request(raw), raw, RequestIdentity(tenant, taken=taken))
     ).response.id
 
 
-async def status(made: Parts, response_id: str, tenant: str = "") -> str:
-    stored = await made.store.read(responses.load, tenant, response_id)
+async def status(created: Parts, response_id: str, tenant: str = "") -> str:
+    stored = await created.store.read(responses.load, tenant, response_id)
     return stored.status if stored else "unknown"
 
 
-async def until_ended(made: Parts, *ids: tuple[str, str]) -> None:
+async def until_ended(created: Parts, *ids: tuple[str, str]) -> None:
     for tenant, response_id in ids:
-        await eventually(partial(status, made, response_id, tenant), lambda one: one not in ("queued", "in_progress"))
+        await eventually(
+            partial(status, created, response_id, tenant), lambda one: one not in ("queued", "in_progress")
+        )
 
 
 class Gate:
@@ -74,32 +76,32 @@ class Gate:
         await until(lambda: self.waiting >= count)
 
 
-async def test_no_more_is_made_at_once_than_the_settings_say() -> None:
-    made, backend = scripted_parts(*[said("Hi")] * 7)
+async def test_the_settings_limit_concurrent_jobs() -> None:
+    created, backend = scripted_parts(*[stated("Hi")] * 7)
     gate = Gate(backend)
-    worker = Worker(made.jobs, concurrency=3)
+    worker = Worker(created.jobs, concurrency=3)
     worker.start()
-    ids = [("", await queue(made)) for _ in range(7)]
+    ids = [("", await queue(created)) for _ in range(7)]
     await gate.until(3)
     gate.open.set()
-    await until_ended(made, *ids)
+    await until_ended(created, *ids)
     await worker.close()
 
-    assert (gate.most, made.measures.jobs.value("done")) == (3, 7)
-    assert {await status(made, one) for _, one in ids} == {"completed"}
+    assert (gate.most, created.measures.jobs.value("done")) == (3, 7)
+    assert {await status(created, one) for _, one in ids} == {"completed"}
 
 
 async def test_a_tenant_has_no_more_in_progress_than_it_may_and_others_pass_by() -> None:
-    made, backend = scripted_parts(*[said("Hi")] * 6)
+    created, backend = scripted_parts(*[stated("Hi")] * 6)
     gate = Gate(backend)
-    crowd = [("crowd", await queue(made, "crowd")) for _ in range(5)]
-    other = ("other", await queue(made, "other"))
-    worker = Worker(made.jobs, concurrency=10, per_tenant=2)
+    crowd = [("crowd", await queue(created, "crowd")) for _ in range(5)]
+    other = ("other", await queue(created, "other"))
+    worker = Worker(created.jobs, concurrency=10, per_tenant=2)
     worker.start()
     await gate.until(3)
-    states = [await status(made, one, tenant) for tenant, one in [*crowd, other]]
+    states = [await status(created, one, tenant) for tenant, one in [*crowd, other]]
     gate.open.set()
-    await until_ended(made, *crowd, other)
+    await until_ended(created, *crowd, other)
     await worker.close()
 
     assert sorted(states[:5]) == ["in_progress"] * 2 + ["queued"] * 3
@@ -107,33 +109,33 @@ async def test_a_tenant_has_no_more_in_progress_than_it_may_and_others_pass_by()
 
 
 async def test_one_tenant_alone_leaves_places_to_others() -> None:
-    made, backend = scripted_parts(*[said("Hi")] * 31)
+    created, backend = scripted_parts(*[stated("Hi")] * 31)
     gate = Gate(backend)
-    crowd = [("crowd", await queue(made, "crowd")) for _ in range(30)]
-    worker = Worker(made.jobs, concurrency=20)
+    crowd = [("crowd", await queue(created, "crowd")) for _ in range(30)]
+    worker = Worker(created.jobs, concurrency=20)
     worker.start()
     await gate.until(16)
-    other = ("other", await queue(made, "other"))
+    other = ("other", await queue(created, "other"))
     await gate.until(17)
-    usage = made.shared.usage()["background_jobs"]
+    usage = created.shared.usage()["background_jobs"]
     gate.open.set()
-    await until_ended(made, *crowd, other)
+    await until_ended(created, *crowd, other)
     await worker.close()
 
     assert (usage.in_use, usage.capacity) == (17, 20)
-    assert made.shared.usage()["background_jobs"].in_use == 0
+    assert created.shared.usage()["background_jobs"].in_use == 0
     assert gate.most <= 17  # while one tenant is alone, four fifths
 
 
 async def test_a_process_may_leave_the_work_to_others() -> None:
-    made, backend = scripted_parts(said("Hi"))
-    worker = Worker(made.jobs, concurrency=0)
+    created, backend = scripted_parts(stated("Hi"))
+    worker = Worker(created.jobs, concurrency=0)
     worker.start()
-    response_id = await queue(made)
+    response_id = await queue(created)
     await let_others_run()
-    other = Worker(parts_with(foundation(made.models, made.store)).jobs)
+    other = Worker(parts_with(foundation(created.models, created.store)).jobs)
     other.start()
-    await until_ended(made, ("", response_id))
+    await until_ended(created, ("", response_id))
     await worker.close()
     await other.close()
 
@@ -141,195 +143,195 @@ async def test_a_process_may_leave_the_work_to_others() -> None:
 
 
 async def test_what_is_cancelled_elsewhere_is_stopped_here() -> None:
-    made, backend = scripted_parts(said("Hi"))
+    created, backend = scripted_parts(stated("Hi"))
     gate = Gate(backend)
-    worker = Worker(made.jobs)
+    worker = Worker(created.jobs)
     worker.start()
-    response_id = await queue(made)
+    response_id = await queue(created)
     await gate.until(1)
-    elsewhere = parts_with(foundation(made.models, made.store))
+    elsewhere = parts_with(foundation(created.models, created.store))
     await Gateway(elsewhere).queue.cancel("", response_id)
     await until(lambda: not gate.waiting)
     await worker.close()
 
-    assert await status(made, response_id) == "cancelled"
+    assert await status(created, response_id) == "cancelled"
 
 
 class Watched(ChangedStore):
     """Counts how often it is asked what a worker owns; of changes it tells only that there are some, if it hides."""
 
-    looks = 0
+    lookups = 0
     beats = 0
     hides = False
 
     async def owned(self, worker: str) -> Mapping[str, int]:
-        self.looks += 1
+        self.lookups += 1
         return await self.original.owned(worker)
 
     async def heartbeat(self, worker: str) -> None:
         self.beats += 1
         await self.original.heartbeat(worker)
 
-    def on_change(self, heard: Callable[[str], None]) -> None:
-        super().on_change((lambda _: heard("")) if self.hides else heard)
+    def on_change(self, received: Callable[[str], None]) -> None:
+        super().on_change((lambda _: received("")) if self.hides else received)
 
 
 @pytest.mark.parametrize("hides", [False, True], ids=["what changed is known", "what changed is unknown"])
-async def test_what_is_cancelled_elsewhere_is_stopped_as_soon_as_it_is_heard(
+async def test_a_response_cancelled_elsewhere_stops_at_the_notification(
     hides: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "LOOK_EVERY", 3600.0)
+    monkeypatch.setattr(workers, "POLL_INTERVAL", 3600.0)
     monkeypatch.setattr(Watched, "hides", hides)
-    made, backend = scripted_parts(said("Hi"), store=Watched.open("sqlite://", now=lambda: NOW))
+    created, backend = scripted_parts(stated("Hi"), store=Watched.open("sqlite://", now=lambda: NOW))
     gate = Gate(backend)
-    worker = Worker(made.jobs)
+    worker = Worker(created.jobs)
     worker.start()
-    response_id = await queue(made)
+    response_id = await queue(created)
     await gate.until(1)
-    await Gateway(parts_with(foundation(made.models, made.store))).queue.cancel("", response_id)
+    await Gateway(parts_with(foundation(created.models, created.store))).queue.cancel("", response_id)
     await until(lambda: not gate.waiting)
     await worker.close()
 
 
-async def test_news_of_what_does_not_run_here_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "LOOK_EVERY", 3600.0)
+async def test_notifications_about_responses_of_other_workers_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "POLL_INTERVAL", 3600.0)
     clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
-    made, backend = scripted_parts(said("Hi"), store=store)
+    created, backend = scripted_parts(stated("Hi"), store=store)
     gate = Gate(backend)
-    worker = Worker(made.jobs, concurrency=1)
+    worker = Worker(created.jobs, concurrency=1)
     worker.start()
-    await queue(made)
+    await queue(created)
     await gate.until(1)
 
-    async def heard() -> int:
-        clock.advance(2 * workers.LOOK_AFTER)
+    async def received() -> int:
+        clock.advance(2 * workers.POLL_AFTER)
         await let_others_run(TURNS)
-        return store.looks
+        return store.lookups
 
-    before = await heard()
-    await Gateway(made).queue.cancel("", await queue(made))
-    assert await heard() == before
-    assert made.shared.usage()["background_jobs"].capacity == 1
+    before = await received()
+    await Gateway(created).queue.cancel("", await queue(created))
+    assert await received() == before
+    assert created.shared.usage()["background_jobs"].capacity == 1
     await worker.close()
 
 
-async def test_a_worker_that_was_closed_claims_nothing_and_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_closed_worker_claims_nothing_and_emits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, store = LoopClock(monkeypatch), Watched.open("sqlite://", now=lambda: NOW)
-    made, backend = scripted_parts(said("Hi"), store=store)
+    created, backend = scripted_parts(stated("Hi"), store=store)
     gate = Gate(backend)
-    worker = Worker(made.jobs)
+    worker = Worker(created.jobs)
     worker.start()
-    given_back = await queue(made)
+    returned = await queue(created)
     await gate.until(1)
     await worker.close()
-    before = store.looks, store.beats
-    waits = await queue(made)
-    made.process.holding.add("resp_mine")
+    before = store.lookups, store.beats
+    waits = await queue(created)
+    created.process.leases.add("resp_mine")
     clock.advance(10.0)
     await let_others_run(TURNS)
 
-    assert await status(made, waits) == "queued"
-    assert (store.looks, store.beats) == before
+    assert await status(created, waits) == "queued"
+    assert (store.lookups, store.beats) == before
     claimed = [await store.write(stored_jobs.claim, "another", 10) for _ in range(2)]
-    assert [job.response.id for job in claimed if job is not None] == [given_back, waits]
+    assert [job.response.id for job in claimed if job is not None] == [returned, waits]
 
 
 async def test_a_worker_that_stops_leaves_what_it_reserved_to_others_at_once() -> None:
-    made, _ = scripted_parts()
-    worker = Worker(made.jobs)
+    created, _ = scripted_parts()
+    worker = Worker(created.jobs)
     worker.start()
-    await made.store.write(idempotency.reserve, "", "key", b"print", "resp_mine", made.process.worker)
+    await created.store.write(idempotency.reserve, "", "key", b"print", "resp_mine", created.process.worker)
     await worker.close()
 
     assert (
-        await made.store.write(idempotency.reserve, "", "key", b"print", "resp_other", "another")
+        await created.store.write(idempotency.reserve, "", "key", b"print", "resp_other", "another")
     ).response_id == "resp_other"
 
 
 async def test_a_job_that_a_worker_owns_without_knowing_of_it_is_released_with_the_others() -> None:
-    made, _ = scripted_parts()
-    response_id = await queue(made)
-    assert await made.store.write(stored_jobs.claim, made.process.worker, 10) is not None
-    await Worker(made.jobs).release_jobs()
-    job = await made.store.write(stored_jobs.claim, "another", 10)
+    created, _ = scripted_parts()
+    response_id = await queue(created)
+    assert await created.store.write(stored_jobs.claim, created.process.worker, 10) is not None
+    await Worker(created.jobs).release_jobs()
+    job = await created.store.write(stored_jobs.claim, "another", 10)
 
     assert job is not None
     assert job.response.id == response_id
 
 
-async def test_a_claim_that_fails_by_a_fault_of_our_own_is_logged_and_the_next_one_is_made(
+async def test_a_claim_with_an_internal_error_is_logged_and_the_next_claim_runs(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(workers, "POLL_INTERVAL", 0.02)
 
     class Broken(ChangedStore):
         faults = 1
 
-        async def claim(self, *who: Any) -> Job | None:
+        async def claim(self, *caller: Any) -> Job | None:
             if self.faults:
                 self.faults -= 1
                 raise RuntimeError("a bug")
-            return await self.original.claim(*who)
+            return await self.original.claim(*caller)
 
-    made, _ = scripted_parts(said("Hi"), store=Broken.open("sqlite://", now=lambda: NOW))
-    response_id = await queue(made)
-    worker = Worker(made.jobs)
+    created, _ = scripted_parts(stated("Hi"), store=Broken.open("sqlite://", now=lambda: NOW))
+    response_id = await queue(created)
+    worker = Worker(created.jobs)
     worker.start()
-    await until_ended(made, ("", response_id))
+    await until_ended(created, ("", response_id))
     await worker.close()
 
     assert "a bug" in caplog.text
 
 
 async def test_what_a_silent_worker_left_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(workers, "POLL_INTERVAL", 0.02)
     monkeypatch.setattr(workers, "SILENCE", 0.0)
-    made, _ = scripted_parts(said("Hi"))
-    response_id = await queue(made)
-    assert await made.store.write(stored_jobs.claim, "dead", 10) is not None
-    worker = Worker(made.jobs)
+    created, _ = scripted_parts(stated("Hi"))
+    response_id = await queue(created)
+    assert await created.store.write(stored_jobs.claim, "dead", 10) is not None
+    worker = Worker(created.jobs)
     worker.start()
-    await until_ended(made, ("", response_id))
+    await until_ended(created, ("", response_id))
     await worker.close()
 
-    assert await status(made, response_id) == "completed"
+    assert await status(created, response_id) == "completed"
 
 
 async def test_a_job_waits_for_memory_that_others_use() -> None:
-    made, _ = scripted_parts(said("Hi"))
-    response_id = await queue(made, input="x" * LARGE)
-    used = made.run.history.memory.left
-    made.run.history.memory.take(used)
-    worker = Worker(made.jobs)
+    created, _ = scripted_parts(stated("Hi"))
+    response_id = await queue(created, input="x" * LARGE)
+    used = created.run.history.memory.left
+    created.run.history.memory.take(used)
+    worker = Worker(created.jobs)
     worker.start()
-    await until(lambda: made.measures.jobs.value("claimed"))
+    await until(lambda: created.measures.jobs.value("claimed"))
     await let_others_run(TURNS)
-    assert await status(made, response_id) == "in_progress"
-    made.run.history.memory.release(used)
-    await until_ended(made, ("", response_id))
+    assert await status(created, response_id) == "in_progress"
+    created.run.history.memory.release(used)
+    await until_ended(created, ("", response_id))
     await worker.close()
 
-    assert await status(made, response_id) == "completed"
-    assert made.run.history.memory.left == made.run.history.memory.size
+    assert await status(created, response_id) == "completed"
+    assert created.run.history.memory.left == created.run.history.memory.size
 
 
 @pytest.mark.parametrize(("is_cancelled", "outcome"), [(False, "queued"), (True, "cancelled")])
-async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
+async def test_a_requeued_job_is_not_reported_as_cancelled(
     is_cancelled: bool, outcome: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("INFO", "antiphon.access")
     monkeypatch.setattr(caplog.handler, "formatter", JsonLines())
-    made, backend = scripted_parts(said("Hi"))
+    created, backend = scripted_parts(stated("Hi"))
     measures = Measures()
-    made.run.observers.add(AccessLog())
-    made.run.observers.add(ResponseMetrics(measures, ModelNames(made.models), time.monotonic))
+    created.run.observers.add(AccessLog())
+    created.run.observers.add(ResponseMetrics(measures, ModelNames(created.models), time.monotonic))
     gate = Gate(backend)
-    worker = Worker(made.jobs)
+    worker = Worker(created.jobs)
     worker.start()
-    response_id = await queue(made)
+    response_id = await queue(created)
     await gate.until(1)
     if is_cancelled:
-        await Gateway(made).queue.cancel("", response_id)
+        await Gateway(created).queue.cancel("", response_id)
     await worker.close()
     (line,) = caplog.text.splitlines()
 
@@ -338,58 +340,60 @@ async def test_what_goes_back_into_the_queue_is_not_said_to_be_cancelled(
     assert len(list(measures.responses.samples())) == is_cancelled
 
 
-async def test_a_job_that_its_worker_does_not_know_of_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
-    made, _ = scripted_parts(said("Hi"))
-    response_id = await queue(made)
+async def test_a_job_unknown_to_its_worker_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "POLL_INTERVAL", 0.02)
+    created, _ = scripted_parts(stated("Hi"))
+    response_id = await queue(created)
     assert (
-        await made.store.write(stored_jobs.claim, made.process.worker, 10) is not None
+        await created.store.write(stored_jobs.claim, created.process.worker, 10) is not None
     )  # as if the answer had been lost on its way
-    worker = Worker(made.jobs)
+    worker = Worker(created.jobs)
     worker.start()
-    await until_ended(made, ("", response_id))
+    await until_ended(created, ("", response_id))
     await worker.close()
 
-    assert await status(made, response_id) == "completed"
+    assert await status(created, response_id) == "completed"
 
 
-async def test_what_is_held_for_nothing_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unused_reservations_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a store that could not be reached when it was to be freed."""
-    monkeypatch.setattr(workers, "LOOK_EVERY", 0.02)
-    made, _ = scripted_parts()
-    await made.store.write(conversations.create, StoredConversation("conv_1", 1, b"{}"), [])
-    made.process.holding.add("resp_mine")
-    await made.store.write(leases.hold, "", "conv_1", "resp_gone", made.process.worker)
-    await made.store.write(idempotency.reserve, "", "key", b"", "resp_gone", made.process.worker)
-    await made.store.write(idempotency.reserve, "", "other", b"", "resp_mine", made.process.worker)
-    worker = Worker(made.jobs)
+    monkeypatch.setattr(workers, "POLL_INTERVAL", 0.02)
+    created, _ = scripted_parts()
+    await created.store.write(conversations.create, StoredConversation("conv_1", 1, b"{}"), [])
+    created.process.leases.add("resp_mine")
+    await created.store.write(leases.hold, "", "conv_1", "resp_gone", created.process.worker)
+    await created.store.write(idempotency.reserve, "", "key", b"", "resp_gone", created.process.worker)
+    await created.store.write(idempotency.reserve, "", "other", b"", "resp_mine", created.process.worker)
+    worker = Worker(created.jobs)
     worker.start()
-    await eventually(lambda: made.store.read(leases.held, made.process.worker), lambda one: list(one) == ["resp_mine"])
+    await eventually(
+        lambda: created.store.read(leases.retained, created.process.worker), lambda one: list(one) == ["resp_mine"]
+    )
     await worker.close()
 
 
 async def test_only_a_silence_that_was_watched_expires_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """A watcher that was stopped itself, or could not look, has seen no silence."""
-    made, _ = scripted_parts()
-    await queue(made)
-    assert await made.store.write(stored_jobs.claim, "dead", 10) is not None
+    created, _ = scripted_parts()
+    await queue(created)
+    assert await created.store.write(stored_jobs.claim, "dead", 10) is not None
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-    worker = Worker(made.jobs)
-    looks = 0
+    worker = Worker(created.jobs)
+    polls = 0
     for jump in (0.0, *[workers.LATE + 0.1] * 20, 3600.0):
         now += jump
-        await worker.look_at_others()
-        assert "dead" in await made.store.read(leases.beats), "expired though nobody watched it"
-    while "dead" in await made.store.read(leases.beats):
-        now += workers.LOOK_EVERY
-        looks += 1
-        await worker.look_at_others()
+        await worker.poll_others()
+        assert "dead" in await created.store.read(leases.beats), "expired though nobody watched it"
+    while "dead" in await created.store.read(leases.beats):
+        now += workers.POLL_INTERVAL
+        polls += 1
+        await worker.poll_others()
 
-    assert looks * workers.LOOK_EVERY >= workers.SILENCE
+    assert polls * workers.POLL_INTERVAL >= workers.SILENCE
 
 
-async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_watch_restarts_after_the_store_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where this server cannot reach the store, the other may not have reached it either."""
 
     class Failing(ChangedStore):
@@ -401,45 +405,45 @@ async def test_a_watch_begins_anew_after_the_store_failed(monkeypatch: pytest.Mo
             return await self.original.heartbeats()
 
     store = Failing.open("sqlite://", now=lambda: NOW)
-    made, _ = scripted_parts(store=store)
-    await queue(made)
+    created, _ = scripted_parts(store=store)
+    await queue(created)
     assert await store.write(stored_jobs.claim, "dead", 10) is not None
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-    worker = Worker(made.jobs)
-    await worker.look_at_others()
-    looks = 0
+    worker = Worker(created.jobs)
+    await worker.poll_others()
+    polls = 0
     for store.fails in (*[False] * 5, True):
-        now += workers.LOOK_EVERY
+        now += workers.POLL_INTERVAL
         with pytest.raises(StoreError) if store.fails else nullcontext():
-            await worker.look_at_others()
+            await worker.poll_others()
     store.fails = False
     while "dead" in await store.read(leases.beats):
-        now += workers.LOOK_EVERY
-        looks += 1
-        await worker.look_at_others()
+        now += workers.POLL_INTERVAL
+        polls += 1
+        await worker.poll_others()
 
-    assert looks > workers.SILENCE / workers.LOOK_EVERY
+    assert polls > workers.SILENCE / workers.POLL_INTERVAL
 
 
 async def test_a_worker_that_beats_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, _ = scripted_parts()
-    await queue(made)
-    assert await made.store.write(stored_jobs.claim, "alive", 10) is not None
+    created, _ = scripted_parts()
+    await queue(created)
+    assert await created.store.write(stored_jobs.claim, "alive", 10) is not None
     now = 1000.0
     monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
-    worker = Worker(made.jobs)
+    worker = Worker(created.jobs)
     for _ in range(100):
         now += 1
-        await made.store.write(leases.beat, "alive")
-        await worker.look_at_others()
+        await created.store.write(leases.beat, "alive")
+        await worker.poll_others()
 
-    assert "alive" in await made.store.read(leases.beats)
+    assert "alive" in await created.store.read(leases.beats)
 
 
 async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
-    made, backend = scripted_parts(said("Hi"), said("Hi"))
-    worker = Worker(made.jobs)
+    created, backend = scripted_parts(stated("Hi"), stated("Hi"))
+    worker = Worker(created.jobs)
     broken = backend.post
 
     async def post(path: str, body: bytes) -> Any:
@@ -448,44 +452,44 @@ async def test_a_fault_of_our_own_fails_the_response_and_nothing_else(caplog: py
 
     backend.post = post  # type: ignore[method-assign]
     worker.start()
-    ids = [("", await queue(made)) for _ in range(2)]
-    await until_ended(made, *ids)
+    ids = [("", await queue(created)) for _ in range(2)]
+    await until_ended(created, *ids)
     await worker.close()
 
-    assert sorted([await status(made, one) for _, one in ids]) == ["completed", "failed"]
+    assert sorted([await status(created, one) for _, one in ids]) == ["completed", "failed"]
     assert "a bug" in caplog.text
 
 
 async def test_a_job_that_too_many_workers_lost_fails_and_is_done() -> None:
-    made, backend = scripted_parts()
-    response_id = await queue(made)
+    created, backend = scripted_parts()
+    response_id = await queue(created)
     for number in range(MOST_LOST):
-        assert await made.store.write(stored_jobs.claim, f"dead_{number}", 10) is not None
-        await made.store.write(
-            leases.expire_worker, f"dead_{number}", (await made.store.read(leases.beats))[f"dead_{number}"]
+        assert await created.store.write(stored_jobs.claim, f"dead_{number}", 10) is not None
+        await created.store.write(
+            leases.expire_worker, f"dead_{number}", (await created.store.read(leases.beats))[f"dead_{number}"]
         )
-    worker = Worker(made.jobs)
+    worker = Worker(created.jobs)
     worker.start()
-    await until_ended(made, ("", response_id))
+    await until_ended(created, ("", response_id))
     await worker.close()
 
-    assert await status(made, response_id) == "failed"
-    assert (made.measures.jobs.value("done"), backend.requests) == (1, [])
+    assert await status(created, response_id) == "failed"
+    assert (created.measures.jobs.value("done"), backend.requests) == (1, [])
 
 
 @pytest.mark.parametrize("meanwhile", ["in_progress", "cancelled"])
 async def test_a_fault_fails_a_response_unless_it_belongs_to_another_by_then(
     meanwhile: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, response_id = await after_a_fault_at_its_end(meanwhile)
+    created, response_id = await after_a_fault_at_its_end(meanwhile)
 
-    assert await status(made, response_id) == meanwhile
+    assert await status(created, response_id) == meanwhile
     assert [record.getMessage() for record in caplog.records if record.name == "antiphon"] == ["A fault in Antiphon"]
 
 
 async def test_a_fault_at_the_end_of_a_response_fails_it() -> None:
-    made, response_id = await after_a_fault_at_its_end("failed")
-    stored = await made.store.read(responses.load, "", response_id)
+    created, response_id = await after_a_fault_at_its_end("failed")
+    stored = await created.store.read(responses.load, "", response_id)
 
     assert stored is not None
     assert (stored.status, json.loads(stored.body)["error"]["code"]) == ("failed", "server_error")
@@ -502,20 +506,20 @@ async def after_a_fault_at_its_end(meanwhile: str) -> tuple[Parts, str]:
                 return await self.original.finish(*how, **also)
             self.is_broken = False
             if meanwhile == "cancelled":
-                await Gateway(made).queue.cancel("", response_id)
+                await Gateway(created).queue.cancel("", response_id)
             elif meanwhile == "in_progress":
-                await self.write(leases.give_back, made.process.worker, response_id)
+                await self.write(leases.give_back, created.process.worker, response_id)
                 assert await self.write(stored_jobs.claim, "other", 10) is not None
             raise RuntimeError("a bug")
 
-    made, _ = scripted_parts(said("Hi"), store=Breaks.open("sqlite://", now=lambda: NOW))
-    response_id = await queue(made)
-    worker = Worker(made.jobs, concurrency=1)
+    created, _ = scripted_parts(stated("Hi"), store=Breaks.open("sqlite://", now=lambda: NOW))
+    response_id = await queue(created)
+    worker = Worker(created.jobs, concurrency=1)
     worker.start()
-    await until(lambda: made.measures.jobs.value("claimed"))
-    await until(lambda: not made.shared.usage()["background_jobs"].in_use)
+    await until(lambda: created.measures.jobs.value("claimed"))
+    await until(lambda: not created.shared.usage()["background_jobs"].in_use)
     await worker.close()
-    return made, response_id
+    return created, response_id
 
 
 async def test_a_worker_with_a_job_beats_and_spares_its_thread_that(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -523,7 +527,7 @@ async def test_a_worker_with_a_job_beats_and_spares_its_thread_that(monkeypatch:
     calls: Counter[str] = Counter()
 
     class Spy:
-        def __init__(self, *given: Any) -> None:
+        def __init__(self, *value: Any) -> None:
             """Count what is said to the thread."""
 
         def __getattr__(self, name: str) -> Callable[[], None]:
@@ -532,11 +536,11 @@ async def test_a_worker_with_a_job_beats_and_spares_its_thread_that(monkeypatch:
     monkeypatch.setattr(workers, "Heartbeat", Spy)
     store = Watched.open("sqlite://", now=lambda: NOW)
     store.pulse = lambda worker: object()  # type: ignore[assignment, return-value]
-    made, backend = scripted_parts(said("Hi"), store=store)
+    created, backend = scripted_parts(stated("Hi"), store=store)
     gate = Gate(backend)
-    worker = Worker(made.jobs)
+    worker = Worker(created.jobs)
     worker.start()
-    await queue(made)
+    await queue(created)
     await gate.until(1)
     await until(lambda: calls["beaten"] >= 2)
     await worker.close()
@@ -559,62 +563,62 @@ async def test_work_waits_for_a_store_that_fails_and_loses_nothing(
                 raise StoreError("The store's disk is full.")
             return await self.original.finish(*how, **also)
 
-    made, _ = scripted_parts(said("Hi"), store=Failing.open("sqlite://", now=lambda: NOW))
-    worker = Worker(made.jobs)
+    created, _ = scripted_parts(stated("Hi"), store=Failing.open("sqlite://", now=lambda: NOW))
+    worker = Worker(created.jobs)
     worker.start()
-    response_id = await queue(made)
-    await until_ended(made, ("", response_id))
+    response_id = await queue(created)
+    await until_ended(created, ("", response_id))
     await worker.close()
 
-    assert await status(made, response_id) == "completed"
+    assert await status(created, response_id) == "completed"
     assert len([text for text in caplog.messages if "Cannot store a background response" in text]) == 1
 
 
 async def test_a_response_with_a_window_leaves_its_slot_to_one_without_and_completes_afterwards() -> None:
     """An eighth of the slots stays free, and some for other tenants; two more are returned, and nothing is lost."""
-    made, backend = scripted_parts(*[said("Hi")] * 40)
+    created, backend = scripted_parts(*[stated("Hi")] * 40)
     gate = Gate(backend)
     window = {"completion_window": "2h", "continuation_id": "c"}
-    worker = Worker(made.jobs, concurrency=8)
-    late = [("a", await queue(made, "a", background_options=window)) for _ in range(9)]
+    worker = Worker(created.jobs, concurrency=8)
+    late = [("a", await queue(created, "a", background_options=window)) for _ in range(9)]
     worker.start()
     await gate.until(6)
-    usage = made.shared.usage()
+    usage = created.shared.usage()
     assert (usage["deferred_jobs"].in_use, usage["background_jobs"].in_use) == (6, 0)
-    soon = [("b", await queue(made, "b")) for _ in range(4)]
+    soon = [("b", await queue(created, "b")) for _ in range(4)]
     for tenant, one in soon:
-        await eventually(partial(status, made, one, tenant), lambda state: state == "in_progress")
-    await until(lambda: made.shared.usage()["deferred_jobs"].in_use == 4)
-    assert made.shared.usage()["background_jobs"].in_use == 4
+        await eventually(partial(status, created, one, tenant), lambda state: state == "in_progress")
+    await until(lambda: created.shared.usage()["deferred_jobs"].in_use == 4)
+    assert created.shared.usage()["background_jobs"].in_use == 4
     gate.open.set()
-    await until_ended(made, *soon, *late)
+    await until_ended(created, *soon, *late)
     await worker.close()
 
-    assert {await status(made, one, tenant) for tenant, one in (*soon, *late)} == {"completed"}
-    assert made.shared.usage()["deferred_jobs"].in_use == made.shared.usage()["background_jobs"].in_use == 0
-    stored = await made.store.read(responses.load, "a", late[0][1])
+    assert {await status(created, one, tenant) for tenant, one in (*soon, *late)} == {"completed"}
+    assert created.shared.usage()["deferred_jobs"].in_use == created.shared.usage()["background_jobs"].in_use == 0
+    stored = await created.store.read(responses.load, "a", late[0][1])
     assert stored is not None
     assert msgspec.json.decode(stored.body)["background_options"] == window
 
 
 async def test_a_worker_first_makes_what_continues_one_of_its_last_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "MOST_RECENT", 2)
-    made, backend = scripted_parts(*[said("Hi")] * 20)
+    created, backend = scripted_parts(*[stated("Hi")] * 20)
     gate = Gate(backend)
-    worker = Worker(made.jobs, concurrency=1)
+    worker = Worker(created.jobs, concurrency=1)
     worker.start()
 
     async def order_of(*names: str) -> list[str]:
         """Queue responses, each of which continues those with the same letter; return the order of their requests."""
         gate.open.clear()
-        ids = [("", await queue(made))]
+        ids = [("", await queue(created))]
         await gate.until(1)
         begun = len(backend.requests) + 1
         for name in names:
             options = {"continuation_id": name[0]} if len(name) == 2 else {}
-            ids.append(("", await queue(made, input=name, background_options=options)))
+            ids.append(("", await queue(created, input=name, background_options=options)))
         gate.open.set()
-        await until_ended(made, *ids)
+        await until_ended(created, *ids)
         return [request["messages"][-1]["content"] for request in backend.requests[begun:]]
 
     for name in ("a1", "b1", "a2", "c1"):

@@ -74,9 +74,9 @@ async def test_its_lifespan_is_one_of_the_application_around_it(tmp_path: Path) 
     app.mount("/ai", api)
     async with app.router.lifespan_context(app), client_of(app) as client:
         assert (await client.get("/")).text == "The application's own page."
-        made = (await client.post("/ai/v1/responses", json=BODY)).json()
+        created = (await client.post("/ai/v1/responses", json=BODY)).json()
     async with antiphon.AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db") as embedded:
-        assert (await embedded.responses.retrieve(made["id"])).output_text == made["output_text"]
+        assert (await embedded.responses.retrieve(created["id"])).output_text == created["output_text"]
 
 
 async def test_an_application_may_wrap_its_lifespan() -> None:

@@ -16,7 +16,7 @@ from openai.types.responses import ResponseOutputMessage
 from antiphon import AntiphonError, AsyncAntiphon, BackendError, ClientError, types
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import called, plain, said
+from tests.support.parts import called, plain, stated
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.waiting import eventually, let_others_run
 
@@ -52,7 +52,7 @@ async def test_without_a_backend_the_demo_answers(demo: AsyncAntiphon) -> None:
 
 
 async def test_output_items_have_their_types_and_go_back_as_input() -> None:
-    async with AsyncAntiphon(backend=scripted(called("look"), said("Done."))) as client:
+    async with AsyncAntiphon(backend=scripted(called("look"), stated("Done."))) as client:
         first = await client.responses.create(model="m", input="Look.", tools=[TOOL])
         call = first.output[0]
         assert isinstance(call, types.FunctionCall)
@@ -64,7 +64,7 @@ async def test_output_items_have_their_types_and_go_back_as_input() -> None:
 
 
 async def test_a_response_belongs_to_its_caller() -> None:
-    async with AsyncAntiphon(backend=scripted(said("one"), said("two"))) as client:
+    async with AsyncAntiphon(backend=scripted(stated("one"), stated("two"))) as client:
         first = await client.responses.create(model="m", input="a")
         first.output.clear()
         second = await client.responses.create(model="m", input="b", previous_response_id=first.id)
@@ -133,7 +133,7 @@ async def test_leaving_a_stream_early_ends_the_backends_work(backend: ReplayBack
 
 
 @pytest.mark.wide
-async def test_a_stream_that_nobody_refers_to_ends_the_backends_work(backend: ReplayBackend) -> None:
+async def test_an_unreferenced_stream_ends_the_backends_work(backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
     async with AsyncAntiphon(backend=backend.url) as client:
         async for _ in client.responses.stream(model="m", input="Hi"):
@@ -150,15 +150,15 @@ async def ended(client: AsyncAntiphon, response_id: str) -> types.Response:
         return await stream.get_final_response()
 
 
-async def test_a_background_response_is_made_while_the_client_is_open(tmp_path: Path) -> None:
-    async with AsyncAntiphon(backend=scripted(said("Once")), store=f"sqlite://{tmp_path}/a.db") as client:
-        made = await client.responses.create(model="m", input="Hi", background=True)
-        assert made.status == "queued"
+async def test_a_background_response_runs_while_the_client_is_open(tmp_path: Path) -> None:
+    async with AsyncAntiphon(backend=scripted(stated("Once")), store=f"sqlite://{tmp_path}/a.db") as client:
+        created = await client.responses.create(model="m", input="Hi", background=True)
+        assert created.status == "queued"
         response = await eventually(
-            lambda: client.responses.retrieve(made.id), lambda one: one.status not in ("queued", "in_progress")
+            lambda: client.responses.retrieve(created.id), lambda one: one.status not in ("queued", "in_progress")
         )
         assert (response.status, response.output_text) == ("completed", "Once")
-        assert (await client.responses.cancel(made.id)).to_dict() == response.to_dict()
+        assert (await client.responses.cancel(created.id)).to_dict() == response.to_dict()
 
 
 async def test_a_background_stream_resumes_after_any_event(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ async def test_leaving_a_background_stream_does_not_end_the_response(tmp_path: P
         assert (await ended(client, event.response.id)).status == "completed"
 
 
-async def test_closing_the_client_is_an_error_for_who_reads_a_background_stream(
+async def test_closing_the_client_is_an_error_for_readers_of_a_background_stream(
     backend: ReplayBackend, tmp_path: Path
 ) -> None:
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
@@ -220,7 +220,7 @@ async def test_a_response_without_a_log_has_no_stream(demo: AsyncAntiphon) -> No
 
 
 async def test_it_chains_retrieves_lists_and_deletes() -> None:
-    async with AsyncAntiphon(backend=scripted(said("one"), said("two"))) as client:
+    async with AsyncAntiphon(backend=scripted(stated("one"), stated("two"))) as client:
         first = await client.responses.create(model="m", input="a")
         second = await client.responses.create(model="m", input="b", previous_response_id=first.id)
         page = await client.responses.input_items.list(second.id, order="asc", limit=2)
@@ -241,8 +241,8 @@ async def test_it_chains_retrieves_lists_and_deletes() -> None:
 
 
 async def test_it_compacts(demo: AsyncAntiphon) -> None:
-    told = "The ship went out. " * 50
-    compacted = await demo.responses.compact(model="demo", input=[{"role": "user", "content": told}])
+    reported = "The ship went out. " * 50
+    compacted = await demo.responses.compact(model="demo", input=[{"role": "user", "content": reported}])
     assert [item.type for item in compacted.output] == ["message", "compaction"]
     again = await demo.responses.create(model="demo", input=[*compacted.output, {"role": "user", "content": "And?"}])
     assert again.status == "completed"
@@ -260,14 +260,14 @@ async def test_it_counts_input_without_making_anything() -> None:
 async def test_what_is_large_is_stored_and_returned_whole(tmp_path: Path) -> None:
     tale = "The tide was high in Dover. " * 20_000
     async with AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db") as client:
-        made = await client.responses.create(model="demo", input=tale)
-        page = await client.responses.input_items.list(made.id)
-        stored = await client.responses.retrieve(made.id)
+        created = await client.responses.create(model="demo", input=tale)
+        page = await client.responses.input_items.list(created.id)
+        stored = await client.responses.retrieve(created.id)
 
     message = page.data[0]
     assert isinstance(message, types.Message)
     assert message.to_dict()["content"][0]["text"] == tale
-    assert stored.output_text == made.output_text
+    assert stored.output_text == created.output_text
 
 
 # Conversations.
@@ -275,21 +275,23 @@ async def test_what_is_large_is_stored_and_returned_whole(tmp_path: Path) -> Non
 
 async def test_conversations_keep_items(demo: AsyncAntiphon) -> None:
     conversations = demo.conversations
-    made = await conversations.create(items=[{"role": "user", "content": "My name is Ada."}], metadata={"topic": "x"})
-    await demo.responses.create(model="demo", input="What is my name?", conversation=made.id)
-    added = await conversations.items.create(made.id, items=[types.Message(role="user", content="Go on.")])
-    items = [item async for item in conversations.items.list(made.id, order="asc", limit=2)]
+    created = await conversations.create(
+        items=[{"role": "user", "content": "My name is Ada."}], metadata={"topic": "x"}
+    )
+    await demo.responses.create(model="demo", input="What is my name?", conversation=created.id)
+    added = await conversations.items.create(created.id, items=[types.Message(role="user", content="Go on.")])
+    items = [item async for item in conversations.items.list(created.id, order="asc", limit=2)]
 
     assert [item.type for item in items] == ["message"] * 4
-    assert (await conversations.items.retrieve(str(added.last_id), conversation_id=made.id)).to_dict() == added.data[
+    assert (await conversations.items.retrieve(str(added.last_id), conversation_id=created.id)).to_dict() == added.data[
         0
     ].to_dict()
-    assert (await conversations.items.delete(str(added.last_id), conversation_id=made.id)).id == made.id
-    assert (await conversations.update(made.id, metadata={"topic": "y"})).metadata == {"topic": "y"}
-    assert (await conversations.retrieve(made.id)).metadata == {"topic": "y"}
-    assert (await conversations.delete(made.id)).deleted
+    assert (await conversations.items.delete(str(added.last_id), conversation_id=created.id)).id == created.id
+    assert (await conversations.update(created.id, metadata={"topic": "y"})).metadata == {"topic": "y"}
+    assert (await conversations.retrieve(created.id)).metadata == {"topic": "y"}
+    assert (await conversations.delete(created.id)).deleted
     with pytest.raises(ClientError, match="not found"):
-        await conversations.retrieve(made.id)
+        await conversations.retrieve(created.id)
 
 
 async def test_an_unknown_conversation_is_rejected(demo: AsyncAntiphon) -> None:
@@ -301,7 +303,7 @@ async def test_an_unknown_conversation_is_rejected(demo: AsyncAntiphon) -> None:
 # Errors.
 
 
-async def test_what_is_wrong_is_raised_by_whose_fault_it_is() -> None:
+async def test_errors_have_a_class_by_the_responsible_party() -> None:
     async with AsyncAntiphon(backend=scripted([delta(content="Once"), BackendError("It broke.")])) as client:
         with pytest.raises(ClientError) as caught:
             await client.responses.create(model="m", input="Hi", temperature=99)
@@ -318,18 +320,18 @@ async def test_a_value_that_is_no_json_is_named(demo: AsyncAntiphon) -> None:
 
 
 async def test_items_of_the_official_sdk_are_input_too(demo: AsyncAntiphon) -> None:
-    said = {"type": "output_text", "text": "Hello", "annotations": []}
-    fields = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [said]}
+    stated = {"type": "output_text", "text": "Hello", "annotations": []}
+    fields = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [stated]}
     item: Any = ResponseOutputMessage.model_validate(fields)
-    made = await demo.responses.create(model="demo", input=[{"role": "user", "content": "Hi"}, item])
-    listed = await demo.responses.input_items.list(made.id, order="asc")
+    created = await demo.responses.create(model="demo", input=[{"role": "user", "content": "Hi"}, item])
+    listed = await demo.responses.input_items.list(created.id, order="asc")
     assert [entry.to_dict()["role"] for entry in listed.data] == ["user", "assistant"]
 
 
 # Whose it is, and what is left of it.
 
 
-async def test_a_closed_client_says_so() -> None:
+async def test_a_closed_client_raises_an_error() -> None:
     client = AsyncAntiphon()
     await client.responses.create(model="demo", input="Hi")
     await client.close()

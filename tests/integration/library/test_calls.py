@@ -143,7 +143,7 @@ async def test_a_call_ends_at_its_timeout_and_the_model_with_it() -> None:
             await stream.get_final_response()
 
 
-async def test_a_silent_stream_ends_at_its_timeout_although_the_connection_is_kept_open(
+async def test_a_silent_stream_times_out_although_the_connection_stays_open(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(exchange, "GRACE", exchange.LATE)
@@ -174,7 +174,9 @@ async def test_no_more_of_a_file_is_sent_once_its_caller_has_left() -> None:
             received.append(message["body"])
         received.append(message["type"])
 
-    call = in_process.Exchange(application, in_process.Request("POST", "/v1/files", b"", [], pieces()), None)
+    call = in_process.InProcessExchange(
+        application, in_process.InProcessRequest("POST", "/v1/files", b"", [], pieces()), None
+    )
     await begun.wait()
     call.leave()
     go_on.set()
@@ -203,10 +205,10 @@ def test_a_prompt_has_versions(client: Antiphon) -> None:
 def test_embeddings_and_images_come_from_the_backend_with_all_that_it_sent() -> None:
     backend = Forwarding([], models=["m"])
     with Antiphon(backend=backend) as client:
-        made = client.embeddings.create(model="m", input="tide", extra_body={"truncate": True})
+        created = client.embeddings.create(model="m", input="tide", extra_body={"truncate": True})
         images = client.images.generate(model="m", prompt="A tide.")
-    assert made.data[0].embedding == [0.5, 1.0]
-    assert made.to_dict()["own"] == 1
+    assert created.data[0].embedding == [0.5, 1.0]
+    assert created.to_dict()["own"] == 1
     assert backend.requests[0]["truncate"] is True
     assert images.data == [types.Image(b64_json="AAAA")]
     assert (images.created, images.size) == (7, "1x1")
@@ -239,7 +241,7 @@ def test_images_arrive_as_a_stream_of_the_events_of_the_sdk(kind: str) -> None:
     assert last.usage == {"total_tokens": 3}
 
 
-async def test_a_stream_of_images_says_what_ends_it() -> None:
+async def test_a_stream_of_images_reports_its_end() -> None:
     backend = Forwarding([], models=["m"])
     async with AsyncAntiphon(backend=backend) as client:
         with pytest.raises(BackendError, match="without a stream"):
@@ -257,7 +259,7 @@ async def test_a_stream_of_images_says_what_ends_it() -> None:
 
 
 @pytest.mark.parametrize("pause", [0, -20, float("nan")])
-async def test_a_pause_between_looks_is_positive_and_checked_before_anything_is_sent(pause: Any) -> None:
+async def test_a_polling_interval_is_positive_and_checked_before_any_request(pause: Any) -> None:
     async with AsyncAntiphon() as client:
         files, batches = client.vector_stores.files, client.vector_stores.file_batches
         waits: list[Any] = [

@@ -19,7 +19,7 @@ OF_HTTP = {"extra_query", "extra_body"}
 
 ONE_BY_ONE = "files are uploaded one after the other: inside a program there is no latency to hide"
 NO_FINE_TUNING = "no backend has fine-tuned models; the API answers 403"
-NOT_SERVED = "the server rejects the parameter by name"
+UNSUPPORTED = "the server rejects the parameter by name"
 NOT_HERE = "this server has no such processing: a file is ready when it is created"
 TIMEOUT = "`asyncio.timeout` limits the whole wait"
 
@@ -34,9 +34,9 @@ MISSING = {
     "vector_stores.files.poll(max_wait_seconds)": TIMEOUT,
     "vector_stores.file_batches.upload_and_poll(max_concurrency)": ONE_BY_ONE,
     "responses.retrieve(include_obfuscation)": "padding hides lengths on a line, and here is none",
-    **{f"responses.{name}(access_programs)": NOT_SERVED for name in ("create", "parse", "stream")},
-    **{f"responses.{name}(moderation)": NOT_SERVED for name in ("create", "parse", "stream")},
-    **{f"responses.{name}(image)": NOT_SERVED for name in ("create", "parse", "stream", "compact")},
+    **{f"responses.{name}(access_programs)": UNSUPPORTED for name in ("create", "parse", "stream")},
+    **{f"responses.{name}(moderation)": UNSUPPORTED for name in ("create", "parse", "stream")},
+    **{f"responses.{name}(image)": UNSUPPORTED for name in ("create", "parse", "stream", "compact")},
     "responses.stream(text_format)": "`parse` reads the answer as an object",
     "responses.parse(parse_as)": "`text_format` decides what `output_parsed` is",
     "responses.parse(verbosity)": "`text` has it",

@@ -10,7 +10,7 @@ from antiphon.config import BackendConfig, ModelConfig, Settings
 from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.cases import each
-from tests.support.parts import said
+from tests.support.parts import stated
 from tests.support.replay import ReplayBackend
 
 SERVER_ONLY = {
@@ -47,13 +47,13 @@ async def test_backends_and_fallback_of_settings_count(backend: ReplayBackend) -
 async def test_the_store_of_the_settings_counts(tmp_path: Path) -> None:
     settings = Settings(store=f"sqlite://{tmp_path}/a.db")
     async with AsyncAntiphon(settings, backend=DemoBackend()) as client:
-        made = await client.responses.create(model="demo", input="Hi")
+        created = await client.responses.create(model="demo", input="Hi")
     async with AsyncAntiphon(store=f"sqlite://{tmp_path}/a.db") as client:
-        assert (await client.responses.retrieve(made.id)).id == made.id
+        assert (await client.responses.retrieve(created.id)).id == created.id
 
 
 async def test_limits_and_defaults_of_models_count_for_a_backend_of_the_program() -> None:
-    scripted = ScriptedBackend([said("Hi")], models=["m"])
+    scripted = ScriptedBackend([stated("Hi")], models=["m"])
     settings = Settings(
         models=[ModelConfig(name="m", parameters={"temperature": 0.25})], max_items=1, store="sqlite://"
     )

@@ -16,7 +16,7 @@ from msgspec import Struct
 from antiphon import Antiphon, BackendError, ClientError, types
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import plain, said
+from tests.support.parts import plain, stated
 from tests.support.replay import delta
 
 
@@ -90,7 +90,7 @@ def test_a_stream_delivers_each_event_as_it_comes() -> None:
             reply.body = slow()
             return reply
 
-    with Antiphon(backend=Slow([said("first", " second")], models=["m"])) as client:
+    with Antiphon(backend=Slow([stated("first", " second")], models=["m"])) as client:
         deltas = []
         for event in client.responses.create(model="m", input="Hi", stream=True):
             if isinstance(event, types.ResponseTextDeltaEvent):
@@ -128,17 +128,17 @@ def test_lists_compaction_counts_and_deletion(demo: Antiphon) -> None:
 
 
 def test_conversations_keep_items(demo: Antiphon) -> None:
-    made = demo.conversations.create(items=[{"role": "user", "content": "My name is Ada."}])
-    demo.responses.create(model="demo", input="What is my name?", conversation=made.id)
-    added = demo.conversations.items.create(made.id, items=[{"role": "user", "content": "Go on."}])
+    created = demo.conversations.create(items=[{"role": "user", "content": "My name is Ada."}])
+    demo.responses.create(model="demo", input="What is my name?", conversation=created.id)
+    added = demo.conversations.items.create(created.id, items=[{"role": "user", "content": "Go on."}])
     [item] = added.data
 
-    assert len(list(demo.conversations.items.list(made.id, limit=1))) == 4
-    assert demo.conversations.items.retrieve(str(added.first_id), conversation_id=made.id) == item
-    assert demo.conversations.items.delete(str(added.first_id), conversation_id=made.id).id == made.id
-    assert demo.conversations.update(made.id, metadata={"a": "b"}).metadata == {"a": "b"}
-    assert demo.conversations.retrieve(made.id).metadata == {"a": "b"}
-    assert demo.conversations.delete(made.id).deleted
+    assert len(list(demo.conversations.items.list(created.id, limit=1))) == 4
+    assert demo.conversations.items.retrieve(str(added.first_id), conversation_id=created.id) == item
+    assert demo.conversations.items.delete(str(added.first_id), conversation_id=created.id).id == created.id
+    assert demo.conversations.update(created.id, metadata={"a": "b"}).metadata == {"a": "b"}
+    assert demo.conversations.retrieve(created.id).metadata == {"a": "b"}
+    assert demo.conversations.delete(created.id).deleted
 
 
 def test_errors_are_those_of_the_asynchronous_client() -> None:
@@ -153,8 +153,8 @@ def test_errors_are_those_of_the_asynchronous_client() -> None:
 
 async def test_it_can_be_called_where_a_loop_runs(demo: Antiphon) -> None:
     assert demo.responses.create(model="demo", input="Hi").status == "completed"
-    made = await asyncio.to_thread(demo.responses.create, model="demo", input="Hi")
-    assert made.status == "completed"
+    created = await asyncio.to_thread(demo.responses.create, model="demo", input="Hi")
+    assert created.status == "completed"
 
 
 def test_many_threads_can_use_one_client(demo: Antiphon) -> None:
@@ -190,7 +190,7 @@ def test_its_thread_ends_with_it() -> None:
 
 
 @pytest.mark.wide
-def test_a_client_that_nobody_refers_to_ends_its_thread() -> None:
+def test_an_unreferenced_client_ends_its_thread() -> None:
     before = threads()
     responses = Antiphon().responses
     assert responses.create(model="demo", input="Hi").status == "completed"

@@ -18,7 +18,7 @@ from antiphon.library import transport
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.cli import antiphon as run_antiphon
-from tests.support.parts import said
+from tests.support.parts import stated
 from tests.support.replay import Answer, ReplayBackend, delta, sse
 from tests.support.waiting import until
 
@@ -129,9 +129,9 @@ async def test_closing_a_synchronous_stream_ends_the_models_work(backend: Replay
 async def test_cancelling_a_request_ends_the_models_work(backend: ReplayBackend) -> None:
     waiting(backend)
     async with over(backend.url) as client:
-        asking = asyncio.create_task(client.responses.create(model="m", input="Hi"))
+        pending = asyncio.create_task(client.responses.create(model="m", input="Hi"))
         await until(lambda: backend.requests)
-        asking.cancel()
+        pending.cancel()
         await asyncio.wait_for(backend.left.wait(), 30)
 
 
@@ -196,7 +196,7 @@ def test_its_thread_ends_with_the_client() -> None:
 @pytest.mark.wide
 def test_a_reader_that_is_slow_holds_the_model_up() -> None:
     words = [f"{number} " for number in range(5_000)]
-    backend = ScriptedBackend([said(*words)], models=["m"])
+    backend = ScriptedBackend([stated(*words)], models=["m"])
     with antiphon.http_client(backend=backend) as client:
         body = json.dumps({"model": "m", "input": "Hi", "stream": True})
         with client.stream("POST", "http://antiphon/v1/responses", content=body) as reply:

@@ -73,17 +73,17 @@ async def test_a_file_for_a_container_that_is_deleted_meanwhile_leaves_nothing(
     )
 
 
-async def test_of_uploads_at_once_as_many_are_kept_as_there_is_room_for(
+async def test_concurrent_uploads_are_stored_up_to_the_limit(
     files: Files, containers: Containers, inside: ContainerFiles
 ) -> None:
     container = await created(containers)
     room = await inside.room(container)
     first, second = [await files.write("t", content(b"x" * 60), room) for _ in range(2)]
-    kept = await inside.add(container, "a.csv", first, ONE)
+    stored = await inside.add(container, "a.csv", first, ONE)
     with pytest.raises(ClientError, match="has no room") as error:
         await inside.add(container, "b.csv", second, ONE)
     assert (error.value.status, error.value.code) == (400, "container_full")
-    assert (await inside.list("t", container.id, ContainerFilesQuery()))["data"] == [kept]
+    assert (await inside.list("t", container.id, ContainerFilesQuery()))["data"] == [stored]
 
 
 async def test_content_that_comes_at_once_never_exceeds_the_room(
@@ -120,17 +120,17 @@ async def test_a_room_ends_where_the_tenant_may_store_no_more(
     assert (error.value.status, error.value.code) == (429, "storage_quota_exceeded")
 
 
-async def test_all_files_of_a_container_are_given_oldest_first(
+async def test_all_files_of_a_container_are_listed_oldest_first(
     containers: Containers, inside: ContainerFiles, files: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("antiphon.objects.container_files.FILES_AT_ONCE", 2)
     container = await created(containers)
-    made = []
+    built = []
     for name in "abc":
         written = await files.write("t", content(name.encode()), await inside.room(container))
-        made.append(await inside.add(container, name, written, ONE))
-    assert (await inside.list("t", container.id, ContainerFilesQuery(order="asc")))["data"] == made
+        built.append(await inside.add(container, name, written, ONE))
+    assert (await inside.list("t", container.id, ContainerFilesQuery(order="asc")))["data"] == built
     with pytest.raises(ClientError, match="at most 3 files"):
         await inside.room(container)
-    second = await inside.load("t", container.id, made[1]["id"])
+    second = await inside.load("t", container.id, built[1]["id"])
     assert b"".join([part async for part in inside.read(second, 0, second.size)]) == b"b"

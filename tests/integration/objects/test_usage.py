@@ -9,7 +9,7 @@ from antiphon.storage.records.money import DAY, day_of
 from antiphon.storage.records.tenants import Role, UsageField, UsageRecord
 from antiphon.storage.store import Store
 from tests.support.keys import bearing, issued
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.signed_in import Browser, console_of
 
 NOW = 1_790_000_000
@@ -39,16 +39,16 @@ async def test_the_largest_rows_and_the_rest_are_all_that_was_used(
     await store.close()
 
 
-async def test_the_reply_says_what_the_rows_leave_out(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_reply_names_what_the_rows_omit(stateful: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     admin, _ = await issued(stateful.parts.store, role=Role.ADMIN)
     browser = Browser(console_of(stateful), page={})
     for tenant in ("a", "b"):
         key, _ = await issued(stateful.parts.store, tenant)
-        await browser.ask("POST", "/v1/responses", {"model": "m", "input": "Hi"}, **bearing(key))
+        await browser.send_request("POST", "/v1/responses", {"model": "m", "input": "Hi"}, **bearing(key))
     path = "/v1/usage?tenant=*&group_by=tenant"
-    whole = (await browser.ask("GET", path, **bearing(admin))).json
+    whole = (await browser.send_request("GET", path, **bearing(admin))).json
     monkeypatch.setattr(usage, "MOST_ROWS", 1)
-    cut = (await browser.ask("GET", path, **bearing(admin))).json
+    cut = (await browser.send_request("GET", path, **bearing(admin))).json
 
     assert (len(whole["data"]), "rest" in whole) == (2, False)
     assert (len(cut["data"]), cut["rest"]["requests"], "tenant" in cut["rest"]) == (1, 1, False)

@@ -31,16 +31,16 @@ class Web:
     seen: list[web.Request] = field(default_factory=list)
     names: dict[str, list[list[str]]] = field(default_factory=dict)
     """What is answered for a name, one after the other; the last again and again."""
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def url(self, path: str = "/", host: str = "site.example") -> str:
         return f"http://{host}:{self.port}{path}"
 
-    async def look_up(self, name: str, asker: Asker) -> list[str]:
-        self.asked.append(name)
+    async def resolve(self, name: str, asker: Asker) -> list[str]:
+        self.requested.append(name)
         answers = self.names.get(name, [["127.0.0.1"]])
-        return answers[min(self.asked.count(name), len(answers)) - 1]
+        return answers[min(self.requested.count(name), len(answers)) - 1]
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.seen.append(request)
@@ -52,7 +52,7 @@ async def small_web(**pages: Answering) -> AsyncIterator[tuple[Web, Fetcher]]:
     one = Web(pages={f"/{name}": page for name, page in pages.items()})
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", one.answer)
-    fetcher = Fetcher(Reach(read_networks(["127.0.0.1"]), look_up=one.look_up))
+    fetcher = Fetcher(Reach(read_networks(["127.0.0.1"]), resolve=one.resolve))
     async with serving_app(app) as origin:
         one.port = int(origin.rpartition(":")[2])
         try:
@@ -63,8 +63,8 @@ async def small_web(**pages: Answering) -> AsyncIterator[tuple[Web, Fetcher]]:
 
 def page(body: bytes = b"<p>Hello", type: str = "text/html", status: int = 200, **headers: str) -> Answering:
     async def answer(request: web.Request) -> web.Response:
-        told = {name.replace("_", "-"): value for name, value in headers.items()}
-        return web.Response(body=body, status=status, headers={"content-type": type, **told})
+        reported = {name.replace("_", "-"): value for name, value in headers.items()}
+        return web.Response(body=body, status=status, headers={"content-type": type, **reported})
 
     return answer
 
@@ -90,7 +90,7 @@ async def test_a_page_comes_with_its_type_its_charset_and_where_it_was_found() -
     assert found == Fetched(site.url("/a"), 200, "text/html", "iso-8859-1", b"<p>\xe4")
 
 
-async def test_a_page_is_asked_for_with_nothing_about_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_is_requested_without_any_user_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     async with small_web(a=redirect("/b"), b=page()) as (site, fetcher):
@@ -98,8 +98,8 @@ async def test_a_page_is_asked_for_with_nothing_about_anybody(monkeypatch: pytes
 
     assert [request.method for request in site.seen] == ["GET", "GET"]
     for request in site.seen:
-        told = {"host", "accept", "accept-encoding", "user-agent", "connection"}
-        assert {name.lower() for name in request.headers} == told
+        reported = {"host", "accept", "accept-encoding", "user-agent", "connection"}
+        assert {name.lower() for name in request.headers} == reported
         assert request.headers["host"] == f"site.example:{site.port}"
 
 
@@ -148,24 +148,26 @@ async def test_a_redirect_is_followed_five_times() -> None:
 
     async with small_web(a=redirect(further), b=page()) as (site, fetcher):
         assert (await fetcher.fetch(site.url(f"/a?left={MAX_REDIRECTS}"), HTML)).body
-        kind, said = await trouble(fetcher.fetch(site.url(f"/a?left={MAX_REDIRECTS + 1}"), HTML))
+        kind, stated = await trouble(fetcher.fetch(site.url(f"/a?left={MAX_REDIRECTS + 1}"), HTML))
 
-    assert (kind, said) == ("too_many_redirects", "it redirects more than 5 times")
+    assert (kind, stated) == ("too_many_redirects", "it redirects more than 5 times")
 
 
-async def test_the_caller_says_of_every_address_whether_it_is_wanted() -> None:
-    told: list[URL] = []
+async def test_the_caller_decides_for_every_address_whether_it_is_allowed() -> None:
+    reported: list[URL] = []
 
-    def may_ask(url: URL) -> bool:
-        told.append(url)
+    def may_request(url: URL) -> bool:
+        reported.append(url)
         return url.host != "bad.example"
 
     async with small_web(a=redirect(lambda _: site.url("/a", "BAD.example.")), b=page()) as (site, fetcher):
-        assert (await fetcher.fetch(site.url("/b"), HTML, may_ask=may_ask)).status == 200
-        assert (await trouble(fetcher.fetch(site.url("/a"), HTML, may_ask=may_ask)))[0] == "refused"
-        assert (await trouble(fetcher.fetch(site.url("/b", "bad.example"), HTML, may_ask=may_ask)))[0] == "refused"
+        assert (await fetcher.fetch(site.url("/b"), HTML, may_request=may_request)).status == 200
+        assert (await trouble(fetcher.fetch(site.url("/a"), HTML, may_request=may_request)))[0] == "refused"
+        assert (await trouble(fetcher.fetch(site.url("/b", "bad.example"), HTML, may_request=may_request)))[
+            0
+        ] == "refused"
 
-    assert [url.host for url in told] == ["site.example", "site.example", "bad.example", "bad.example"]
+    assert [url.host for url in reported] == ["site.example", "site.example", "bad.example", "bad.example"]
     assert [request.path for request in site.seen] == ["/b", "/a"]
 
 
@@ -173,7 +175,7 @@ async def test_a_name_that_changes_its_address_leads_nowhere_else() -> None:
     async with tripwire() as wire, small_web(a=page()) as (site, fetcher):
         site.names["site.example"] = [["127.0.0.1"], ["127.0.0.2"], ["127.0.0.1", "127.0.0.2"], ["127.0.0.1"]]
         assert (await fetcher.fetch(site.url("/a"), HTML)).body
-        assert site.asked == ["site.example"]
+        assert site.requested == ["site.example"]
         assert (await trouble(fetcher.fetch(site.url("/a"), HTML)))[0] == "private"
         assert (await trouble(fetcher.fetch(site.url("/a"), HTML)))[0] == "private"
         assert (await fetcher.fetch(site.url("/a"), HTML)).body
@@ -183,9 +185,9 @@ async def test_a_name_that_changes_its_address_leads_nowhere_else() -> None:
 @pytest.mark.parametrize("types", [["text/plain"], ["application/*", "image/png"], []])
 async def test_a_page_of_another_type_is_not_read(types: list[str]) -> None:
     async with small_web(a=page()) as (site, fetcher):
-        kind, said = await trouble(fetcher.fetch(site.url("/a"), types))
+        kind, stated = await trouble(fetcher.fetch(site.url("/a"), types))
 
-    assert (kind, said) == ("wrong_type", "it is of the type text/html, which is not supported")
+    assert (kind, stated) == ("wrong_type", "it is of the type text/html, which is not supported")
 
 
 async def test_types_may_be_whole_families() -> None:
@@ -199,7 +201,7 @@ async def test_what_has_no_type_is_bytes() -> None:
 
 
 @pytest.mark.parametrize("status", [300, 304, 401, 404, 500, 503])
-async def test_the_status_is_told_without_a_body_where_it_is_no_success(status: int) -> None:
+async def test_an_unsuccessful_status_is_reported_without_a_body(status: int) -> None:
     async with small_web(a=page(b"oh no" if status != 304 else b"", "application/json", status)) as (site, fetcher):
         found = await fetcher.fetch(site.url("/a"), HTML)
 
@@ -216,9 +218,9 @@ async def test_what_is_compressed_is_inflated(coding: str) -> None:
 async def test_exactly_as_many_bytes_as_are_allowed_are_read() -> None:
     async with small_web(a=page(1000 * b"x")) as (site, fetcher):
         assert len((await fetcher.fetch(site.url("/a"), HTML, max_bytes=1000)).body) == 1000
-        kind, said = await trouble(fetcher.fetch(site.url("/a"), HTML, max_bytes=999))
+        kind, stated = await trouble(fetcher.fetch(site.url("/a"), HTML, max_bytes=999))
 
-    assert (kind, said) == ("too_big", "it has more than 999 bytes")
+    assert (kind, stated) == ("too_big", "it has more than 999 bytes")
 
 
 async def test_a_page_without_end_is_cut_off() -> None:
@@ -239,7 +241,7 @@ async def test_a_page_without_end_is_cut_off() -> None:
             await left.wait()
 
 
-async def test_a_page_that_says_that_it_is_big_is_not_begun() -> None:
+async def test_a_page_with_a_large_declared_size_is_not_read() -> None:
     async def big(request: web.Request) -> web.StreamResponse:
         answer = web.StreamResponse(headers={"content-type": "text/html", "content-length": "100000000"})
         await answer.prepare(request)
@@ -284,11 +286,11 @@ async def test_the_time_counts_over_all_redirects_and_names() -> None:
         await asyncio.Event().wait()
         return []
 
-    fetcher = Fetcher(Reach(look_up=never))
+    fetcher = Fetcher(Reach(resolve=never))
     assert (await trouble(fetcher.fetch("http://a.example/", HTML, seconds=0.05)))[0] == "slow"
 
 
-async def test_where_nobody_listens_the_page_is_dead() -> None:
+async def test_without_a_listener_the_page_is_dead() -> None:
     async with small_web() as (site, fetcher):
         port = site.port
     fetcher = Fetcher(Reach(read_networks(["127.0.0.1"])))
@@ -299,12 +301,12 @@ async def test_where_a_name_is_unknown_the_page_is_dead() -> None:
     async def unknown(name: str, asker: Asker) -> list[str]:
         raise OSError("nobody knows it")
 
-    fetcher = Fetcher(Reach(look_up=unknown))
+    fetcher = Fetcher(Reach(resolve=unknown))
     assert await trouble(fetcher.fetch("http://a.example/", HTML)) == ("dead", "it is unreachable")
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("stated", "reason"),
     [
         (b"", "it is unreachable"),
         (b"SSH-2.0-x\r\n", "it is unreachable"),
@@ -317,10 +319,10 @@ async def test_where_a_name_is_unknown_the_page_is_dead() -> None:
         (b"HTTP/1.1 200 OK\r\nx: " + 100_000 * b"y" + b"\r\n\r\n", "it is unreachable"),
     ],
 )
-async def test_an_answer_that_is_none_is_a_dead_page(said: bytes, reason: str) -> None:
+async def test_an_invalid_answer_is_a_dead_page(stated: bytes, reason: str) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1000)
-        writer.write(said)
+        writer.write(stated)
         writer.close()
 
     fetcher = Fetcher(Reach(read_networks(["127.0.0.1"])))

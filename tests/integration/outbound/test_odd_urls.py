@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.outbound.client import Client
+from antiphon.outbound.client import OutboundClient
 from antiphon.outbound.fetch import Fetcher, FetchError
 from antiphon.outbound.ssrf import Reach, read_networks, read_url
 from tests.support.tripwire import SEEN, odd_urls, tripwire, worst_names
@@ -20,7 +20,7 @@ PLACE = "PORT"
 
 
 async def test_the_tripwire_is_there_and_is_touched_where_it_is_within_reach() -> None:
-    fetcher = Fetcher(Reach(read_networks(["127.0.0.0/8", "::1", "0.0.0.0"]), look_up=worst_names))
+    fetcher = Fetcher(Reach(read_networks(["127.0.0.0/8", "::1", "0.0.0.0"]), resolve=worst_names))
     async with tripwire() as wire:
         for url in SEEN:
             assert (await fetcher.fetch(url.replace("{port}", str(wire.port)), ["text/html"])).body == b"secret"
@@ -32,7 +32,7 @@ def test_there_are_odd_urls_enough() -> None:
 
 
 async def test_no_odd_url_is_fetched() -> None:
-    fetcher = Fetcher(Reach(look_up=worst_names))
+    fetcher = Fetcher(Reach(resolve=worst_names))
     async with tripwire() as wire:
         for url in odd_urls(wire.port):
             with pytest.raises(FetchError) as caught:
@@ -44,11 +44,11 @@ async def test_no_odd_url_is_fetched() -> None:
 async def test_no_odd_url_is_pinned() -> None:
     for url in odd_urls(80):
         with pytest.raises((OSError, ValueError)):
-            await Reach(look_up=worst_names).pin(url, plain=True)
+            await Reach(resolve=worst_names).pin(url, plain=True)
 
 
 async def test_no_odd_url_is_posted_to() -> None:
-    client = Client(Reach(look_up=worst_names), 5)
+    client = OutboundClient(Reach(resolve=worst_names), 5)
     async with tripwire() as wire:
         for url in odd_urls(wire.port):
             with pytest.raises((OSError, ClientError)):

@@ -14,15 +14,15 @@ class Names:
 
     def __init__(self, *answers: list[str]) -> None:
         self.answers = list(answers)
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     async def __call__(self, name: str, asker: Asker) -> list[str]:
-        self.asked.append(name)
-        return self.answers[min(len(self.asked), len(self.answers)) - 1]
+        self.requested.append(name)
+        return self.answers[min(len(self.requested), len(self.answers)) - 1]
 
 
 def reach(*answers: list[str], networks: tuple[str, ...] = ()) -> Reach:
-    return Reach(read_networks(networks), look_up=Names(*answers))
+    return Reach(read_networks(networks), resolve=Names(*answers))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def reach(*answers: list[str], networks: tuple[str, ...] = ()) -> Reach:
         "::ffff:127.0.0.1",
     ],
 )
-def test_listed_networks_are_reached_beside_public_addresses_however_they_are_packed(address: str) -> None:
+def test_listed_networks_are_reached_alongside_public_addresses_in_any_notation(address: str) -> None:
     assert Reach(OFFICE).admits(address)
     assert Reach(ANYWHERE).admits(address)
 
@@ -53,21 +53,21 @@ def test_other_private_addresses_are_not(address: str) -> None:
     assert Reach(ANYWHERE).admits(address)
 
 
-async def test_a_name_leads_to_all_its_addresses_and_is_looked_up_once() -> None:
+async def test_a_name_resolves_to_all_its_addresses_in_one_lookup() -> None:
     names = Names([PUBLIC, "2606:4700:4700::1111", PUBLIC])
-    pinned = await Reach(look_up=names).pin("https://Example.com./a#b")
+    pinned = await Reach(resolve=names).pin("https://Example.com./a#b")
 
     assert pinned.addresses == (PUBLIC, "2606:4700:4700::1111")
     assert (str(pinned.url), pinned.url.raw_host, pinned.url.port) == ("https://example.com/a", "example.com", 443)
-    assert names.asked == ["example.com"]
+    assert names.requested == ["example.com"]
 
 
-async def test_a_literal_address_is_looked_at_and_not_looked_up() -> None:
+async def test_a_literal_address_is_checked_and_not_resolved() -> None:
     names = Names([PUBLIC])
-    assert (await Reach(look_up=names).pin("https://[2606:4700:4700::1111]/")).addresses == ("2606:4700:4700::1111",)
+    assert (await Reach(resolve=names).pin("https://[2606:4700:4700::1111]/")).addresses == ("2606:4700:4700::1111",)
     with pytest.raises(PrivateAddressError):
-        await Reach(look_up=names).pin("https://[::ffff:127.0.0.1]/")
-    assert names.asked == []
+        await Reach(resolve=names).pin("https://[::ffff:127.0.0.1]/")
+    assert names.requested == []
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ async def test_one_private_address_among_public_ones_is_enough_to_refuse_a_name(
 
 async def test_what_would_permit_it_is_named() -> None:
     with pytest.raises(PrivateAddressError, match="`webhook_private_addresses`"):
-        await Reach(setting="webhook_private_addresses", look_up=Names(["10.0.0.1"])).pin("https://example.com")
+        await Reach(setting="webhook_private_addresses", resolve=Names(["10.0.0.1"])).pin("https://example.com")
 
 
-async def test_plain_http_is_for_listed_networks_unless_it_is_asked_for() -> None:
+async def test_plain_http_is_for_listed_networks_unless_requested() -> None:
     office = reach([PUBLIC], ["10.1.0.1"], ["10.1.0.1", PUBLIC], [PUBLIC], networks=("10.1.0.0/16",))
     with pytest.raises(PrivateAddressError, match="use https"):
         await office.pin("http://public.example")
@@ -95,7 +95,7 @@ async def test_plain_http_is_for_listed_networks_unless_it_is_asked_for() -> Non
     assert (await office.pin("http://public.example", plain=True)).addresses == (PUBLIC,)
 
 
-async def test_a_private_address_is_refused_also_where_plain_http_is_asked_for() -> None:
+async def test_a_private_address_is_refused_even_if_plain_http_is_requested() -> None:
     with pytest.raises(PrivateAddressError):
         await reach(["10.0.0.1"]).pin("http://wiki.office", plain=True)
 
@@ -105,8 +105,8 @@ async def test_a_name_without_an_address_is_not_known() -> None:
         await reach([]).pin("https://example.com")
 
 
-async def test_what_is_no_url_is_an_error_and_nothing_is_looked_up() -> None:
+async def test_an_invalid_url_is_an_error_without_a_lookup() -> None:
     names = Names([PUBLIC])
     with pytest.raises(ValueError, match="URL"):
-        await Reach(look_up=names).pin("https://user@example.com")
-    assert names.asked == []
+        await Reach(resolve=names).pin("https://user@example.com")
+    assert names.requested == []

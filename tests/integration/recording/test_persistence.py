@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.storage.operations import idempotency, leases
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, sse
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.waiting import until
 
 TAKEN = "Another server took over this response, because this server sent no heartbeat for too long."
@@ -15,8 +15,8 @@ TAKEN = "Another server took over this response, because this server sent no hea
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["plain", "streamed"])
 @pytest.mark.parametrize("lease", ["conversation", "key"])
-async def test_a_client_whose_lease_was_taken_over_gets_no_answer(
-    stateful: Served, backend: ReplayBackend, lease: str, is_stream: bool
+async def test_a_client_with_a_lost_lease_receives_no_answer(
+    stateful: RunningServer, backend: ReplayBackend, lease: str, is_stream: bool
 ) -> None:
     go, store, worker = asyncio.Event(), stateful.parts.store, stateful.parts.process.worker
     answer = sse(delta(content="Hi"), delta("stop")) if is_stream else completion("Hi")
@@ -27,19 +27,19 @@ async def test_a_client_whose_lease_was_taken_over_gets_no_answer(
     if lease == "conversation":
         body["conversation"] = conversation["id"]
 
-    async def ask() -> tuple[int, str]:
+    async def request() -> tuple[int, str]:
         async with stateful.http.post(f"{stateful.url}/responses", json=body, headers=headers) as response:
             return response.status, await response.text()
 
-    asking = asyncio.create_task(ask())
+    pending = asyncio.create_task(request())
     await until(lambda: backend.requests)
-    await stateful.house.worker.close()  # it beats no more, and lets go of everything
+    await stateful.application.worker.close()  # it beats no more, and lets go of everything
     if lease == "conversation":
         await store.write(leases.hold, "", str(conversation["id"]), "resp_other", "another")
     else:
         await store.write(idempotency.reserve, "", "key", b"print", "resp_other", "another")
     go.set()
-    status, text = await asking
+    status, text = await pending
 
     assert TAKEN in text
     assert "response.completed" not in text

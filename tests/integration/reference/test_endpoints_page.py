@@ -11,9 +11,9 @@ from tests.support.pages import table
 LISTED = {endpoint for endpoint, _ in table("endpoints", "Endpoint", "What it does")}
 
 
-def test_every_route_has_its_row_and_every_row_its_route(served) -> None:
-    gateway = Gateway(served.parts)
-    parts = [*resources(gateway, served.endpoints)]
+def test_every_route_has_its_row_and_every_row_its_route(server) -> None:
+    gateway = Gateway(server.parts)
+    parts = [*resources(gateway, server.endpoints)]
     later = {**file_resources(gateway), **console_resources(gateway)}
     parts += [part for load in later.values() for part in load()]
     routes = {
@@ -27,11 +27,11 @@ def test_the_openapi_description_has_the_same_endpoints() -> None:
     assert described == LISTED, "correct src/antiphon/server/resources/operations.py"
 
 
-async def test_every_endpoint_answers(served) -> None:
+async def test_every_endpoint_answers(server) -> None:
     for endpoint in LISTED:
         method, path = endpoint.split()
-        url = served.url.removesuffix("/v1") + re.sub(r"\{.*?\}", "x", path)
-        async with served.http.request(method, url, data=b"{" if method == "POST" else None) as response:
+        url = server.url.removesuffix("/v1") + re.sub(r"\{.*?\}", "x", path)
+        async with server.http.request(method, url, data=b"{" if method == "POST" else None) as response:
             has_error = response.content_type == "application/json"  # a stream of changes has no end to wait for
             error = json.loads(await response.text()).get("error", {}) if has_error else {}
             assert error.get("code") not in {"unknown_url", "method_not_supported"}

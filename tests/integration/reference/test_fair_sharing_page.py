@@ -5,7 +5,7 @@ import math
 from antiphon.build import build
 from antiphon.config import Settings
 from antiphon.server.application import create_app
-from antiphon.sharing.scheduler import FairScheduler, Usage
+from antiphon.sharing.scheduler import FairScheduler, SchedulerUsage
 from tests.support.pages import table
 
 ROWS = {
@@ -16,15 +16,15 @@ ROWS = {
 }
 
 
-async def shared() -> dict[str, Usage]:
+async def shared() -> dict[str, SchedulerUsage]:
     """The resources of a server by default, and with every tool."""
     settings = Settings(store="sqlite://", web_search="http://127.0.0.1:9", check_interval=0)
-    house = await build(settings, {})
-    create_app(house.gateway, house.endpoints)
+    application = await build(settings, {})
+    create_app(application.gateway, application.endpoints)
     try:
-        return dict(house.parts.shared.usage())
+        return dict(application.parts.shared.usage())
     finally:
-        await house.close()
+        await application.close()
 
 
 async def test_every_resource_has_its_row_with_the_slots_that_it_has() -> None:
@@ -36,12 +36,12 @@ async def test_every_resource_has_its_row_with_the_slots_that_it_has() -> None:
             assert usage.capacity == int(slots), name
 
 
-def test_one_tenant_alone_holds_what_the_page_says() -> None:
+def test_a_single_tenant_uses_the_documented_share() -> None:
     for name, (slots, alone, _) in ROWS.items():
         if slots.replace(",", "").isdecimal() and alone != "1":
             scheduler = FairScheduler(int(slots.replace(",", "")), leaves_room=True)
-            held = sum(scheduler.take("a") for _ in range(scheduler.capacity))
-            assert held == math.ceil(0.8 * scheduler.capacity) == int(alone.replace(",", "")), name
+            retained = sum(scheduler.take("a") for _ in range(scheduler.capacity))
+            assert retained == math.ceil(0.8 * scheduler.capacity) == int(alone.replace(",", "")), name
 
 
 def test_every_setting_that_the_page_names_is_one() -> None:

@@ -14,7 +14,7 @@ from antiphon.telemetry.process import process_metrics
 from tests.support.cases import each
 from tests.support.pages import table
 from tests.support.parts import scripted_parts
-from tests.support.server import Served
+from tests.support.server import RunningServer
 
 DASHBOARD = json.loads((Path(__file__).parents[3] / "deploy/grafana.json").read_text())
 TABLE = table("metrics", "Metric", "Type", "Labels", "Meaning")
@@ -22,7 +22,7 @@ ROWS = {name: labels for name, _, labels, _ in TABLE}
 RULES = yaml.safe_load((Path(__file__).parents[3] / "deploy/alerts.yaml").read_text())["groups"][0]["rules"]
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_count", "_sum")}
 FOUND = re.compile(r"(?:antiphon|process)_\w+")
-ASKED = re.compile(r"(?:antiphon|process)_\w+|^up\b")
+REQUEST = re.compile(r"(?:antiphon|process)_\w+|^up\b")
 GROUPED = re.compile(r"(?:sum|max|min|count) by \(([^)]*)\) ")
 PICKED = re.compile(r"(\w+)=~?\"")
 LEGEND = re.compile(r"{{(\w+)}}")
@@ -37,9 +37,9 @@ def queries() -> Iterator[tuple[str, str]]:
             yield target["expr"], target["legendFormat"]
 
 
-async def kinds(served: Served) -> dict[str, str]:
+async def kinds(server: RunningServer) -> dict[str, str]:
     """What the server says that it counts: kinds by name, those of counters with their suffix."""
-    async with served.http.get(served.url.removesuffix("/v1") + "/metrics") as response:
+    async with server.http.get(server.url.removesuffix("/v1") + "/metrics") as response:
         lines = (await response.text()).splitlines()
     return {name: kind for _, _, name, kind in (line.split() for line in lines if line.startswith("# TYPE"))}
 
@@ -56,31 +56,33 @@ def labels_of(query: str) -> set[str]:
     return {label for name in FOUND.findall(query) for key in metrics if name.startswith(key) for label in metrics[key]}
 
 
-async def test_every_metric_has_its_row_and_every_row_its_metric(served: Served) -> None:
-    assert await kinds(served) == {name: kind for name, kind, *_ in TABLE}, "correct docs/reference/metrics.md"
+async def test_every_metric_has_its_row_and_every_row_its_metric(server: RunningServer) -> None:
+    assert await kinds(server) == {name: kind for name, kind, *_ in TABLE}, "correct docs/reference/metrics.md"
 
 
 def test_every_alert_has_its_row_with_its_metrics_and_every_row_its_alert() -> None:
-    asked = {rule["alert"]: {name.removesuffix("_bucket") for name in ASKED.findall(rule["expr"])} for rule in RULES}
+    requested = {
+        rule["alert"]: {name.removesuffix("_bucket") for name in REQUEST.findall(rule["expr"])} for rule in RULES
+    }
     rows = {
         re.sub(r"\[(\w+)\].*", r"\1", alert): set(re.findall(r"`?(\w+)`?", metrics))
         for alert, metrics, _ in table("metrics", "Alert", "Metrics", "Condition")
     }
-    assert rows == asked
+    assert rows == requested
 
 
 def test_every_row_names_the_labels_that_its_metric_has() -> None:
-    told = {name.removesuffix("_total"): re.findall(r"`(\w+)`", f"`{labels}`") for name, labels in ROWS.items()}
+    reported = {name.removesuffix("_total"): re.findall(r"`(\w+)`", f"`{labels}`") for name, labels in ROWS.items()}
     for metric in counted():
-        assert told[metric.name] == list(metric.names)
+        assert reported[metric.name] == list(metric.names)
 
 
-async def test_every_query_of_the_dashboard_names_a_metric_that_there_is(served: Served) -> None:
-    found = await kinds(served)
+async def test_every_query_of_the_dashboard_names_a_metric_that_there_is(server: RunningServer) -> None:
+    found = await kinds(server)
     series = {name.removesuffix("_total") + suffix for name, kind in found.items() for suffix in SUFFIXES[kind]}
-    asked = {name for query, _ in queries() for name in FOUND.findall(query)}
+    requested = {name for query, _ in queries() for name in FOUND.findall(query)}
 
-    assert asked - series == set()
+    assert requested - series == set()
     hidden = {name for name in ROWS if not any(name in query for query, _ in queries())}
     assert hidden == set(), "add a panel to deploy/grafana.json"
 
@@ -93,7 +95,7 @@ def test_every_query_picks_and_groups_by_labels_that_there_are(query: str, legen
     assert set(LEGEND.findall(legend)) == groups - {"job", "le"}
 
 
-def test_its_variables_ask_for_a_metric_that_there_is() -> None:
-    asked = {name for one in DASHBOARD["templating"]["list"] for name in FOUND.findall(json.dumps(one["query"]))}
-    assert asked
-    assert asked <= ROWS.keys()
+def test_its_variables_query_existing_metrics() -> None:
+    requested = {name for one in DASHBOARD["templating"]["list"] for name in FOUND.findall(json.dumps(one["query"]))}
+    assert requested
+    assert requested <= ROWS.keys()

@@ -11,7 +11,7 @@ from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.retrieval.embeddings import MOST_TEXTS, Embedder
 from antiphon.retrieval.nearest import Nearest
 from antiphon.retrieval.searching import Searching
-from antiphon.search.contract import Hit, Ranking, SearchRequest
+from antiphon.search.contract import ChunkHit, Ranking, SearchRequest
 from antiphon.search.filters import Comparison
 from antiphon.search.fitting import MOST_CHARACTERS
 from antiphon.search.vectors import floats, unit
@@ -21,7 +21,7 @@ from antiphon.storage.chunk_writer import put_chunks, sweep_chunks
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import chunks
 from antiphon.storage.records.chunks import ChunkRow, IndexedFile, Signatures
-from antiphon.storage.records.vector_stores import VectorStore
+from antiphon.storage.records.vector_stores import StoredVectorStore
 from antiphon.storage.store import Store
 from antiphon.upstream.outages import Outages
 from antiphon.upstream.scripted import ScriptedBackend
@@ -46,9 +46,11 @@ def embedded(request: dict[str, Any]) -> Any:
 
 def embedder(script: Callable[[dict[str, Any]], Any] = embedded) -> tuple[Embedder, ScriptedBackend]:
     backend = ScriptedBackend(script, models=["e"])
-    made, _ = scripted_parts()
-    made.models.assign([backend], {backend.name: "generic"})
-    return Embedder("e", made.run.router, made.run.observers, Outages(), pause=lambda _: let_others_run()), backend
+    created, _ = scripted_parts()
+    created.models.assign([backend], {backend.name: "generic"})
+    return Embedder(
+        "e", created.run.router, created.run.observers, Outages(), pause=lambda _: let_others_run()
+    ), backend
 
 
 class Known(Methods):
@@ -59,11 +61,11 @@ class Known(Methods):
         self.used: list[str] = []
         self.expired: set[str] = set()
 
-    async def find_vector_store(self, tenant: str, store_id: str) -> VectorStore | None:
+    async def find_vector_store(self, tenant: str, store_id: str) -> StoredVectorStore | None:
         if tenant != T or store_id not in self.models:
             return None
         is_expired, used_at = store_id in self.expired, 90 if store_id in self.used else 1
-        return VectorStore(
+        return StoredVectorStore(
             store_id, T, 1, last_active_at=used_at, embedding_model=self.models[store_id], is_expired=is_expired
         )
 
@@ -80,9 +82,9 @@ async def store(store_url: str) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def offload() -> AsyncIterator[Offload]:
-    made = Offload(thread_turns())
-    yield made
-    made.close()
+    created = Offload(thread_turns())
+    yield created
+    created.close()
 
 
 async def put(store: Store, store_id: str, *texts: str, with_vectors: bool = True) -> IndexedFile:
@@ -97,7 +99,7 @@ def searching(store: Store, offload: Offload, known: Known, turns: FairScheduler
     return Searching(store, known, lambda _: embedder()[0], turns or FairScheduler(4, 100), offload, lambda: 100.0)
 
 
-def asked(*queries: str, stores: tuple[str, ...] = ("vs_1",), most: int = 10, **more: Any) -> SearchRequest:
+def requested(*queries: str, stores: tuple[str, ...] = ("vs_1",), most: int = 10, **more: Any) -> SearchRequest:
     return SearchRequest(T, stores, queries, most, **more)
 
 
@@ -111,24 +113,24 @@ async def test_keywords_find_what_has_them_and_vectors_what_means_the_same(store
     words = Ranking(embedding_weight=0)
     meaning = Ranking(text_weight=0)
 
-    assert await texts(search, asked("kitten", ranking=words)) == ["the kitten plays"]
-    assert (await texts(search, asked("cat", ranking=meaning)))[:3] == [
+    assert await texts(search, requested("kitten", ranking=words)) == ["the kitten plays"]
+    assert (await texts(search, requested("cat", ranking=meaning)))[:3] == [
         "a cat sleeps",
         "the kitten plays",
         "a dog barks",
     ]
-    both = await search.search(asked("cat barks"))
+    both = await search.search(requested("cat barks"))
     assert {hit.text for hit in both.hits[:2]} == {"a cat sleeps", "a dog barks"}
     assert all(0 <= hit.score <= 1 for hit in both.hits)
     assert [hit.score for hit in both.hits] == sorted((hit.score for hit in both.hits), reverse=True)
 
 
-async def test_a_hit_says_where_it_is_from(store: Store, offload: Offload) -> None:
+async def test_a_cache_hit_names_its_origin(store: Store, offload: Offload) -> None:
     file = await put(store, "vs_1", "first", "second cat")
     await store.write(chunks.set_attributes, T, "vs_1", file.file_id, {"year": 2026})
-    (hit,) = (await searching(store, offload, Known(vs_1="")).search(asked("cat"))).hits
+    (hit,) = (await searching(store, offload, Known(vs_1="")).search(requested("cat"))).hits
 
-    assert hit == Hit(file.file_id, file.filename, "vs_1", hit.score, {"year": 2026}, "second cat", 1)
+    assert hit == ChunkHit(file.file_id, file.filename, "vs_1", hit.score, {"year": 2026}, "second cat", 1)
 
 
 async def test_queries_and_stores_are_ranked_together_and_each_chunk_comes_once(store: Store, offload: Offload) -> None:
@@ -136,23 +138,23 @@ async def test_queries_and_stores_are_ranked_together_and_each_chunk_comes_once(
     await put(store, "vs_2", "a dog barks")
     known = Known(vs_1="", vs_2="", vs_3="")
     search = searching(store, offload, known)
-    found = await search.search(asked("cat", "dog", stores=("vs_1", "vs_2", "vs_3", "vs_1")))
-    await search.search(asked("cat"))  # within a minute
+    found = await search.search(requested("cat", "dog", stores=("vs_1", "vs_2", "vs_3", "vs_1")))
+    await search.search(requested("cat"))  # within a minute
 
     assert sorted(hit.text for hit in found.hits) == ["a cat and a dog", "a dog barks"]
     assert found.queries == ("cat", "dog") and not found.failures
     assert known.used == ["vs_1", "vs_2", "vs_3"]
 
 
-async def test_the_threshold_applies_once_to_the_score_that_is_told(store: Store, offload: Offload) -> None:
+async def test_the_threshold_applies_once_to_the_returned_score(store: Store, offload: Offload) -> None:
     await put(store, "vs_1", "cat cat cat", "a cat among many other words that say nothing", "dog")
     search = searching(store, offload, Known(vs_1=""))
-    hits = (await search.search(asked("cat"))).hits
+    hits = (await search.search(requested("cat"))).hits
     bound = hits[0].score
-    kept = (await search.search(asked("cat", ranking=Ranking(threshold=bound)))).hits
+    stored = (await search.search(requested("cat", ranking=Ranking(threshold=bound)))).hits
 
-    assert len(hits) == 2 and list(kept) == [hits[0]]
-    assert (await search.search(asked("cat", most=1))).hits == [hits[0]]
+    assert len(hits) == 2 and list(stored) == [hits[0]]
+    assert (await search.search(requested("cat", most=1))).hits == [hits[0]]
 
 
 async def test_a_filter_holds_for_keywords_and_for_vectors(store: Store, offload: Offload) -> None:
@@ -161,25 +163,25 @@ async def test_a_filter_holds_for_keywords_and_for_vectors(store: Store, offload
         await store.write(chunks.set_attributes, T, "vs_1", file.file_id, {"name": name[-3:]})
     search = searching(store, offload, Known(vs_1="e"))
     for ranking in (Ranking(), Ranking(text_weight=0), Ranking(embedding_weight=0)):
-        wanted = asked("cat", filters=Comparison("ne", "name", "one"), ranking=ranking)
+        wanted = requested("cat", filters=Comparison("ne", "name", "one"), ranking=ranking)
         assert "cat one" not in await texts(search, wanted)
         assert "cat two" in await texts(search, wanted)
 
 
 async def test_what_is_published_or_dropped_counts_from_the_next_search_on(store: Store, offload: Offload) -> None:
     search = searching(store, offload, Known(vs_1="e"))
-    assert await texts(search, asked("cat")) == []
+    assert await texts(search, requested("cat")) == []
     first = await put(store, "vs_1", "a cat")
-    assert await texts(search, asked("cat")) == ["a cat"]
+    assert await texts(search, requested("cat")) == ["a cat"]
     await put(store, "vs_1", "a kitten")
-    assert await texts(search, asked("cat")) == ["a cat", "a kitten"]
+    assert await texts(search, requested("cat")) == ["a cat", "a kitten"]
     newer = replace(first, version=2)
     await put_chunks(store, newer, [ChunkRow(0, "a newer cat", 1, unit(direction("cat")))])
-    assert await texts(search, asked("cat")) == ["a cat", "a kitten"]
+    assert await texts(search, requested("cat")) == ["a cat", "a kitten"]
     await store.write(chunks.publish, newer)
-    assert await texts(search, asked("cat")) == ["a newer cat", "a kitten"]
+    assert await texts(search, requested("cat")) == ["a newer cat", "a kitten"]
     await store.write(chunks.drop, T, "vs_1", first.file_id)
-    assert await texts(search, asked("cat")) == ["a kitten"]
+    assert await texts(search, requested("cat")) == ["a kitten"]
 
 
 @pytest.mark.parametrize("is_dropped", [False, True])
@@ -189,7 +191,7 @@ async def test_what_is_found_does_not_depend_on_versions_that_are_not(
     """Neither the leftovers of an ingestion that died, nor what is dropped and waits to be swept."""
     monkeypatch.setattr("antiphon.search.bm25.MOST_READ", 60)
     found = await put(store, "vs_1", "a rare cat", *[f"cat number {n}" for n in range(40)])
-    request = asked("rare cat", most=50)
+    request = requested("rare cat", most=50)
     before = (await searching(store, offload, Known(vs_1="")).search(request)).hits
     rows = [ChunkRow(n, "a cat that nobody finds", 1) for n in range(100)]
     if is_dropped:
@@ -208,19 +210,19 @@ async def test_a_word_that_most_chunks_have_is_ranked_in_some_of_them(
     monkeypatch.setattr("antiphon.storage.operations.chunks.MOST_READ", 20)
     await put(store, "vs_1", *[f"the {n}" for n in range(100)], with_vectors=False)
     await put(store, "vs_1", *[f"{n} the" for n in range(100)], with_vectors=False)
-    found = await texts(searching(store, offload, Known(vs_1="")), asked("the", most=50))
+    found = await texts(searching(store, offload, Known(vs_1="")), requested("the", most=50))
     assert len(found) == 20
-    assert await texts(searching(store, offload, Known(vs_1="")), asked("the 70", most=50))
+    assert await texts(searching(store, offload, Known(vs_1="")), requested("the 70", most=50))
 
 
-async def test_queries_that_ask_at_once_load_the_signatures_of_a_store_once(store: Store, offload: Offload) -> None:
+async def test_concurrent_queries_load_the_signatures_of_a_store_once(store: Store, offload: Offload) -> None:
     await put(store, "vs_1", "cat", "dog")
     loads = 0
 
-    async def counted(*asked: Any) -> Signatures:
+    async def counted(*requested: Any) -> Signatures:
         nonlocal loads
         loads += 1
-        found: Signatures = await whole(*asked)
+        found: Signatures = await whole(*requested)
         return found
 
     whole = replace_operation(store, chunks.signatures, counted)
@@ -231,11 +233,11 @@ async def test_queries_that_ask_at_once_load_the_signatures_of_a_store_once(stor
     assert loads == 1
 
 
-async def test_a_store_that_was_emptied_and_filled_again_is_loaded_anew(store: Store, offload: Offload) -> None:
+async def test_a_store_that_was_emptied_and_filled_is_loaded_again(store: Store, offload: Offload) -> None:
     search = searching(store, offload, Known(vs_1="e"))
     for name in ("cat", "kitten"):
         file = await put(store, "vs_1", name)
-        assert await texts(search, asked("cat")) == [name]
+        assert await texts(search, requested("cat")) == [name]
         await store.write(chunks.drop, T, "vs_1", file.file_id)
         await sweep_chunks(store)
 
@@ -268,22 +270,22 @@ class Broken:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    async def read(self, operation: Any, *given: Any) -> Any:
-        if operation is chunks.match_keywords and given[1] in self._broken:
+    async def read(self, operation: Any, *value: Any) -> Any:
+        if operation is chunks.match_keywords and value[1] in self._broken:
             raise StoreError("The store is unreachable.")
-        return await self._store.read(operation, *given)
+        return await self._store.read(operation, *value)
 
 
 async def test_a_store_that_fails_is_named_and_the_others_are_searched(store: Store, offload: Offload) -> None:
     await put(store, "vs_1", "a cat")
     known = Known(vs_1="", vs_2="")
     broken: Any = Broken(store, "vs_2")
-    found = await searching(broken, offload, known).search(asked("cat", stores=("vs_1", "vs_2")))
+    found = await searching(broken, offload, known).search(requested("cat", stores=("vs_1", "vs_2")))
 
     assert [hit.text for hit in found.hits] == ["a cat"]
     assert found.failures == {"vs_2": "The store is unreachable."}
     with pytest.raises(StoreError):
-        await searching(Broken(store, "vs_1", "vs_2"), offload, known).search(asked("cat", stores=("vs_1", "vs_2")))  # type: ignore[arg-type]
+        await searching(Broken(store, "vs_1", "vs_2"), offload, known).search(requested("cat", stores=("vs_1", "vs_2")))  # type: ignore[arg-type]
 
 
 async def test_a_model_that_makes_no_vectors_fails_only_searches_without_keywords(
@@ -294,15 +296,15 @@ async def test_a_model_that_makes_no_vectors_fails_only_searches_without_keyword
 
     await put(store, "vs_1", "a cat")
     await put(store, "vs_2", "a cat")
-    made = Searching(
+    created = Searching(
         store, Known(vs_1="e", vs_2=""), lambda _: embedder(no_vectors)[0], FairScheduler(4, 9), offload, lambda: 100.0
     )
-    found = await made.search(asked("cat", stores=("vs_1", "vs_2"), ranking=Ranking(text_weight=0)))
+    found = await created.search(requested("cat", stores=("vs_1", "vs_2"), ranking=Ranking(text_weight=0)))
     assert [hit.store_id for hit in found.hits] == ["vs_2"]
     assert "returned 0 vectors for 1 texts" in found.failures["vs_1"]
     assert not found.by_keywords
 
-    found = await made.search(asked("cat", stores=("vs_1", "vs_2")))
+    found = await created.search(requested("cat", stores=("vs_1", "vs_2")))
     assert {hit.store_id for hit in found.hits} == {"vs_1", "vs_2"}
     assert not found.failures
     assert list(found.by_keywords) == ["vs_1"]
@@ -313,16 +315,16 @@ async def test_a_full_queue_refuses_a_search_for_a_moment(store: Store, offload:
     turns = FairScheduler(1, 0)
     await turns.enter("other")
     with pytest.raises(AntiphonError) as caught:
-        await searching(store, offload, Known(vs_1=""), turns).search(asked("cat"))
+        await searching(store, offload, Known(vs_1=""), turns).search(requested("cat"))
     turns.leave("other")
 
     assert (caught.value.status, caught.value.headers) == (503, {"retry-after": "1"})
 
 
 async def test_texts_are_embedded_in_batches_and_come_back_in_order() -> None:
-    made, backend = embedder()
+    created, backend = embedder()
     names = ["cat", "dog", "car", "kitten"] * 40
-    vectors = await made.embed(names, T)
+    vectors = await created.embed(names, T)
 
     assert [floats(vector)[0] for vector in vectors[:4]] == pytest.approx([0.995, 0.315, 0.0, 0.943], abs=0.002)
     assert vectors == vectors[:4] * 40
@@ -338,31 +340,31 @@ async def test_texts_are_embedded_in_batches_and_come_back_in_order() -> None:
         ({"data": [{"index": 0, "embedding": [0.0, 0.0]}]}, "returned a vector of length 0"),
     ],
 )
-async def test_an_answer_without_the_vectors_is_asked_for_again_and_then_an_error(
+async def test_an_answer_without_vectors_is_requested_again_and_then_an_error(
     answer: Mapping[str, Any], reason: str
 ) -> None:
-    made, backend = embedder(lambda _: answer)
+    created, backend = embedder(lambda _: answer)
     with pytest.raises(BackendError, match=f"The embedding model 'e' {reason}"):
-        await made.embed(["cat"], T)
+        await created.embed(["cat"], T)
 
     assert len(backend.requests) == 3
 
 
 async def test_vectors_of_different_sizes_are_an_error() -> None:
     sizes = iter([2, 3])
-    made, _ = embedder(lambda _: {"data": [{"index": 0, "embedding": [1.0] * next(sizes)}]})
+    created, _ = embedder(lambda _: {"data": [{"index": 0, "embedding": [1.0] * next(sizes)}]})
     with pytest.raises(BackendError, match="different sizes"):
-        await made.embed(["x" * MOST_CHARACTERS, "y"], T)
+        await created.embed(["x" * MOST_CHARACTERS, "y"], T)
 
 
 async def test_an_unknown_model_is_an_error_at_once() -> None:
-    made, _ = scripted_parts()
+    created, _ = scripted_parts()
     with pytest.raises(AntiphonError):
-        await Embedder("nobody", made.run.router, made.run.observers, Outages()).embed(["cat"], T)
+        await Embedder("nobody", created.run.router, created.run.observers, Outages()).embed(["cat"], T)
 
 
 @pytest.mark.wide("postgres")
-async def test_a_large_store_is_searched_beside_the_event_loop(store: Store, offload: Offload) -> None:
+async def test_a_large_store_is_searched_outside_of_the_event_loop(store: Store, offload: Offload) -> None:
     words = [f"cat number{n}" for n in range(2100)]
     file = IndexedFile(T, "vs_1", "file-1", 1, "a.txt")
     for start in range(0, len(words), 300):
@@ -374,9 +376,9 @@ async def test_a_large_store_is_searched_beside_the_event_loop(store: Store, off
     await store.write(chunks.publish, file)
     search = searching(store, offload, Known(vs_1="e"))
     found = await asyncio.gather(
-        *(texts(search, asked(f"number{n}", ranking=Ranking(embedding_weight=0))) for n in (1, 2000))
+        *(texts(search, requested(f"number{n}", ranking=Ranking(embedding_weight=0))) for n in (1, 2000))
     )
-    near = (await search.search(asked("cat", ranking=Ranking(text_weight=0)))).hits
+    near = (await search.search(requested("cat", ranking=Ranking(text_weight=0)))).hits
 
     assert found == [["cat number1"], ["cat number2000"]]
     assert len(near) == 10 and near[0].score > 0.99

@@ -9,7 +9,7 @@ import pytest
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import NOW, begin, foundation, parts_with, said
+from tests.support.parts import NOW, begin, foundation, parts_with, stated
 from tests.support.replay import delta, sse
 
 REFUSED = (400, {"error": {"message": "`temperature` and `top_p` cannot both be specified for this model."}})
@@ -19,12 +19,12 @@ REFUSED = (400, {"error": {"message": "`temperature` and `top_p` cannot both be 
 async def test_what_was_adjusted_for_a_backend_that_broke_off_does_not_count(is_stream: bool) -> None:
     breaks = sse(delta(role="assistant"), done=False)
     first = ScriptedBackend([REFUSED, breaks], models=["m"], name="first")
-    second = ScriptedBackend([sse(*said("Hello"))], models=["m"], name="second")
+    second = ScriptedBackend([sse(*stated("Hello"))], models=["m"], name="second")
     families = {"first": "generic", "second": "generic"}
     registry, store = ModelRegistry([first, second], lambda: NOW, families), SqliteStore.open("sqlite://")
-    made = parts_with(foundation(registry, store))
+    created = parts_with(foundation(registry, store))
 
-    run = await begin(made, temperature=0.5, top_p=0.9, stream=is_stream)
+    run = await begin(created, temperature=0.5, top_p=0.9, stream=is_stream)
     response: dict[str, Any] = json.loads(msgspec.json.encode(await run.result()))
 
     assert (first.requests[-1].get("top_p"), second.requests[-1]["top_p"]) == (None, 0.9)

@@ -8,7 +8,7 @@ from antiphon.errors import StoreError
 from antiphon.storage.operations import responses
 from tests.support.cases import each
 from tests.support.changed_stores import replace_operation
-from tests.support.parts import ask, said, scripted_parts, stream
+from tests.support.parts import query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
 COUNTED = [delta(content="Yes."), delta("stop"), {"choices": [], "usage": {"prompt_tokens": 100}}]
@@ -20,9 +20,9 @@ def compared(response: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_a_prompt_that_continues_the_other_is_a_hit() -> None:
-    made, backend = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
-    first = await ask(made, input="a")
-    second = await ask(made, input="b", previous_response_id=first["id"], **compared(first))
+    created, backend = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
+    first = await query(created, input="a")
+    second = await query(created, input="b", previous_response_id=first["id"], **compared(first))
 
     assert (first["prompt_cache_diagnostics"], first["prompt_cache_options"]) == (None, None)
     assert second["prompt_cache_diagnostics"] == {"type": "cache_hit"}
@@ -43,10 +43,10 @@ async def test_a_prompt_that_continues_the_other_is_a_hit() -> None:
     ],
 )
 async def test_a_prompt_that_differs_is_a_miss_with_its_reason(changes: dict[str, Any], reason: str) -> None:
-    made, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
-    first = await ask(made, input="a", instructions="Answer in JSON.")
+    created, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
+    first = await query(created, input="a", instructions="Answer in JSON.")
     body = {"input": "a", "instructions": "Answer in JSON.", **compared(first), **changes}
-    found = (await stream(made, **body))[-1]["response"]["prompt_cache_diagnostics"]
+    found = (await stream(created, **body))[-1]["response"]["prompt_cache_diagnostics"]
 
     assert (found["type"], found["reason"]) == ("cache_miss", reason)
     assert found["cache_missed_tokens"] + found["comparison_reusable_tokens"] == 100
@@ -54,37 +54,37 @@ async def test_a_prompt_that_differs_is_a_miss_with_its_reason(changes: dict[str
 
 
 async def test_an_unknown_response_is_not_found_and_one_without_a_prompt_is_unavailable() -> None:
-    made, _ = scripted_parts(COUNTED, COUNTED, COUNTED, dialect="llamacpp")
-    nowhere = await ask(made, store=False, **compared({"id": "resp_nowhere"}))
-    made.run.prompts = None
-    first = await ask(made)
-    second = await ask(made, **compared(first))
+    created, _ = scripted_parts(COUNTED, COUNTED, COUNTED, dialect="llamacpp")
+    nowhere = await query(created, store=False, **compared({"id": "resp_nowhere"}))
+    created.run.prompts = None
+    first = await query(created)
+    second = await query(created, **compared(first))
 
     assert nowhere["prompt_cache_diagnostics"] == {"type": "comparison_response_not_found"}
     assert second["prompt_cache_diagnostics"] == {"type": "unavailable"}
 
 
 async def test_a_store_that_fails_costs_the_diagnostics_and_not_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
-    first = await ask(made)
+    created, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
+    first = await query(created)
 
     async def fail(*_: Any, **__: Any) -> None:
         raise StoreError("It is away.")
 
-    replace_operation(made.store, responses.load, fail)
-    second = await ask(made, store=False, **compared(first))
+    replace_operation(created.store, responses.load, fail)
+    second = await query(created, store=False, **compared(first))
     assert (second["status"], second["prompt_cache_diagnostics"]) == ("completed", {"type": "unavailable"})
 
 
 async def test_a_backend_without_a_prompt_cache_has_none_to_compare() -> None:
-    made, _ = scripted_parts(said("Yes."), said("Yes."))
-    first = await ask(made)
+    created, _ = scripted_parts(stated("Yes."), stated("Yes."))
+    first = await query(created)
 
-    assert (await ask(made, **compared(first)))["prompt_cache_diagnostics"] == {"type": "unavailable"}
+    assert (await query(created, **compared(first)))["prompt_cache_diagnostics"] == {"type": "unavailable"}
 
 
 async def test_a_prewarmed_prompt_is_compared_too() -> None:
-    made, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
-    warm = await ask(made, input="a", prompt_cache_options={"prewarm": True})
+    created, _ = scripted_parts(COUNTED, COUNTED, dialect="llamacpp")
+    warm = await query(created, input="a", prompt_cache_options={"prewarm": True})
 
-    assert (await ask(made, input="a", **compared(warm)))["prompt_cache_diagnostics"] == {"type": "cache_hit"}
+    assert (await query(created, input="a", **compared(warm)))["prompt_cache_diagnostics"] == {"type": "cache_hit"}

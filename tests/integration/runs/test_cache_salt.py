@@ -22,11 +22,11 @@ class Sunk:
 
 
 async def salts(*tenants: str, is_on: bool = True) -> list[Any]:
-    made, backend = scripted_parts(*[plain()] * len(tenants), dialect="vllm")
-    made.models.backends[0].update(options=BackendOptions(cache_salt=is_on))
+    created, backend = scripted_parts(*[plain()] * len(tenants), dialect="vllm")
+    created.models.backends[0].update(options=BackendOptions(cache_salt=is_on))
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi"}))
     for tenant in tenants:
-        run = await Gateway(made).create(request, RequestIdentity(tenant=tenant))
+        run = await Gateway(created).create(request, RequestIdentity(tenant=tenant))
         await run.result()
     return [body.get("cache_salt") for body in backend.requests]
 
@@ -43,11 +43,11 @@ async def test_without_the_setting_there_is_no_salt() -> None:
 
 @pytest.mark.parametrize("is_large", [False, True])
 async def test_chat_completions_have_the_same_salt_whatever_the_client_sends(is_large: bool) -> None:
-    made, backend = scripted_parts(plain(), dialect="vllm")
-    made.models.backends[0].update(options=BackendOptions(cache_salt=True))
+    created, backend = scripted_parts(plain(), dialect="vllm")
+    created.models.backends[0].update(options=BackendOptions(cache_salt=True))
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "cache_salt": "another tenant's"}
 
-    passing = await Gateway(made).passing("/chat/completions", body, "a", None, is_large=is_large)
+    passing = await Gateway(created).passing("/chat/completions", body, "a", None, is_large=is_large)
     await passing.run(Sunk())
 
     assert [request["cache_salt"] for request in backend.requests] == await salts("a")

@@ -14,7 +14,7 @@ from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from tests.support.extras import without
 from tests.support.packages import write_broken
-from tests.support.parts import ask, called, plain, said, scripted_parts, stream
+from tests.support.parts import called, plain, query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
 RUN: dict[str, Any] = {
@@ -48,8 +48,8 @@ def arguments_of(events: list[dict[str, Any]]) -> list[str]:
 
 
 async def test_arguments_stream_as_they_come_and_what_is_broken_is_repaired_at_the_end() -> None:
-    made, backend = scripted_parts(run(BROKEN))
-    events = await stream(made, tools=[RUN])
+    created, backend = scripted_parts(run(BROKEN))
+    events = await stream(created, tools=[RUN])
 
     assert [json.loads(text) for text in arguments_of(events)] == [{"cmd": 'echo "hi"'}] * 2
     assert [e["delta"] for e in events if e["type"].endswith("arguments.delta")][:4] == ['{"c', "md", '": "', "ech"]
@@ -57,24 +57,24 @@ async def test_arguments_stream_as_they_come_and_what_is_broken_is_repaired_at_t
     assert len(backend.requests) == 1
 
 
-async def test_without_the_packages_that_repair_the_model_is_asked_again() -> None:
+async def test_without_the_repair_packages_the_model_is_called_again() -> None:
     with without("correct"):
-        made, backend = scripted_parts(called("run", '{"cmd": "ls",}'), called("run", GOOD))
-        response = await ask(made, tools=[RUN])
+        created, backend = scripted_parts(called("run", '{"cmd": "ls",}'), called("run", GOOD))
+        response = await query(created, tools=[RUN])
 
     assert [item["arguments"] for item in response["output"]] == [GOOD]
     assert len(backend.requests) == 2
 
 
-async def test_with_a_broken_package_that_repairs_the_model_is_asked_again_and_the_log_names_the_package(
+async def test_with_a_broken_repair_package_the_model_is_called_again_and_the_log_names_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with without("correct"):
         del sys.modules["json_repair"]
         write_broken(tmp_path, "json_repair", "a shared library that is gone")
         monkeypatch.syspath_prepend(tmp_path)
-        made, _ = scripted_parts(called("run", '{"cmd": "ls",}'), called("run", GOOD))
-        response = await ask(made, tools=[RUN])
+        created, _ = scripted_parts(called("run", '{"cmd": "ls",}'), called("run", GOOD))
+        response = await query(created, tools=[RUN])
 
     assert [item["arguments"] for item in response["output"]] == [GOOD]
     assert "json_repair 99.1 cannot be loaded" in caplog.text
@@ -86,8 +86,8 @@ async def test_with_a_broken_package_that_repairs_the_model_is_asked_again_and_t
     [BROKEN, '{"cmd": "a\nb"}', '{"cmd": "ls",}', '{"cmd": "ls"', "{'cmd': 'ls'}", '```json\n{"cmd": "ls"}\n```'],
 )
 async def test_wherever_chunks_are_cut_the_deltas_are_the_arguments(broken: str, cut: int) -> None:
-    made, backend = scripted_parts(run(broken, cut))
-    events = await stream(made, tools=[RUN])
+    created, backend = scripted_parts(run(broken, cut))
+    events = await stream(created, tools=[RUN])
     item, deltas = arguments_of(events)
     assert item == deltas
     assert set(json.loads(item)) == {"cmd"}
@@ -97,15 +97,15 @@ async def test_wherever_chunks_are_cut_the_deltas_are_the_arguments(broken: str,
 
 @pytest.mark.parametrize("native", ["max_output_tokens", "length", "MAX_TOKENS"])
 @pytest.mark.parametrize("is_stream", [False, True])
-async def test_a_call_that_the_token_limit_cut_is_neither_repaired_nor_asked_for_again(
+async def test_a_call_cut_by_the_token_limit_is_neither_repaired_nor_requested_again(
     native: str, is_stream: bool
 ) -> None:
     chunks = run(HOPELESS)
     chunks[-1]["choices"][0]["native_finish_reason"] = native
     usage = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
-    made, backend = scripted_parts([*chunks, {"choices": [], "usage": usage}], run(GOOD))
+    created, backend = scripted_parts([*chunks, {"choices": [], "usage": usage}], run(GOOD))
     body = {"tools": [RUN]}
-    response = (await stream(made, **body))[-1]["response"] if is_stream else await ask(made, **body)
+    response = (await stream(created, **body))[-1]["response"] if is_stream else await query(created, **body)
 
     assert response["status"] == "incomplete"
     assert response["incomplete_details"] == {"reason": "max_output_tokens"}
@@ -116,23 +116,23 @@ async def test_a_call_that_the_token_limit_cut_is_neither_repaired_nor_asked_for
 
 async def test_sound_arguments_are_not_touched() -> None:
     text = '{ "cmd" : "\\u00e9" }'
-    made, backend = scripted_parts(run(text))
-    assert arguments_of(await stream(made, tools=[RUN])) == [text, text]
+    created, backend = scripted_parts(run(text))
+    assert arguments_of(await stream(created, tools=[RUN])) == [text, text]
     assert len(backend.requests) == 1
 
 
 @pytest.mark.parametrize("is_stream", [False, True])
-async def test_what_cannot_be_repaired_is_asked_for_once_more_with_the_error_and_a_forced_choice(
+async def test_an_irreparable_call_is_requested_once_more_with_the_error_and_a_forced_choice(
     is_stream: bool,
 ) -> None:
-    made, backend = scripted_parts(run(HOPELESS), run(GOOD))
+    created, backend = scripted_parts(run(HOPELESS), run(GOOD))
     if is_stream:
-        events = await stream(made, tools=[RUN])
+        events = await stream(created, tools=[RUN])
         assert check_event_stream(events) == []
         assert arguments_of(events) == [GOOD, GOOD]
         response = events[-1]["response"]
     else:
-        response = await ask(made, tools=[RUN])
+        response = await query(created, tools=[RUN])
     again = backend.requests[1]
 
     assert [(item["call_id"], item["arguments"]) for item in response["output"]] == [("call_9", GOOD)]
@@ -143,14 +143,14 @@ async def test_what_cannot_be_repaired_is_asked_for_once_more_with_the_error_and
 
 
 @pytest.mark.parametrize(
-    "second", [run('{"cmd": "ls"}'), run(HOPELESS), said("No."), BackendError("Gone."), (400, {"error": "no"})]
+    "second", [run('{"cmd": "ls"}'), run(HOPELESS), stated("No."), BackendError("Gone."), (400, {"error": "no"})]
 )
 async def test_a_second_answer_that_does_not_continue_what_was_sent_leaves_the_first(
     second: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, backend = scripted_parts(run(HOPELESS), second)
+    created, backend = scripted_parts(run(HOPELESS), second)
     with caplog.at_level(logging.WARNING):
-        events = await stream(made, tools=[RUN])
+        events = await stream(created, tools=[RUN])
 
     assert arguments_of(events) == [HOPELESS, HOPELESS]
     assert events[-1]["response"]["status"] == "completed"
@@ -161,8 +161,8 @@ async def test_a_second_answer_that_does_not_continue_what_was_sent_leaves_the_f
 
 async def test_a_correction_of_a_call_has_no_format_that_the_conversation_sets_for_answers() -> None:
     update = {"type": "configuration_update", "text": {"format": {"type": "json_object"}}}
-    made, backend = scripted_parts(run(HOPELESS), run(GOOD))
-    await ask(made, input=[{"role": "user", "content": "Hi"}, update], tools=[RUN])
+    created, backend = scripted_parts(run(HOPELESS), run(GOOD))
+    await query(created, input=[{"role": "user", "content": "Hi"}, update], tools=[RUN])
 
     assert ["response_format" in request for request in backend.requests] == [True, False]
 
@@ -170,8 +170,8 @@ async def test_a_correction_of_a_call_has_no_format_that_the_conversation_sets_f
 async def test_a_correction_of_a_text_keeps_the_format_that_the_conversation_sets() -> None:
     form = {"type": "json_schema", "name": "s", "schema": {"type": "object", "required": ["a"]}}
     update = {"type": "configuration_update", "text": {"format": form}}
-    made, backend = scripted_parts(plain("{}"), plain('{"a": 1}'))
-    response = await ask(made, input=[{"role": "user", "content": "Hi"}, update])
+    created, backend = scripted_parts(plain("{}"), plain('{"a": 1}'))
+    response = await query(created, input=[{"role": "user", "content": "Hi"}, update])
 
     assert [request["response_format"]["type"] for request in backend.requests] == ["json_schema"] * 2
     assert response["output"][0]["content"][0]["text"] == '{"a": 1}'
@@ -179,21 +179,21 @@ async def test_a_correction_of_a_text_keeps_the_format_that_the_conversation_set
 
 async def test_tokens_of_both_answers_count() -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-    made, _ = scripted_parts(
+    created, _ = scripted_parts(
         [*run(HOPELESS), {"choices": [], "usage": usage}], [*run(GOOD), {"choices": [], "usage": usage}]
     )
-    assert (await ask(made, tools=[RUN]))["usage"]["total_tokens"] == 30
+    assert (await query(created, tools=[RUN]))["usage"]["total_tokens"] == 30
 
 
-async def test_a_repair_that_does_not_fit_the_tool_is_none() -> None:
-    made, backend = scripted_parts(run("{'command': 'ls'}"), run(GOOD))
-    assert (await ask(made, tools=[RUN]))["output"][0]["arguments"] == GOOD
+async def test_a_repair_that_does_not_fit_the_tool_is_discarded() -> None:
+    created, backend = scripted_parts(run("{'command': 'ls'}"), run(GOOD))
+    assert (await query(created, tools=[RUN]))["output"][0]["arguments"] == GOOD
     assert len(backend.requests) == 2
 
 
 async def test_a_call_that_the_length_cut_off_stays_as_it_is() -> None:
-    made, backend = scripted_parts([*run(BROKEN)[:-1], delta("length")])
-    events = await stream(made, tools=[RUN])
+    created, backend = scripted_parts([*run(BROKEN)[:-1], delta("length")])
+    events = await stream(created, tools=[RUN])
     assert arguments_of(events) == [BROKEN, BROKEN]
     assert events[-1]["response"]["status"] == "incomplete"
     assert len(backend.requests) == 1
@@ -201,22 +201,22 @@ async def test_a_call_that_the_length_cut_off_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize("dialect", ["openai", "groq", "demo"])
 async def test_calls_of_services_pass_as_they_come(dialect: str) -> None:
-    made, backend = scripted_parts(run(BROKEN), dialect=dialect)
-    assert arguments_of(await stream(made, tools=[RUN])) == [BROKEN, BROKEN]
+    created, backend = scripted_parts(run(BROKEN), dialect=dialect)
+    assert arguments_of(await stream(created, tools=[RUN])) == [BROKEN, BROKEN]
     assert len(backend.requests) == 1
 
 
 async def test_a_call_of_a_tool_that_was_not_offered_passes_as_it_comes() -> None:
-    made, backend = scripted_parts(called("other", BROKEN))
-    assert arguments_of(await stream(made, tools=[RUN])) == [BROKEN, BROKEN]
+    created, backend = scripted_parts(called("other", BROKEN))
+    assert arguments_of(await stream(created, tools=[RUN])) == [BROKEN, BROKEN]
     assert len(backend.requests) == 1
 
 
-async def test_where_the_schema_was_weakened_arguments_are_held_to_the_tools_own() -> None:
+async def test_with_a_weakened_schema_arguments_are_checked_against_the_tools_own() -> None:
     strict = RUN | {"parameters": RUN["parameters"] | {"properties": {"cmd": {"type": "string", "pattern": "^ls"}}}}
     rejected = (400, {"error": {"message": "Failed to initialize samplers: failed to parse grammar"}})
-    made, backend = scripted_parts(rejected, run(GOOD), run('{"cmd": "ls -l"}'))
-    events = await stream(made, tools=[strict])
+    created, backend = scripted_parts(rejected, run(GOOD), run('{"cmd": "ls -l"}'))
+    events = await stream(created, tools=[strict])
 
     assert arguments_of(events) == ['{"cmd": "ls -l"}'] * 2
     assert check_event_stream(events) == []
@@ -228,8 +228,8 @@ async def test_parallel_calls_are_corrected_each(caplog: pytest.LogCaptureFixtur
         return {"index": index, "id": f"call_{index}", "function": {"name": "run", "arguments": arguments}}
 
     both = [delta(tool_calls=[call(0, HOPELESS), call(1, BROKEN)]), delta("tool_calls")]
-    made, _ = scripted_parts(both, run(GOOD))
-    events = await stream(made, tools=[RUN])
+    created, _ = scripted_parts(both, run(GOOD))
+    events = await stream(created, tools=[RUN])
     assert arguments_of(events)[:2] == [GOOD, '{"cmd": "echo \\"hi\\""}']
     assert check_event_stream(events) == []
 
@@ -252,9 +252,9 @@ def text_of(response: dict[str, Any]) -> str:
     return "".join(part["text"] for item in response["output"] for part in item["content"])
 
 
-async def test_a_plain_answer_that_breaks_its_schema_is_asked_for_once_more() -> None:
-    made, backend = scripted_parts(plain('{"n": 1}'), plain('{"n": 4}'))
-    response = await ask(made, text=form())
+async def test_a_plain_answer_that_breaks_its_schema_is_requested_once_more() -> None:
+    created, backend = scripted_parts(plain('{"n": 1}'), plain('{"n": 4}'))
+    response = await query(created, text=form())
 
     assert text_of(response) == '{"n": 4}'
     again = backend.requests[1]
@@ -264,31 +264,31 @@ async def test_a_plain_answer_that_breaks_its_schema_is_asked_for_once_more() ->
 
 
 async def test_what_only_has_a_fence_around_it_is_repaired() -> None:
-    made, backend = scripted_parts(plain('```json\n{"n": 5}\n```'))
-    assert text_of(await ask(made, text=form())) == '{"n":5}'
+    created, backend = scripted_parts(plain('```json\n{"n": 5}\n```'))
+    assert text_of(await query(created, text=form())) == '{"n":5}'
     assert len(backend.requests) == 1
 
 
-async def test_a_strict_answer_that_never_fits_fails_and_says_so() -> None:
-    made, backend = scripted_parts(plain('{"n": 1}'), plain("Three."))
+async def test_a_strict_answer_that_never_fits_fails_with_the_reason() -> None:
+    created, backend = scripted_parts(plain('{"n": 1}'), plain("Three."))
     with pytest.raises(BackendError, match=r"schema of 'text\.format'.* second attempt") as caught:
-        await ask(made, text=form())
+        await query(created, text=form())
     assert caught.value.headers["x-should-retry"] == "false"
     assert '"n"' not in caught.value.gist
     assert len(backend.requests) == 2
 
 
-async def test_a_loose_one_goes_out_as_it_is_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    made, _ = scripted_parts(plain('{"n": 1}'), plain("Three."))
+async def test_a_loose_answer_is_returned_unchanged_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    created, _ = scripted_parts(plain('{"n": 1}'), plain("Three."))
     with caplog.at_level(logging.WARNING):
-        assert text_of(await ask(made, text=form(strict=False))) == '{"n": 1}'
+        assert text_of(await query(created, text=form(strict=False))) == '{"n": 1}'
     assert "does not fit its schema" in caplog.text
 
 
-async def test_a_stream_whose_text_has_gone_out_fails_and_later_ones_wait_and_are_asked_for_again() -> None:
-    made, backend = scripted_parts(said('{"n"', ": 1}"), said('{"n"', ": 2}"), said('{"n"', ": 3}"))
-    first = await stream(made, text=form())
-    second = await stream(made, text=form())
+async def test_a_stream_with_sent_text_fails_and_later_ones_wait_and_are_retried() -> None:
+    created, backend = scripted_parts(stated('{"n"', ": 1}"), stated('{"n"', ": 2}"), stated('{"n"', ": 3}"))
+    first = await stream(created, text=form())
+    second = await stream(created, text=form())
 
     assert [e["delta"] for e in first if e["type"] == "response.output_text.delta"] == ['{"n"', ": 1}"]
     assert first[-1]["type"] == "response.failed"
@@ -301,54 +301,54 @@ async def test_a_stream_whose_text_has_gone_out_fails_and_later_ones_wait_and_ar
 
 
 async def test_a_stream_of_a_model_that_no_schema_holds_waits_from_the_first_time_on() -> None:
-    made, backend = scripted_parts(said('{"n"', ": 1}"), said('{"n": 3}'))
-    backends = made.models.backends
+    created, backend = scripted_parts(stated('{"n"', ": 1}"), stated('{"n": 3}'))
+    backends = created.models.backends
     backends[0].update(options=BackendOptions(configured=[ModelOptions("m", ModelProfile(json_held=False))]))
-    events = await stream(made, text=form())
+    events = await stream(created, text=form())
 
     assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n": 3}']
     assert len(backend.requests) == 2
 
 
-async def test_a_stream_of_sound_text_is_told_as_it_comes() -> None:
-    made, _ = scripted_parts(said('{"n"', ": 7}"))
-    events = await stream(made, text=form())
+async def test_a_stream_of_valid_text_is_emitted_as_received() -> None:
+    created, _ = scripted_parts(stated('{"n"', ": 7}"))
+    events = await stream(created, text=form())
     assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n"', ": 7}"]
     assert events[-1]["type"] == "response.completed"
 
 
-async def test_a_text_whose_schema_the_backend_is_only_told_in_words_waits_for_its_end() -> None:
-    made, _ = scripted_parts(said('```json\n{"n"', ": 7}\n```"), dialect="transformers")
-    events = await stream(made, text=form())
+async def test_a_text_with_a_schema_in_words_only_is_sent_at_its_end() -> None:
+    created, _ = scripted_parts(stated('```json\n{"n"', ": 7}\n```"), dialect="transformers")
+    events = await stream(created, text=form())
     assert [e["delta"] for e in events if e["type"] == "response.output_text.delta"] == ['{"n":7}']
     assert check_event_stream(events) == []
 
 
-async def test_text_beside_calls_and_refusals_are_not_judged() -> None:
+async def test_text_along_with_calls_and_refusals_are_not_judged() -> None:
     call = {"index": 0, "id": "call_1", "function": {"name": "run", "arguments": GOOD}}
-    beside = [delta(content="I look."), delta(tool_calls=[call]), delta("tool_calls")]
+    alongside = [delta(content="I look."), delta(tool_calls=[call]), delta("tool_calls")]
     refused = [delta(refusal="I will not."), delta("stop")]
-    for is_held in (False, True):
-        made, backend = scripted_parts(beside, refused)
-        asked: dict[str, Any] = {"tools": [RUN], "text": form()}
-        if is_held:
-            response = await ask(made, **asked)
+    for is_retained in (False, True):
+        created, backend = scripted_parts(alongside, refused)
+        requested: dict[str, Any] = {"tools": [RUN], "text": form()}
+        if is_retained:
+            response = await query(created, **requested)
         else:
-            response = (await stream(made, **asked))[-1]["response"]
+            response = (await stream(created, **requested))[-1]["response"]
         assert response["output"][0]["content"][0]["text"] == "I look."
-        assert (await ask(made, **asked))["output"][0]["content"][0]["type"] == "refusal"
+        assert (await query(created, **requested))["output"][0]["content"][0]["type"] == "refusal"
         assert len(backend.requests) == 2
 
 
 async def test_a_cut_text_is_not_judged() -> None:
-    made, backend = scripted_parts([delta(content='{"n"'), delta("length")])
-    response = await ask(made, text=form())
+    created, backend = scripted_parts([delta(content='{"n"'), delta("length")])
+    response = await query(created, text=form())
     assert (response["status"], text_of(response)) == ("incomplete", '{"n"')
     assert len(backend.requests) == 1
 
 
 @pytest.mark.parametrize("dialect", ["openai", "mistral"])
 async def test_services_hold_their_models_to_schemas_themselves(dialect: str) -> None:
-    made, backend = scripted_parts(plain('{"n": 1}'), dialect=dialect)
-    assert text_of(await ask(made, text=form())) == '{"n": 1}'
+    created, backend = scripted_parts(plain('{"n": 1}'), dialect=dialect)
+    assert text_of(await query(created, text=form())) == '{"n": 1}'
     assert len(backend.requests) == 1

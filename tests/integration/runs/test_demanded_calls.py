@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.runs.corrections import NO_CALL
 from antiphon.testing import assert_event_stream
-from tests.support.parts import Chunks, ask, called, said, scripted_parts, stream
+from tests.support.parts import Chunks, called, query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
 UNFORCED = (400, {"error": {"message": "Thinking mode does not support this tool_choice"}})
@@ -22,9 +22,9 @@ def used(tokens: int) -> dict[str, Any]:
 
 
 async def test_its_events_are_those_of_any_call() -> None:
-    made, backend = scripted_parts(UNFORCED, UNFORCED, called("get_time"), called("ping"))
+    created, backend = scripted_parts(UNFORCED, UNFORCED, called("get_time"), called("ping"))
 
-    events = await stream(made, **NAMED)
+    events = await stream(created, **NAMED)
 
     assert_event_stream(events)
     (call,) = events[-1]["response"]["output"]
@@ -35,46 +35,46 @@ async def test_its_events_are_those_of_any_call() -> None:
 async def test_its_reasoning_and_its_signature_go_back_to_the_backend() -> None:
     first = [delta(reasoning_content="One"), *called("get_time")]
     second = [delta(reasoning_content="Two"), *called("ping", call_id=LONG)]
-    made, backend = scripted_parts(UNFORCED, UNFORCED, first, second, said("ok"), dialect="deepseek")
+    created, backend = scripted_parts(UNFORCED, UNFORCED, first, second, stated("ok"), dialect="deepseek")
 
-    response = await ask(made, **NAMED)
+    response = await query(created, **NAMED)
     result = {"type": "function_call_output", "call_id": response["output"][-1]["call_id"], "output": "pong"}
-    await ask(made, tools=[PING], previous_response_id=response["id"], input=[result])
+    await query(created, tools=[PING], previous_response_id=response["id"], input=[result])
 
     _, call, output = backend.requests[-1]["messages"]
     assert (call["reasoning_content"], call["tool_calls"][0]["id"], output["tool_call_id"]) == ("Two", LONG, LONG)
 
 
 async def test_its_id_contains_its_signature_if_nothing_is_stored() -> None:
-    made, _ = scripted_parts(UNFORCED, UNFORCED, said("No."), called("ping", call_id=LONG))
+    created, _ = scripted_parts(UNFORCED, UNFORCED, stated("No."), called("ping", call_id=LONG))
 
-    response = await ask(made, **NAMED, store=False)
+    response = await query(created, **NAMED, store=False)
 
     assert response["output"][-1]["call_id"].startswith("call_sealed_")
 
 
 async def test_both_answers_together_stay_within_the_limit_of_tokens() -> None:
-    made, backend = scripted_parts(UNFORCED, UNFORCED, [*said("No."), used(40)], [*said("Never."), used(10)])
+    created, backend = scripted_parts(UNFORCED, UNFORCED, [*stated("No."), used(40)], [*stated("Never."), used(10)])
 
-    response = await ask(made, **NAMED, max_output_tokens=50)
+    response = await query(created, **NAMED, max_output_tokens=50)
 
     assert (response["status"], response["usage"]["output_tokens"]) == ("completed", 50)
     assert backend.requests[-1]["max_tokens"] == 10
 
 
 async def test_a_call_is_not_requested_if_no_tokens_are_left_for_it() -> None:
-    made, backend = scripted_parts(UNFORCED, UNFORCED, [*said("No."), used(50)])
+    created, backend = scripted_parts(UNFORCED, UNFORCED, [*stated("No."), used(50)])
 
-    assert (await ask(made, **NAMED, max_output_tokens=50))["status"] == "completed"
+    assert (await query(created, **NAMED, max_output_tokens=50))["status"] == "completed"
     assert len(backend.requests) == 3
 
 
 @pytest.mark.parametrize("answer", [called("ping", '{"e": "2')[:1], [delta(content="Hm, le")]], ids=["call", "text"])
 @pytest.mark.parametrize("more", [{}, {"context_management": [{"type": "compaction"}]}], ids=["plain", "agentic"])
 async def test_a_response_fails_with_a_call_that_breaks_off(more: dict[str, Any], answer: Chunks) -> None:
-    made, _ = scripted_parts(UNFORCED, UNFORCED, said("No."), answer)
+    created, _ = scripted_parts(UNFORCED, UNFORCED, stated("No."), answer)
 
-    events = await stream(made, **NAMED, **more)
+    events = await stream(created, **NAMED, **more)
 
     assert_event_stream(events)
     assert events[-1]["type"] == "response.failed", json.dumps(events[-1])
@@ -82,8 +82,8 @@ async def test_a_response_fails_with_a_call_that_breaks_off(more: dict[str, Any]
 
 @pytest.mark.parametrize("more", [{}, {"context_management": [{"type": "compaction"}]}], ids=["plain", "agentic"])
 async def test_a_response_is_complete_if_the_request_for_the_call_is_refused(more: dict[str, Any]) -> None:  # a guard
-    made, _ = scripted_parts(UNFORCED, UNFORCED, said("No."), (401, {"error": {"message": "No such key."}}))
+    created, _ = scripted_parts(UNFORCED, UNFORCED, stated("No."), (401, {"error": {"message": "No such key."}}))
 
-    response = await ask(made, **NAMED, **more)
+    response = await query(created, **NAMED, **more)
 
     assert (response["status"], [item["type"] for item in response["output"]]) == ("completed", ["message"])

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from antiphon.tools.base import Listing
+from antiphon.tools.base import ToolListing
 from antiphon.tools.registry import Toolset
 from tests.support.fields import TABLE, faults, recorded
-from tests.support.parts import ask, called, said, scripted_parts, stream
+from tests.support.parts import called, query, scripted_parts, stated, stream
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.recordings import recorded as recordings
 from tests.support.tools import MCP, Servers, Web, boom
 from tests.support.translate import translate
-from tests.unit.translation.from_chat.test_recorded_shapes import made_by_a_model
+from tests.unit.translation.from_chat.test_recorded_shapes import created_by_a_model
 
 SEEN_IN_NO_RECORDING = "no recording has one"
 LATER_FIELD = "a field of OpenAI's schema that is newer than the recordings; null where it is empty, as others are"
@@ -52,45 +52,45 @@ ROLLS = called("dice__roll")
 SEARCHES = called("web_search", '{"query": "x"}')
 
 
-async def made_by_this_server() -> list[Any]:
+async def created_by_this_server() -> list[Any]:
     """Events and plain responses with every item of this server's tools: listed, called, failed, awaiting approval."""
     found: list[Any] = []
-    scripts: list[tuple[list[Any], dict[str, Any], Any, Listing | None]] = [
-        ([ROLLS, said("5")], {}, "5", None),
-        ([ROLLS, said("It failed.")], {}, boom, None),
+    scripts: list[tuple[list[Any], dict[str, Any], Any, ToolListing | None]] = [
+        ([ROLLS, stated("5")], {}, "5", None),
+        ([ROLLS, stated("It failed.")], {}, boom, None),
         ([ROLLS], {"require_approval": "always"}, "5", None),
-        ([said("None.")], {}, "5", Listing(error="gone")),
-        ([SEARCHES, said("Found.")], {}, "5", None),
+        ([stated("None.")], {}, "5", ToolListing(error="gone")),
+        ([SEARCHES, stated("Found.")], {}, "5", None),
     ]
     for answers, changes, answer, listing in scripts:
-        for send in (stream, ask):
-            made, _ = scripted_parts(*answers)
+        for send in (stream, query):
+            created, _ = scripted_parts(*answers)
             servers = Servers(roll=answer)
-            made.run.toolset = Toolset(web_search=Web(), mcp=servers, needs_lists=False)
+            created.run.toolset = Toolset(web_search=Web(), mcp=servers, needs_lists=False)
             if listing:
                 servers.lists["dice"] = listing
             tools = [{**MCP, **changes}, {"type": "web_search"}]
-            came = await send(made, tools=tools)
+            came = await send(created, tools=tools)
             found += came if isinstance(came, list) else [came]
     return found
 
 
 async def test_every_field_is_absent_or_null_as_openai_s_is() -> None:
-    events = [*chain(*made_by_a_model()), *await made_by_this_server()]
+    events = [*chain(*created_by_a_model()), *await created_by_this_server()]
     found = set().union(*map(faults, events))
 
     assert found - DIFFERENCES.keys() == set()
 
 
 @pytest.mark.wide
-def test_whatever_a_backend_says_no_field_differs() -> None:
+def test_no_field_differs_whatever_a_backend_sends() -> None:
     events = [event for path in recordings("*.sse") for event in translate(path.read_bytes()).events]
 
     assert set().union(*map(faults, events)) - DIFFERENCES.keys() == set()
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING)
-def test_the_table_is_what_the_recordings_say() -> None:
+def test_the_table_matches_the_recordings() -> None:
     assert recorded() == TABLE
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.sources import CreatedFile
 from antiphon.testing import assert_event_stream
-from antiphon.tools.base import Listing, ToolResult, Use
+from antiphon.tools.base import ToolListing, ToolResult, Use
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from tests.support.notebooks import Notebooks
@@ -64,13 +64,13 @@ def order(events: Events) -> list[str]:
     done: OpenAI sends them in deltas or at once.
     """
     kinds = {event["output_index"]: event["item"]["type"] for event in events if "item" in event}
-    told = [
+    reported = [
         (event["type"], kinds.get(event.get("output_index", -1), ""))
         for event in events
         if (kinds.get(event.get("output_index", -1)) != "reasoning" or "output_item" in event["type"])
         and event["type"] != "response.mcp_call_arguments.delta"
     ]
-    return [f"{kind} {name}" for (name, kind), _ in groupby(told)]
+    return [f"{kind} {name}" for (name, kind), _ in groupby(reported)]
 
 
 def fields(events: Events) -> set[tuple[str, str, str]]:
@@ -83,10 +83,10 @@ def fields(events: Events) -> set[tuple[str, str, str]]:
     }
 
 
-SAID = ("response.output_text.delta", "response.output_text.annotation.added")
+STATED = ("response.output_text.delta", "response.output_text.annotation.added")
 
 
-def _said(event: dict[str, Any]) -> str:
+def _stated(event: dict[str, Any]) -> str:
     """What a model says for this event: a delta, or the mark that cites a file."""
     is_file = event.get("annotation", {}).get("type") == "file_citation"
     return "【1†source】" if is_file else str(event.get("delta", ""))
@@ -103,28 +103,28 @@ class Script:
         self.results: list[dict[str, Any]] = []
         self._sources: dict[str, str] = {}
         self._thought: list[dict[str, Any]] = []
-        self._deltas = [_said(event) for event in events if event["type"] in SAID]
+        self._deltas = [_stated(event) for event in events if event["type"] in STATED]
         self.web.run = self._searched  # type: ignore[method-assign]
         self.servers.run = self._called  # type: ignore[method-assign]
         self.notebooks.answer = lambda use: self.results.pop(0)["result"]
         for item in events[-1]["response"]["output"]:
             getattr(self, f"_{item['type']}")(item)
-        self._say(delta("stop"))  # where the last item is a call, the model has nothing to add
+        self._emit(delta("stop"))  # where the last item is a call, the model has nothing to add
 
-    def _say(self, *chunks: dict[str, Any]) -> None:
+    def _emit(self, *chunks: dict[str, Any]) -> None:
         self.answers.append([*self._thought, *chunks])
         self._thought = []
 
     def _call(self, name: str, arguments: str) -> None:
         function = {"name": name, "arguments": arguments}
         call = {"index": 0, "id": f"call_{len(self.answers)}", "type": "function", "function": function}
-        self._say(delta(tool_calls=[call]), delta("tool_calls"))
+        self._emit(delta(tool_calls=[call]), delta("tool_calls"))
 
     def _reasoning(self, item: dict[str, Any]) -> None:
         self._thought = [delta(reasoning_content="Hm.")]
 
     def _mcp_list_tools(self, item: dict[str, Any]) -> None:
-        self.servers.lists[item["server_label"]] = Listing(item["tools"])
+        self.servers.lists[item["server_label"]] = ToolListing(item["tools"])
         self.offer(item["server_label"], "never")
 
     def offer(self, label: str, approval: str) -> None:
@@ -180,14 +180,14 @@ class Script:
                 self._sources |= {one["url"]: one["title"]}
         is_linked = any(url in "".join(self._deltas) for url in self._sources)
         deltas = self._deltas or [part["text"] for part in item["content"]]
-        told = deltas if is_linked or not self._sources else ["See ", "[1]"]
-        self._say(*(delta(content=each) for each in told), delta("stop"))
+        reported = deltas if is_linked or not self._sources else ["See ", "[1]"]
+        self._emit(*(delta(content=each) for each in reported), delta("stop"))
 
     def _make(self, citation: dict[str, Any]) -> None:
         """Have the last call of code make the file that is cited."""
         name = citation["filename"]
         is_figure = citation["end_index"] == 0
-        file = MadeFile(citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure)
+        file = CreatedFile(citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure)
         result = self.results[-1]["result"]
         self.results[-1]["result"] = replace(result, files=[*result.files, file])
 
@@ -201,10 +201,10 @@ class Script:
 
     async def play(self, **body: Any) -> Events:
         """Have a response made of it."""
-        made, _ = scripted_parts(*self.answers)
-        made.run.toolset = Toolset(web_search=self.web, mcp=self.servers, file_search=FileSearch(self.shelves))
-        made.run.toolset = replace(made.run.toolset, code=self.notebooks)
-        return await stream(made, tools=self.tools, **body)
+        created, _ = scripted_parts(*self.answers)
+        created.run.toolset = Toolset(web_search=self.web, mcp=self.servers, file_search=FileSearch(self.shelves))
+        created.run.toolset = replace(created.run.toolset, code=self.notebooks)
+        return await stream(created, tools=self.tools, **body)
 
 
 async def ours(path: Path) -> Events:
@@ -219,16 +219,16 @@ async def ours(path: Path) -> Events:
 async def approved(script: Script) -> Events:
     """The second turn of an approval, whose first one lists and asks."""
     item = script.results[0]
-    made, _ = scripted_parts(script.answers[0], *script.answers[1:])
+    created, _ = scripted_parts(script.answers[0], *script.answers[1:])
     listed = [{"name": item["name"], "description": "d", "input_schema": {"type": "object"}, "annotations": None}]
-    script.servers.lists[item["server_label"]] = Listing(listed)
+    script.servers.lists[item["server_label"]] = ToolListing(listed)
     script.offer(item["server_label"], "always")
-    made.run.toolset = Toolset(mcp=script.servers)
-    first = await stream(made, tools=script.tools)
+    created.run.toolset = Toolset(mcp=script.servers)
+    first = await stream(created, tools=script.tools)
     request = first[-1]["response"]["output"][-1]
     answer = {"type": "mcp_approval_response", "approval_request_id": request["id"], "approve": True}
     chain = first[-1]["response"]["id"]
-    return await stream(made, tools=script.tools, input=[answer], previous_response_id=chain)
+    return await stream(created, tools=script.tools, input=[answer], previous_response_id=chain)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem[-60:])
@@ -288,7 +288,7 @@ MAKING = [path for path in FILES if "container_file_citation" in path.read_text(
 
 
 @pytest.mark.parametrize("path", MAKING, ids=lambda path: path.stem)
-async def test_made_files_are_cited_as_recorded(path: Path) -> None:
+async def test_created_files_are_cited_as_recorded(path: Path) -> None:
     events = read(path)
 
     assert citations(await ours(path)) == citations(events) != []

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from antiphon.protocol.kept_images import KeptImage
+from antiphon.protocol.stored_images import StoredImage
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.registry import Toolset
-from tests.support.parts import ask, called, said, scripted_parts, stream
+from tests.support.parts import called, query, scripted_parts, stated, stream
 from tests.support.recordings import FOLDER, MISSING
 from tests.unit.testing.events.recordings import read_sse
 
@@ -61,7 +61,7 @@ class Painter:
             use.report({"partial_image_index": index, "partial_image_b64": "AA==", **about})
         names = ("background", "output_format", "quality", "result", "revised_prompt", "size")
         fields = {name: self._item.get(name, "auto") for name in names}
-        return ToolResult("Made image 1.", {**fields, "kept": KeptImage("", 1)})
+        return ToolResult("Made image 1.", {**fields, "kept": StoredImage("", 1)})
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -75,8 +75,8 @@ def read_json(name: str) -> dict[str, Any]:
 def order(events: list[dict[str, Any]], kinds: tuple[str, ...] = ("image_generation_call", "message")) -> list[str]:
     """The types of the events of images and messages, deltas that follow each other as one."""
     items = {event["output_index"]: event["item"]["type"] for event in events if "item" in event}
-    told = [event["type"] for event in events if items.get(event.get("output_index", -1), kinds[0]) in kinds]
-    return [kind for kind, _ in groupby(told)]
+    reported = [event["type"] for event in events if items.get(event.get("output_index", -1), kinds[0]) in kinds]
+    return [kind for kind, _ in groupby(reported)]
 
 
 def image_fields(events: list[dict[str, Any]]) -> dict[str, set[str]]:
@@ -95,10 +95,10 @@ async def test_a_stream_has_the_recorded_order_and_fields(name: str) -> None:
     image = next(item for item in done if item["type"] == "image_generation_call")
     partial = sum(event["type"].endswith("partial_image") for event in recorded)
     words = [event["delta"] for event in recorded if event["type"] == "response.output_text.delta"]
-    made, _ = scripted_parts(called("image_generation", '{"prompt": "x"}'), said(*words))
-    made.run.toolset = Toolset(images=Painter(image, partial))
+    created, _ = scripted_parts(called("image_generation", '{"prompt": "x"}'), stated(*words))
+    created.run.toolset = Toolset(images=Painter(image, partial))
 
-    events = await stream(made, tools=[{"type": "image_generation"}])
+    events = await stream(created, tools=[{"type": "image_generation"}])
 
     assert_event_stream(events)
     ours = [kind for kind in order(events) if kind != COMPLETED or name not in WITHOUT_COMPLETED]
@@ -117,11 +117,11 @@ async def test_a_stream_has_the_recorded_order_and_fields(name: str) -> None:
 async def test_a_plain_response_has_the_recorded_items_and_echo(name: str) -> None:
     recorded = read_json(name)
     image = next(item for item in recorded["output"] if item["type"] == "image_generation_call")
-    given = {key: value for key, value in recorded["tools"][-1].items() if key != "n"}
-    made, _ = scripted_parts(called("image_generation", '{"prompt": "x"}'), said("Done."))
-    made.run.toolset = Toolset(images=Painter(image, 0))
+    provided = {key: value for key, value in recorded["tools"][-1].items() if key != "n"}
+    created, _ = scripted_parts(called("image_generation", '{"prompt": "x"}'), stated("Done."))
+    created.run.toolset = Toolset(images=Painter(image, 0))
 
-    response = await ask(made, tools=[given])
+    response = await query(created, tools=[provided])
 
     ours = response["output"][0]
     assert set(ours) - NEWER == set(image) - NEWER

@@ -16,7 +16,7 @@ from antiphon.runs import input_tokens
 from antiphon.runs.input_tokens import Count, count_input_tokens
 from antiphon.translation.to_chat_completions.tokens import MEDIUM, tokens_of
 from antiphon.upstream.http import HttpBackend
-from tests.support.parts import ask, plain, scripted_parts
+from tests.support.parts import plain, query, scripted_parts
 from tests.support.replay import JSON, Answer, ReplayBackend
 from tests.support.server import serve
 
@@ -31,7 +31,7 @@ async def count(parts: Parts, **body: Any) -> Count:
 Paths = dict[str, Callable[[dict[str, Any]], Any]]
 
 
-async def asked(paths: Paths, dialect: str, **body: Any) -> tuple[Count, list[str], ReplayBackend]:
+async def requested(paths: Paths, dialect: str, **body: Any) -> tuple[Count, list[str], ReplayBackend]:
     """Count at a backend that knows these paths; the count, the paths that were asked for, and the backend."""
     replay = ReplayBackend(lambda request: Answer([b"never"]))
 
@@ -39,31 +39,31 @@ async def asked(paths: Paths, dialect: str, **body: Any) -> tuple[Count, list[st
         path = replay.heads[-1].split()[1].decode()
         if path not in paths:
             return Answer([b'{"error": {"message": "File Not Found"}}'], JSON, status=404)
-        said = paths[path](request)
-        return said if isinstance(said, Answer) else Answer([json.dumps(said).encode()], JSON)
+        stated = paths[path](request)
+        return stated if isinstance(stated, Answer) else Answer([json.dumps(stated).encode()], JSON)
 
     replay.script = script
-    async with replay.serve(), serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as served:
-        made = await count(served.parts, **body)
-    return made, [head.split()[1].decode() for head in replay.heads], replay
+    async with replay.serve(), serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as server:
+        created = await count(server.parts, **body)
+    return created, [head.split()[1].decode() for head in replay.heads], replay
 
 
 async def test_llama_cpp_counts_a_chat_request() -> None:
-    made, paths, replay = await asked(
+    created, paths, replay = await requested(
         {"/v1/chat/completions/input_tokens": lambda request: {"object": "response.input_tokens", "input_tokens": 31}},
         "llamacpp",
         instructions="Be brief.",
         tools=[TOOL],
     )
 
-    assert made == Count(31, True)
+    assert created == Count(31, True)
     assert paths == ["/v1/chat/completions/input_tokens"]
     assert [message["role"] for message in replay.requests[0]["messages"]] == ["system", "user"]
     assert replay.requests[0]["tools"][0]["function"]["name"] == "look"
 
 
 async def test_an_older_llama_cpp_writes_the_prompt_out_and_cuts_it() -> None:
-    made, paths, replay = await asked(
+    created, paths, replay = await requested(
         {
             "/apply-template": lambda request: {"prompt": f"<|user|>{request['messages'][0]['content']}"},
             "/tokenize": lambda request: {"tokens": [1, 2, 3, 4]},
@@ -71,13 +71,13 @@ async def test_an_older_llama_cpp_writes_the_prompt_out_and_cuts_it() -> None:
         "llamacpp",
     )
 
-    assert made == Count(4, True)
+    assert created == Count(4, True)
     assert paths == ["/v1/chat/completions/input_tokens", "/apply-template", "/tokenize"]
     assert replay.requests[-1] == {"content": "<|user|>Hi", "add_special": True, "parse_special": True}
 
 
 async def test_vllm_cuts_messages() -> None:
-    made, paths, replay = await asked(
+    created, paths, replay = await requested(
         {"/tokenize": lambda request: {"count": 12, "max_model_len": 4096, "tokens": [0] * 12}},
         "vllm",
         tools=[TOOL],
@@ -85,7 +85,7 @@ async def test_vllm_cuts_messages() -> None:
         text={"verbosity": "low"},
     )
 
-    assert made == Count(12, True)
+    assert created == Count(12, True)
     assert paths == ["/tokenize"]
     assert replay.requests[0].keys() == {
         *("model", "messages", "tools"),
@@ -97,9 +97,9 @@ async def test_vllm_cuts_messages() -> None:
 async def test_no_tokenizer_counts_pictures() -> None:
     content = [{"role": "user", "content": [{"type": "input_text", "text": "What is it?"}, PICTURE]}]
 
-    made, _, _ = await asked({"/tokenize": lambda request: {"count": 12}}, "vllm", input=content)
+    created, _, _ = await requested({"/tokenize": lambda request: {"count": 12}}, "vllm", input=content)
 
-    assert made == Count(12 + MEDIUM, False)
+    assert created == Count(12 + MEDIUM, False)
 
 
 NONSENSE: dict[str, Paths] = {
@@ -121,34 +121,34 @@ NONSENSE: dict[str, Paths] = {
 
 @pytest.mark.parametrize("paths", NONSENSE.values(), ids=NONSENSE)
 async def test_a_backend_that_does_not_count_is_no_failure(paths: Paths) -> None:
-    made, _, replay = await asked(paths, "llamacpp")
+    created, _, replay = await requested(paths, "llamacpp")
 
-    assert made == Count(tokens_of(replay.requests[0]), False)
+    assert created == Count(tokens_of(replay.requests[0]), False)
 
 
-async def test_a_backend_that_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_backend_without_output_is_not_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(input_tokens, "PATIENCE", 0.05)
     silent = Answer([], JSON, wait=asyncio.Event())
 
-    made, _, _ = await asked({"/tokenize": lambda request: silent}, "vllm")
+    created, _, _ = await requested({"/tokenize": lambda request: silent}, "vllm")
 
-    assert not made.is_exact
+    assert not created.is_exact
 
 
-async def test_a_backend_of_another_family_is_not_asked() -> None:
-    made, paths, _ = await asked({}, "generic")
+async def test_a_backend_of_another_family_is_not_requested() -> None:
+    created, paths, _ = await requested({}, "generic")
 
-    assert (made.is_exact, paths) == (False, [])
-    assert made.input_tokens > 0
+    assert (created.is_exact, paths) == (False, [])
+    assert created.input_tokens > 0
 
 
 async def test_the_history_counts_and_nothing_is_stored() -> None:
-    made, _ = scripted_parts(plain("A long answer to a short question."))
-    first = await ask(made)
-    alone = await count(made)
+    created, _ = scripted_parts(plain("A long answer to a short question."))
+    first = await query(created)
+    alone = await count(created)
 
-    chained = await count(made, previous_response_id=first["id"])
-    again = await count(made, previous_response_id=first["id"])
+    chained = await count(created, previous_response_id=first["id"])
+    again = await count(created, previous_response_id=first["id"])
 
     assert chained.input_tokens > alone.input_tokens + 8
     assert chained == again
@@ -170,8 +170,8 @@ def bytes_as_tokens() -> Iterator[None]:
 async def openai(model: str, dialect: str = "openai", **body: Any) -> Count:
     replay = ReplayBackend(lambda request: Answer([b"never"]))
     replay.models = [{"id": model, "object": "model", "created": 1, "owned_by": "system"}]
-    async with replay.serve(), serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as served:
-        return await count(served.parts, model=model, **body)
+    async with replay.serve(), serve(HttpBackend("b", replay.url), dialects={"b": dialect}) as server:
+        return await count(server.parts, model=model, **body)
 
 
 @pytest.mark.usefixtures("bytes_as_tokens")
@@ -204,9 +204,9 @@ async def test_vocabularies_are_never_downloaded(
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("tiktoken.load.read_file", lambda path: pytest.fail(f"{path} was to be downloaded"))
 
-    made = await openai("gpt-4o")
+    created = await openai("gpt-4o")
 
-    assert made == Count(3 + 4 + 1, False)
+    assert created == Count(3 + 4 + 1, False)
     assert cached.exists() == (content is not None)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.gateway.parts import Parts
 from antiphon.runs.step_loop import LARGE_ANSWER
-from tests.support.parts import ask, called, plain, said, scripted_parts, stream
+from tests.support.parts import called, plain, query, scripted_parts, stated, stream
 
 TOOL: dict[str, Any] = {"type": "function", "name": "run", "parameters": {"type": "object"}}
 LARGE = json.dumps({"cmd": "x" * LARGE_ANSWER})
@@ -17,16 +17,16 @@ FORM = {"format": {"type": "json_schema", "name": "s", "schema": {"type": "objec
 IN_TEXT = f'<tool_call>\n{{"name": "run", "arguments": {LARGE}}}\n</tool_call>'
 
 
-def beside(made: Parts, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def alongside(created: Parts, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the functions that run in threads."""
     names: list[str] = []
-    run = made.run.offload.run
+    run = created.run.offload.run
 
     async def noted(tenant: str, function: Any, *args: Any, **kwargs: Any) -> Any:
         names.append(function.__name__)
         return await run(tenant, function, *args, **kwargs)
 
-    monkeypatch.setattr(made.run.offload, "run", noted)
+    monkeypatch.setattr(created.run.offload, "run", noted)
     return names
 
 
@@ -41,9 +41,9 @@ def beside(made: Parts, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 async def test_a_large_plain_answer_is_checked_in_a_thread(
     answer: Any, request_of: dict[str, Any], kinds: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, _ = scripted_parts(answer)
-    names = beside(made, monkeypatch)
-    response = await ask(made, **request_of)
+    created, _ = scripted_parts(answer)
+    names = alongside(created, monkeypatch)
+    response = await query(created, **request_of)
 
     assert [item["type"] for item in response["output"]] == kinds
     assert names == ["finish", "next"]
@@ -52,9 +52,9 @@ async def test_a_large_plain_answer_is_checked_in_a_thread(
 async def test_a_large_event_of_a_stream_is_read_in_a_thread_and_the_small_ones_around_it_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made, _ = scripted_parts(said("I ", "run.\n", IN_TEXT))
-    names = beside(made, monkeypatch)
-    events = await stream(made, tools=[TOOL])
+    created, _ = scripted_parts(stated("I ", "run.\n", IN_TEXT))
+    names = alongside(created, monkeypatch)
+    events = await stream(created, tools=[TOOL])
     output: list[Any] = events[-1]["response"]["output"]
 
     assert [item["type"] for item in output] == ["message", "function_call"]
@@ -70,17 +70,17 @@ async def test_a_large_event_of_a_stream_is_read_in_a_thread_and_the_small_ones_
 async def test_small_answers_and_answers_that_are_not_checked_use_no_thread(
     answer: Any, request_of: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, _ = scripted_parts(answer)
-    names = beside(made, monkeypatch)
-    await ask(made, **request_of)
+    created, _ = scripted_parts(answer)
+    names = alongside(created, monkeypatch)
+    await query(created, **request_of)
 
     assert names == []
 
 
 async def test_a_large_second_attempt_is_judged_in_a_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, backend = scripted_parts(called("run", '{"cmd": "echo'), called("run", LARGE))
-    names = beside(made, monkeypatch)
-    response = await ask(made, tools=[TOOL])
+    created, backend = scripted_parts(called("run", '{"cmd": "echo'), called("run", LARGE))
+    names = alongside(created, monkeypatch)
+    response = await query(created, tools=[TOOL])
 
     assert json.loads(response["output"][0]["arguments"]) == json.loads(LARGE)
     assert (len(backend.requests), names[-3:]) == (2, ["finish", "next", "next"])
@@ -107,23 +107,23 @@ async def main():
 
 asyncio.run(main())
 """
-BOTH_BESIDE = "[('json_repair', False), ('jsonschema_rs', False)]"
+BOTH_IN_THREAD = "[('json_repair', False), ('jsonschema_rs', False)]"
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize(
-    ("answers", "request_of", "shown"),
+    ("answers", "request_of", "displayed"),
     [
-        ('called("run", \'{"cmd": 1,}\')', "tools=[TOOL]", '1 {"cmd":1} ' + BOTH_BESIDE),
+        ('called("run", \'{"cmd": 1,}\')', "tools=[TOOL]", '1 {"cmd":1} ' + BOTH_IN_THREAD),
         ('called("run", \'{"cmd": 1}\')', "tools=[TOOL]", '1 {"cmd": 1} []'),
-        ("plain('```json\\n{\"a\": 1}\\n```')", "text=FORM", "1 None " + BOTH_BESIDE),
+        ("plain('```json\\n{\"a\": 1}\\n```')", "text=FORM", "1 None " + BOTH_IN_THREAD),
         ('plain("Hi")', "", "1 None []"),
     ],
 )
 def test_what_repairs_and_judges_is_loaded_in_a_thread_and_only_for_an_answer_that_needs_it(
-    answers: str, request_of: str, shown: str
+    answers: str, request_of: str, displayed: str
 ) -> None:
     program = LOADING.replace("*ANSWERS", answers).replace("made, REQUEST", f"made, {request_of}")
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
-    assert (done.stdout.strip(), done.stderr) == (shown, "")
+    assert (done.stdout.strip(), done.stderr) == (displayed, "")

@@ -6,7 +6,7 @@ import pytest
 
 from antiphon.testing import check_event_stream
 from antiphon.upstream.options import BackendOptions
-from tests.support.parts import ask, called, said, scripted_parts, stream
+from tests.support.parts import called, query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
 RUN = {"type": "function", "name": "run"}
@@ -22,21 +22,21 @@ def history(count: int) -> list[dict[str, Any]]:
     return items
 
 
-async def test_a_model_that_made_the_same_call_too_often_is_told_so() -> None:
-    made, backend = scripted_parts(called("run"), called("run"))
-    await ask(made, tools=[RUN], input=history(3))
-    response = await ask(made, tools=[RUN], input=history(4))
+async def test_a_model_that_repeats_a_call_too_often_receives_a_note() -> None:
+    created, backend = scripted_parts(called("run"), called("run"))
+    await query(created, tools=[RUN], input=history(3))
+    response = await query(created, tools=[RUN], input=history(4))
 
     assert backend.requests[0]["messages"][-1]["role"] == "tool"
-    told = backend.requests[1]["messages"][-1]
-    assert (told["role"], "last 4 rounds" in told["content"]) == ("user", True)
-    assert told["content"].startswith("[System message ")
+    reported = backend.requests[1]["messages"][-1]
+    assert (reported["role"], "last 4 rounds" in reported["content"]) == ("user", True)
+    assert reported["content"].startswith("[System message ")
     assert [item["type"] for item in response["output"]] == ["function_call"]
 
 
-async def test_one_that_goes_on_nevertheless_is_not_asked_any_more() -> None:
-    made, backend = scripted_parts()
-    events = await stream(made, tools=[RUN], input=history(8))
+async def test_a_machine_that_continues_nevertheless_is_not_used_again() -> None:
+    created, backend = scripted_parts()
+    events = await stream(created, tools=[RUN], input=history(8))
     response = events[-1]["response"]
 
     assert backend.requests == []
@@ -49,17 +49,17 @@ async def test_one_that_goes_on_nevertheless_is_not_asked_any_more() -> None:
     ("dialect", "options"), [("openai", BackendOptions()), ("generic", BackendOptions(loop_calls=0))]
 )
 async def test_services_and_a_limit_of_0_let_the_model_go_on(dialect: str, options: BackendOptions) -> None:
-    made, backend = scripted_parts(called("run"), dialect=dialect)
-    made.models.backends[0].update(options=options)
-    await ask(made, tools=[RUN], input=history(20))
+    created, backend = scripted_parts(called("run"), dialect=dialect)
+    created.models.backends[0].update(options=options)
+    await query(created, tools=[RUN], input=history(20))
     assert backend.requests[0]["messages"][-1]["role"] == "tool"
 
 
 @pytest.mark.parametrize("field", ["content", "reasoning_content"])
 async def test_text_and_reasoning_that_only_repeat_themselves_end_the_answer(field: str) -> None:
     chunks = [delta(**{field: LINE}) for _ in range(2000)]
-    made, _ = scripted_parts((*chunks, delta("stop")))  # a tuple comes chunk by chunk
-    events = await stream(made)
+    created, _ = scripted_parts((*chunks, delta("stop")))  # a tuple comes chunk by chunk
+    events = await stream(created)
     response = events[-1]["response"]
 
     assert (response["status"], response["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
@@ -68,9 +68,9 @@ async def test_text_and_reasoning_that_only_repeat_themselves_end_the_answer(fie
     assert check_event_stream(events) == []
 
 
-async def test_a_long_answer_that_does_not_repeat_itself_is_heard_to_its_end() -> None:
-    made, _ = scripted_parts(said(*(f"Line {number} of it. " for number in range(3000))))
-    events = await stream(made)
+async def test_a_long_answer_without_repetition_is_received_to_its_end() -> None:
+    created, _ = scripted_parts(stated(*(f"Line {number} of it. " for number in range(3000))))
+    events = await stream(created)
     assert events[-1]["type"] == "response.completed"
 
 
@@ -78,14 +78,14 @@ async def test_a_long_answer_that_does_not_repeat_itself_is_heard_to_its_end() -
     ("dialect", "options"), [("openai", BackendOptions()), ("generic", BackendOptions(loop_text=0))]
 )
 async def test_text_of_services_and_without_a_limit_may_repeat_itself(dialect: str, options: BackendOptions) -> None:
-    made, _ = scripted_parts(said(*[LINE] * 2000), dialect=dialect)
-    made.models.backends[0].update(options=options)
-    assert (await stream(made))[-1]["type"] == "response.completed"
+    created, _ = scripted_parts(stated(*[LINE] * 2000), dialect=dialect)
+    created.models.backends[0].update(options=options)
+    assert (await stream(created))[-1]["type"] == "response.completed"
 
 
-async def test_what_an_operator_says_of_a_backend_counts_more_than_its_family() -> None:
-    made, _ = scripted_parts(said(*[LINE] * 2000), said(*[LINE] * 2000), dialect="openai")
-    made.models.backends[0].update(options=BackendOptions(check_answers=True))
-    assert (await stream(made))[-1]["type"] == "response.incomplete"
-    made.models.backends[0].update(options=BackendOptions())
-    assert (await stream(made))[-1]["type"] == "response.completed"
+async def test_the_operators_setting_for_a_backend_overrides_its_family() -> None:
+    created, _ = scripted_parts(stated(*[LINE] * 2000), stated(*[LINE] * 2000), dialect="openai")
+    created.models.backends[0].update(options=BackendOptions(check_answers=True))
+    assert (await stream(created))[-1]["type"] == "response.incomplete"
+    created.models.backends[0].update(options=BackendOptions())
+    assert (await stream(created))[-1]["type"] == "response.completed"

@@ -12,7 +12,7 @@ from antiphon.runs.input_tokens import count_input_tokens
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.upstream.options import BackendOptions, ModelOptions
-from tests.support.parts import ask, called, plain, said, scripted_parts, stream
+from tests.support.parts import called, plain, query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
 WINDOW = 4_096
@@ -22,13 +22,13 @@ FRENCH = ModelDefaults(system_prompt="Answer in French.", parameters={"temperatu
 
 def configured(*answers: Any, defaults: ModelDefaults | None = None, **facts: Any) -> tuple[Parts, Any]:
     """Parts whose one model has these defaults and facts."""
-    made, backend = scripted_parts(*answers)
-    configure(made, ModelOptions("m", ModelProfile(**facts), defaults))
-    return made, backend
+    created, backend = scripted_parts(*answers)
+    configure(created, ModelOptions("m", ModelProfile(**facts), defaults))
+    return created, backend
 
 
-def configure(made: Parts, *options: ModelOptions) -> None:
-    made.models.backends[0].update(options=BackendOptions(configured=options))
+def configure(created: Parts, *options: ModelOptions) -> None:
+    created.models.backends[0].update(options=BackendOptions(configured=options))
 
 
 def crowded(tokens: int) -> dict[str, Any]:
@@ -38,9 +38,9 @@ def crowded(tokens: int) -> dict[str, Any]:
 
 
 async def test_defaults_are_sent_to_the_backend_and_not_echoed_to_the_client() -> None:
-    made, backend = configured(plain("Oui."), defaults=FRENCH)
+    parts, backend = configured(plain("Oui."), defaults=FRENCH)
 
-    response = await ask(made, instructions="Be brief.")
+    response = await query(parts, instructions="Be brief.")
 
     (sent,) = backend.requests
     assert sent["messages"][0]["content"] == "Answer in French.\n\nBe brief."
@@ -49,59 +49,59 @@ async def test_defaults_are_sent_to_the_backend_and_not_echoed_to_the_client() -
 
 
 async def test_what_the_client_sends_wins() -> None:
-    made, backend = configured(plain("Oui."), defaults=FRENCH)
+    parts, backend = configured(plain("Oui."), defaults=FRENCH)
 
-    response = await ask(made, temperature=0.9)
+    response = await query(parts, temperature=0.9)
 
     assert backend.requests[0]["temperature"] == response["temperature"] == 0.9
 
 
 async def test_a_default_that_the_backend_rejects_costs_one_request_and_no_more() -> None:
     refusal = 400, {"error": {"message": "Unsupported parameter: 'top_k'"}}
-    made, backend = configured(refusal, plain("Oui."), plain("Oui."), defaults=FRENCH)
+    parts, backend = configured(refusal, plain("Oui."), plain("Oui."), defaults=FRENCH)
 
     for _ in range(2):
-        assert (await ask(made))["status"] == "completed"
+        assert (await query(parts))["status"] == "completed"
 
     assert ["top_k" in request for request in backend.requests] == [True, False, False]
 
 
 async def test_the_prefix_of_a_chain_stays_the_same_with_a_system_prompt() -> None:
-    made, backend = configured(plain("Un."), plain("Deux."), defaults=FRENCH)
+    parts, backend = configured(plain("Un."), plain("Deux."), defaults=FRENCH)
 
-    first = await ask(made, input="One")
-    await ask(made, input="Two", previous_response_id=first["id"])
+    first = await query(parts, input="One")
+    await query(parts, input="Two", previous_response_id=first["id"])
 
     before, after = (request["messages"] for request in backend.requests)
     assert json.dumps(after).startswith(json.dumps(before)[:-1])
 
 
 async def test_input_tokens_are_counted_with_the_system_prompt() -> None:
-    made, _ = configured()
+    parts, _ = configured()
     request = decode_count(msgspec.json.encode({"model": "m", "input": "Hi"}))
-    without = (await count_input_tokens(made.run, request)).input_tokens
-    configure(made, ModelOptions("m", defaults=FRENCH))
+    without = (await count_input_tokens(parts.run, request)).input_tokens
+    configure(parts, ModelOptions("m", defaults=FRENCH))
 
-    assert (await count_input_tokens(made.run, request)).input_tokens > without
+    assert (await count_input_tokens(parts.run, request)).input_tokens > without
 
 
-async def test_a_cached_answer_is_not_given_once_the_defaults_are_others() -> None:
-    made, backend = configured(plain("Oui."), plain("Si."), defaults=FRENCH)
+async def test_a_cached_answer_is_not_reused_after_the_defaults_change() -> None:
+    parts, backend = configured(plain("Oui."), plain("Si."), defaults=FRENCH)
 
     for _ in range(2):
-        await ask(made, **CACHED)
+        await query(parts, **CACHED)
     assert len(backend.requests) == 1
 
-    configure(made, ModelOptions("m", defaults=ModelDefaults(system_prompt="Answer in Italian.")))
-    await ask(made, **CACHED)
+    configure(parts, ModelOptions("m", defaults=ModelDefaults(system_prompt="Answer in Italian.")))
+    await query(parts, **CACHED)
     assert len(backend.requests) == 2
 
 
 async def test_a_model_without_a_system_role_gets_instructions_in_the_first_user_message() -> None:
-    made, backend = configured(plain("Yes."), system_role=False)
+    parts, backend = configured(plain("Yes."), system_role=False)
 
-    await ask(
-        made,
+    await query(
+        parts,
         instructions="Be brief.",
         input=[{"role": "developer", "content": "Be kind."}, {"role": "user", "content": "Hi"}],
     )
@@ -113,11 +113,11 @@ async def test_a_model_without_a_system_role_gets_instructions_in_the_first_user
 
 
 async def test_truncation_keeps_a_prompt_with_tools_inside_the_window() -> None:
-    made, backend = configured(called("look"), context_window=WINDOW)
+    parts, backend = configured(called("look"), context_window=WINDOW)
     talk = [{"role": "user", "content": f"{number} " + "word " * 1000} for number in range(8)]
     tool = {"type": "custom", "name": "look"}
 
-    await ask(made, input=[*talk, {"role": "user", "content": "Well?"}], tools=[tool], truncation="auto")
+    await query(parts, input=[*talk, {"role": "user", "content": "Well?"}], tools=[tool], truncation="auto")
 
     sent = [message["content"].split()[0] for message in backend.requests[0]["messages"]]
     assert sent[-1] == "Well?"
@@ -126,28 +126,28 @@ async def test_truncation_keeps_a_prompt_with_tools_inside_the_window() -> None:
 
 @pytest.mark.parametrize("threshold", [None, 50_000])
 async def test_a_compaction_begins_before_the_window_is_full(threshold: int | None) -> None:
-    made, backend = configured([*said("Yes."), crowded(3_500)], said("In short."), context_window=WINDOW)
+    parts, backend = configured([*stated("Yes."), crowded(3_500)], stated("In short."), context_window=WINDOW)
     managed = [{"type": "compaction"} | ({"compact_threshold": threshold} if threshold else {})]
 
-    events = await stream(made, input="Hi", context_management=managed)
+    events = await stream(parts, input="Hi", context_management=managed)
 
     assert [item["type"] for item in events[-1]["response"]["output"]] == ["message", "compaction"]
     assert len(backend.requests) == 2
 
 
-async def test_a_threshold_below_the_window_is_kept() -> None:
-    made, backend = configured([*said("Yes."), crowded(1_500)], said("In short."), context_window=WINDOW)
+async def test_a_threshold_below_the_window_is_unchanged() -> None:
+    parts, backend = configured([*stated("Yes."), crowded(1_500)], stated("In short."), context_window=WINDOW)
 
-    await ask(made, input="Hi", context_management=[{"type": "compaction", "compact_threshold": 1_000}])
+    await query(parts, input="Hi", context_management=[{"type": "compaction", "compact_threshold": 1_000}])
 
     assert len(backend.requests) == 2
 
 
-async def test_a_summary_is_asked_for_with_a_prompt_that_fits() -> None:
-    made, backend = configured(said("In short."), context_window=WINDOW)
+async def test_a_summary_is_requested_with_a_prompt_that_fits() -> None:
+    parts, backend = configured(stated("In short."), context_window=WINDOW)
     talk = [{"role": role, "content": "word " * 1000} for _ in range(6) for role in ("user", "assistant")]
 
-    response = await ask(made, input=[*talk, {"type": "compaction_trigger"}])
+    response = await query(parts, input=[*talk, {"type": "compaction_trigger"}])
 
     assert [item["type"] for item in response["output"]] == ["compaction"]
     assert len(json.dumps(backend.requests[0]["messages"])) // 4 < WINDOW

@@ -20,7 +20,7 @@ from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.backend import Reply
-from tests.support.parts import NOW, begin, plain, said, scripted_parts
+from tests.support.parts import NOW, begin, plain, scripted_parts, stated
 from tests.support.replay import delta
 
 TOOLS: list[Any] = [{"type": "function", "name": "look"}]
@@ -32,9 +32,9 @@ def test_every_phase_but_the_last_has_a_next_one_and_none_leads_back_to_the_firs
 
 
 async def test_a_stream_is_announced_read_and_ended() -> None:
-    made, backend = scripted_parts(said("Once ", "upon"))
+    created, backend = scripted_parts(stated("Once ", "upon"))
     backend.cut = 50
-    run = await begin(made, stream=True)
+    run = await begin(created, stream=True)
     seen = [run.phase]
     async with aclosing(run.events()) as batches:
         seen += [run.phase async for _ in batches]
@@ -45,19 +45,19 @@ async def test_a_stream_is_announced_read_and_ended() -> None:
 
 @pytest.mark.parametrize("answer", [plain(), [delta(content="Once")]], ids=["well", "broken off"])
 async def test_a_plain_response_is_never_announced(answer: Any) -> None:
-    made, _ = scripted_parts(answer)
-    run = await begin(made)
+    created, _ = scripted_parts(answer)
+    run = await begin(created)
     with suppress(BackendError):
         await run.result()
 
     assert run.phase is Phase.ENDED
-    assert made.process.runs == set()
+    assert created.process.runs == set()
 
 
 async def test_a_reader_that_leaves_is_the_reason_why_it_stopped() -> None:
-    made, backend = scripted_parts(said("Once ", "upon ", "a time"))
+    created, backend = scripted_parts(stated("Once ", "upon ", "a time"))
     backend.cut = 100
-    run = await begin(made, stream=True)
+    run = await begin(created, stream=True)
     async with aclosing(run.events()) as batches:
         async for _ in batches:
             break
@@ -66,9 +66,9 @@ async def test_a_reader_that_leaves_is_the_reason_why_it_stopped() -> None:
     assert (run.stop_cause.reason, run.phase) == (StopReason.DISCONNECTED, Phase.ENDED)
 
 
-async def test_the_end_of_the_process_comes_before_what_the_client_says() -> None:
-    made, _ = scripted_parts(said("Once"))
-    run = await begin(made, stream=True)
+async def test_the_end_of_the_process_precedes_messages_of_the_client() -> None:
+    created, _ = scripted_parts(stated("Once"))
+    run = await begin(created, stream=True)
     error = AntiphonError("This server is shutting down.", status=503)
     run.stop(error)
     run.steer()
@@ -98,14 +98,14 @@ class Paused(SqliteStore):
 
 
 @pytest.mark.parametrize("is_stream", [True, False], ids=["stream", "plain"])
-async def test_a_response_whose_end_is_being_stored_ends_as_it_is_stored_though_the_process_ends(
+async def test_a_response_being_stored_completes_when_the_process_ends(
     is_stream: bool,
 ) -> None:
     store = Paused.open("sqlite://", now=lambda: NOW)
     assert isinstance(store, Paused)
     store.saved, store.proceed = asyncio.Event(), asyncio.Event()
-    made, _ = scripted_parts(said("Once") if is_stream else plain(), store=store)
-    run = await begin(made, stream=is_stream)
+    created, _ = scripted_parts(stated("Once") if is_stream else plain(), store=store)
+    run = await begin(created, stream=is_stream)
     events: list[Any] = []
 
     async def read() -> None:
@@ -127,9 +127,9 @@ async def test_a_response_whose_end_is_being_stored_ends_as_it_is_stored_though_
 
 
 async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_what_is_sent() -> None:
-    made, backend = scripted_parts(said("Once ", "upon ", "a time"))
+    created, backend = scripted_parts(stated("Once ", "upon ", "a time"))
     backend.cut = 100
-    run = await begin(made, stream=True)
+    run = await begin(created, stream=True)
     sending, sent = asyncio.Event(), asyncio.Event()
     events: list[Any] = []
 
@@ -155,7 +155,7 @@ async def test_a_response_that_is_stopped_while_its_reader_sends_fails_behind_wh
 async def test_a_stop_does_not_cancel_the_closing_of_a_step_that_was_stopped_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made, backend = scripted_parts(said("Once ", "upon ", "a time"))
+    created, backend = scripted_parts(stated("Once ", "upon ", "a time"))
     backend.cut = 100
     closing, closed = asyncio.Event(), asyncio.Event()
     post = backend.post
@@ -173,7 +173,7 @@ async def test_a_stop_does_not_cancel_the_closing_of_a_step_that_was_stopped_bef
         return Reply(reply.status, reply.headers, slow_to_close(reply.body))
 
     monkeypatch.setattr(backend, "post", answer)
-    run = await begin(made, stream=True)
+    run = await begin(created, stream=True)
     events: list[Any] = []
 
     async def read() -> None:
@@ -191,13 +191,13 @@ async def test_a_stop_does_not_cancel_the_closing_of_a_step_that_was_stopped_bef
 
     assert plainly(events)[-1]["type"] == "response.incomplete"
     assert_event_stream(plainly(events))
-    assert (run.phase, made.process.runs) == (Phase.ENDED, set())
+    assert (run.phase, created.process.runs) == (Phase.ENDED, set())
 
 
-async def test_a_response_that_is_taken_up_and_stopped_before_it_goes_on_asks_no_model() -> None:
-    made, backend = scripted_parts(said("Once"))
-    plan = (await begin(made, stream=True)).plan
-    run = Run(replace(plan, resume=ResumeState(NOW, [], {}, 0, begins=True)), made.run)
+async def test_a_resumed_response_stopped_before_it_continues_calls_no_model() -> None:
+    created, backend = scripted_parts(stated("Once"))
+    plan = (await begin(created, stream=True)).plan
+    run = Run(replace(plan, resume=ResumeState(NOW, [], {}, 0, begins=True)), created.run)
     events: list[Any] = []
     async with aclosing(run.events()) as batches:
         async for batch in batches:
@@ -208,9 +208,9 @@ async def test_a_response_that_is_taken_up_and_stopped_before_it_goes_on_asks_no
     assert backend.requests == []
 
 
-async def test_a_response_made_twice_is_a_fault() -> None:
-    made, _ = scripted_parts(plain(), plain())
-    run = await begin(made)
+async def test_creating_a_response_twice_is_an_error() -> None:
+    created, _ = scripted_parts(plain(), plain())
+    run = await begin(created)
     await run.result()
 
     with pytest.raises(RuntimeError, match="once"):
@@ -229,8 +229,8 @@ async def test_a_response_made_twice_is_a_fault() -> None:
     ids=["plain", "functions", "stored", "custom tool", "cached"],
 )
 async def test_a_plan_has_what_the_request_uses_and_nothing_else(body: dict[str, Any], used: set[str]) -> None:
-    made, _ = scripted_parts(plain())
-    plan = (await begin(made, **body)).plan
+    created, _ = scripted_parts(plain())
+    plan = (await begin(created, **body)).plan
 
     assert {name for name in ("recorder", "tools", "cache", "resume") if getattr(plan, name) is not None} == used
     assert not plan.compacts

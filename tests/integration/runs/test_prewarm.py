@@ -8,7 +8,7 @@ from antiphon.errors import ClientError
 from antiphon.protocol.websocket import read_create
 from antiphon.testing import check_event_stream
 from tests.support.cases import each
-from tests.support.parts import ask, said, scripted_parts, stream
+from tests.support.parts import query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
 PREWARM = {"prompt_cache_options": {"prewarm": True}}
@@ -23,11 +23,11 @@ COUNTS = {
 }
 
 
-async def test_the_prompt_is_read_and_no_output_shown() -> None:
-    made, backend = scripted_parts(ONE_TOKEN, said("Yes."), dialect="llamacpp")
+async def test_the_prompt_is_read_and_no_output_displayed() -> None:
+    created, backend = scripted_parts(ONE_TOKEN, stated("Yes."), dialect="llamacpp")
     tools = [{"type": "function", "name": "look"}]
-    response = await ask(made, input="Hi", instructions="Be kind.", tools=tools, **PREWARM)
-    await ask(made, input="Hi", instructions="Be kind.", tools=tools)
+    response = await query(created, input="Hi", instructions="Be kind.", tools=tools, **PREWARM)
+    await query(created, input="Hi", instructions="Be kind.", tools=tools)
 
     warm, real = backend.requests
     assert (response["status"], response["output"], response["usage"]) == ("completed", [], COUNTS)
@@ -37,8 +37,8 @@ async def test_the_prompt_is_read_and_no_output_shown() -> None:
 
 
 async def test_a_stream_has_no_item() -> None:
-    made, _ = scripted_parts(ONE_TOKEN, dialect="llamacpp")
-    events = await stream(made, **PREWARM)
+    created, _ = scripted_parts(ONE_TOKEN, dialect="llamacpp")
+    events = await stream(created, **PREWARM)
 
     assert [event["type"].rpartition(".")[2] for event in events] == ["created", "in_progress", "completed"]
     assert events[-1]["response"]["usage"] == COUNTS
@@ -46,8 +46,8 @@ async def test_a_stream_has_no_item() -> None:
 
 
 async def test_a_backend_without_a_prompt_cache_is_not_called() -> None:
-    made, backend = scripted_parts(dialect="generic")
-    response = await ask(made, **PREWARM)
+    created, backend = scripted_parts(dialect="generic")
+    response = await query(created, **PREWARM)
 
     assert (backend.requests, response["output"], response["usage"]["output_tokens"]) == ([], [], 0)
 
@@ -60,9 +60,9 @@ def test_it_overrides_generate_of_a_websocket() -> None:
 
 
 async def test_a_chain_goes_on_from_it() -> None:
-    made, backend = scripted_parts(ONE_TOKEN, said("Yes."), dialect="llamacpp")
-    first = await ask(made, input="a", **PREWARM)
-    await ask(made, input="b", previous_response_id=first["id"])
+    created, backend = scripted_parts(ONE_TOKEN, stated("Yes."), dialect="llamacpp")
+    first = await query(created, input="a", **PREWARM)
+    await query(created, input="b", previous_response_id=first["id"])
 
     assert [message["content"] for message in backend.requests[-1]["messages"]] == ["a", "b"]
 
@@ -77,6 +77,6 @@ async def test_a_chain_goes_on_from_it() -> None:
 )
 async def test_an_option_of_the_wrong_type_is_refused(options: dict[str, Any], param: str) -> None:
     with pytest.raises(ClientError) as caught:
-        await ask(scripted_parts()[0], prompt_cache_options=options)
+        await query(scripted_parts()[0], prompt_cache_options=options)
 
     assert (caught.value.status, caught.value.param) == (400, f"prompt_cache_options.{param}")

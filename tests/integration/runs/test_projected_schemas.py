@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from antiphon.errors import ClientError
-from tests.support.parts import ask, called, plain, scripted_parts, stream
+from tests.support.parts import called, plain, query, scripted_parts, stream
 from tests.support.replay import delta
 
 TOOL = {
@@ -24,51 +24,53 @@ def sent(request: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_a_rejected_schema_is_sent_weaker_and_later_requests_begin_with_that() -> None:
-    made, backend = scripted_parts(SAMPLERS, SAMPLERS, called(arguments='{"at": "x"}'), called(arguments='{"at": "y"}'))
+    created, backend = scripted_parts(
+        SAMPLERS, SAMPLERS, called(arguments='{"at": "x"}'), called(arguments='{"at": "y"}')
+    )
     for _ in range(2):
-        await ask(made, tools=[TOOL])
+        await query(created, tools=[TOOL])
 
     keys = [sorted(set(sent(request)) & {"pattern", "format"}) for request in backend.requests]
     assert keys == [["format", "pattern"], ["format"], [], []]
-    assert made.models.backends[0].targets["m"].lessons.refused == {"schema:classes", "schema:format"}
+    assert created.models.backends[0].targets["m"].lessons.refused == {"schema:classes", "schema:format"}
 
 
-async def test_the_end_of_an_answer_that_said_nothing_teaches_the_same() -> None:
+async def test_the_end_of_an_empty_answer_teaches_the_same() -> None:
     broken = [{"error": {"message": "Failed to initialize samplers: failed to parse grammar"}}]
-    made, backend = scripted_parts(broken, called(arguments='{"at": "x"}'))
-    events = await stream(made, tools=[TOOL])
+    created, backend = scripted_parts(broken, called(arguments='{"at": "x"}'))
+    events = await stream(created, tools=[TOOL])
 
     assert events[-1]["type"] == "response.completed"
     assert "pattern" not in sent(backend.requests[1])
 
 
-async def test_a_backend_that_takes_no_schema_is_told_in_words() -> None:
+async def test_a_backend_without_schema_support_receives_the_schema_in_words() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
     rejected = (400, {"error": "invalid JSON schema in format"})
-    made, backend = scripted_parts(rejected, plain('{"n": 1}'))
-    await ask(made, text={"format": {"type": "json_schema", "name": "n", "schema": schema}})
+    created, backend = scripted_parts(rejected, plain('{"n": 1}'))
+    await query(created, text={"format": {"type": "json_schema", "name": "n", "schema": schema}})
 
     assert backend.requests[1]["response_format"] == {"type": "json_object"}
     assert json.dumps(schema, separators=(",", ":")) in backend.requests[1]["messages"][0]["content"]
 
 
-async def test_what_a_service_says_of_a_schema_is_for_its_client_if_the_plainest_one_does_not_help() -> None:
-    made, backend = scripted_parts(SAMPLERS, SAMPLERS, dialect="openai")
+async def test_a_services_error_about_a_schema_reaches_its_client_if_the_plainest_one_does_not_help() -> None:
+    created, backend = scripted_parts(SAMPLERS, SAMPLERS, dialect="openai")
     with pytest.raises(ClientError, match="failed to parse grammar"):
-        await ask(made, tools=[TOOL])
+        await query(created, tools=[TOOL])
     assert len(backend.requests) == 2
 
 
 async def test_an_error_that_stays_is_reported_once_nothing_is_left_to_give_up() -> None:
-    made, backend = scripted_parts(*[SAMPLERS] * 9)
+    created, backend = scripted_parts(*[SAMPLERS] * 9)
     with pytest.raises(ClientError, match="failed to parse grammar"):
-        await ask(made, tools=[TOOL])
+        await query(created, tools=[TOOL])
     assert len(backend.requests) == 5  # three lessons, and the plainest form
     assert sent(backend.requests[-1]) == {}
 
 
 async def test_words_of_a_schema_error_in_an_answer_that_has_begun_teach_nothing() -> None:
-    made, backend = scripted_parts([delta(content="So"), {"error": {"message": "failed to parse grammar"}}])
-    events = await stream(made, tools=[TOOL])
+    created, backend = scripted_parts([delta(content="So"), {"error": {"message": "failed to parse grammar"}}])
+    events = await stream(created, tools=[TOOL])
     assert events[-1]["type"] == "response.failed"
     assert len(backend.requests) == 1

@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.errors import BackendError
 from antiphon.translation.dialects.table import DIALECTS
-from tests.support.parts import Chunks, ask, called, plain, said, scripted_parts
+from tests.support.parts import Chunks, called, plain, query, scripted_parts, stated
 from tests.support.recordings import FOLDER, MISSING
 from tests.support.replay import delta
 
@@ -51,7 +51,7 @@ def answer(turn: int) -> Chunks:
     words = " ".join(f"look_{turn}_{number}" for number in range(20))
     thought = delta(reasoning_content=words, reasoning=words)
     if turn % 10 == 9:
-        return [thought, *said(f"I have fixed {words}.")]
+        return [thought, *stated(f"I have fixed {words}.")]
     if turn % 10 == 4:
         return [thought, *called("apply_patch", json.dumps({"input": f"*** Begin Patch {words}"}), f"call_{turn}")]
     return [thought, *called("tool_1", json.dumps({"cmd": f"cat file_{turn}.py"}), f"call_{turn}")]
@@ -61,8 +61,8 @@ def output_of(item: dict[str, Any], turn: int) -> dict[str, Any]:
     """What Codex answers to a call: mostly a text, once an image."""
     if item["type"] == "custom_tool_call":
         return {"type": "custom_tool_call_output", "call_id": item["call_id"], "output": "Success. " * 30}
-    shown = [{"type": "input_text", "text": "The image:"}, {"type": "input_image", "image_url": IMAGE}]
-    output = shown if turn % 10 == 2 else "line of output\n" * 60
+    displayed = [{"type": "input_text", "text": "The image:"}, {"type": "input_image", "image_url": IMAGE}]
+    output = displayed if turn % 10 == 2 else "line of output\n" * 60
     return {"type": "function_call_output", "call_id": item["call_id"], "output": output}
 
 
@@ -77,16 +77,16 @@ RECORDED = FOLDER.parent / "clients" / "requests"
 
 async def session(dialect: str, beginning: list[dict[str, Any]], *, is_stored: bool, **wishes: Any) -> tuple[Any, Any]:
     """A session of thirty requests; its parts and its backend."""
-    made, backend = scripted_parts(*map(answer, range(TURNS)), dialect=dialect)
+    created, backend = scripted_parts(*map(answer, range(TURNS)), dialect=dialect)
     sent = list(beginning)
     last: str | None = None
     for turn in range(TURNS):
         body = CODEX | wishes | {"input": sent, "previous_response_id": last, "store": is_stored}
-        response = await ask(made, **body)
+        response = await query(created, **body)
         added = behind(response["output"], turn)
         sent = added if is_stored else [*sent, *response["output"], *added]
         last = response["id"] if is_stored else None
-    return made, backend
+    return created, backend
 
 
 def prompt(body: dict[str, Any]) -> str:
@@ -115,12 +115,12 @@ async def test_a_session_that_begins_with_a_request_of_codex_does_so_too(name: s
     judge(*await session("llamacpp", body["input"], is_stored=False, **wishes, tools=tools))
 
 
-def judge(made: Any, backend: Any) -> None:
+def judge(created: Any, backend: Any) -> None:
     """Check what the prompts repeat, and that it was counted so."""
     prompts = [prompt(body) for body in backend.requests]
     reused = sum(starmap(shared, pairwise(prompts)))
     later = sum(map(len, prompts[1:]))
-    counts = made.models.backends[0].prompts
+    counts = created.models.backends[0].prompts
     assert len(prompts) == TURNS
     assert reused >= 0.95 * later
     assert (counts.breaks, counts.last_break) == (0, "")
@@ -129,13 +129,13 @@ def judge(made: Any, backend: Any) -> None:
 
 async def twice(first: dict[str, Any], second: dict[str, Any], dialect: str = "llamacpp") -> Any:
     """Two requests of one session, and the counts of their backend."""
-    made, _ = scripted_parts(plain(), plain(), dialect=dialect)
+    created, _ = scripted_parts(plain(), plain(), dialect=dialect)
     for body in (first, second):
-        await ask(made, **{"prompt_cache_key": "s", "store": False} | body)
-    return made.models.backends[0].prompts
+        await query(created, **{"prompt_cache_key": "s", "store": False} | body)
+    return created.models.backends[0].prompts
 
 
-async def test_the_log_names_the_first_message_that_changed_and_not_what_it_says(
+async def test_the_log_names_the_first_changed_message_without_its_content(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, "antiphon")
@@ -156,11 +156,11 @@ async def test_another_tool_breaks_the_prefix_at_its_place() -> None:
 
 
 async def test_responses_that_follow_the_same_one_each_continue_it() -> None:
-    made, _ = scripted_parts(*[plain()] * 3, dialect="vllm")
-    first = await ask(made)
+    created, _ = scripted_parts(*[plain()] * 3, dialect="vllm")
+    first = await query(created)
     for text in ("One way.", "Another way."):
-        await ask(made, input=text, previous_response_id=first["id"])
-    assert made.models.backends[0].prompts.breaks == 0
+        await query(created, input=text, previous_response_id=first["id"])
+    assert created.models.backends[0].prompts.breaks == 0
 
 
 async def test_another_model_and_another_session_are_compared_with_nothing() -> None:
@@ -175,16 +175,16 @@ async def test_prompts_of_services_are_not_compared() -> None:
 
 
 async def test_a_failed_call_is_not_the_turn_before() -> None:
-    made, _ = scripted_parts(plain(), (500, {}), plain(), dialect="ollama")
-    await ask(made, prompt_cache_key="s", input="Hi")
+    created, _ = scripted_parts(plain(), (500, {}), plain(), dialect="ollama")
+    await query(created, prompt_cache_key="s", input="Hi")
     with pytest.raises(BackendError):
-        await ask(made, prompt_cache_key="s", input="Something else")
-    await ask(made, prompt_cache_key="s", input="Hi")
-    assert made.models.backends[0].prompts.breaks == 0
+        await query(created, prompt_cache_key="s", input="Something else")
+    await query(created, prompt_cache_key="s", input="Hi")
+    assert created.models.backends[0].prompts.breaks == 0
 
 
 async def test_an_engine_without_a_memory_compares_nothing() -> None:
-    made, _ = scripted_parts(plain(), plain(), dialect="llamacpp")
-    made.run.prompts = None
-    await ask(made)
-    assert made.models.backends[0].prompts.size == 0
+    created, _ = scripted_parts(plain(), plain(), dialect="llamacpp")
+    created.run.prompts = None
+    await query(created)
+    assert created.models.backends[0].prompts.size == 0

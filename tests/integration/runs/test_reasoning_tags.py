@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.parts import ask, plain, said, scripted_parts, stream
+from tests.support.parts import plain, query, scripted_parts, stated, stream
 
 ANSWER = "<thinking>Moon.</thinking>Tide."
 QUOTE = "Think in <thinking> tags."
@@ -29,14 +29,16 @@ OWN = [
 async def test_tags_are_text_only_if_the_request_mentions_them(
     request_of_it: dict[str, Any], is_reasoning: bool, is_stream: bool
 ) -> None:
-    made, _ = scripted_parts(said("<thin", "king>Moon.</thi", "nking>Tide.") if is_stream else plain(ANSWER))
-    response = (await stream(made, **request_of_it))[-1]["response"] if is_stream else await ask(made, **request_of_it)
+    created, _ = scripted_parts(stated("<thin", "king>Moon.</thi", "nking>Tide.") if is_stream else plain(ANSWER))
+    response = (
+        (await stream(created, **request_of_it))[-1]["response"] if is_stream else await query(created, **request_of_it)
+    )
     assert [item["type"] for item in response["output"]] == ["reasoning", "message"][not is_reasoning :]
     assert response["output"][-1]["content"][0]["text"] == ("Tide." if is_reasoning else ANSWER)
 
 
 async def test_a_chain_that_mentioned_a_tag_has_it_as_text_later_too() -> None:
-    made, _ = scripted_parts(said(ANSWER), said(ANSWER))
-    first = await ask(made, input=QUOTE)
-    second = await ask(made, input="Again.", previous_response_id=first["id"])
+    created, _ = scripted_parts(stated(ANSWER), stated(ANSWER))
+    first = await query(created, input=QUOTE)
+    second = await query(created, input="Again.", previous_response_id=first["id"])
     assert second["output"][0]["content"][0]["text"] == ANSWER

@@ -23,7 +23,7 @@ from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.testing import assert_event_stream, fold
 from tests.support.chance import examples
 from tests.support.chunks import chunks, last_chunks
-from tests.support.parts import NOW, ask, begin, called, plain, said, scripted_parts, stream
+from tests.support.parts import NOW, begin, called, plain, query, scripted_parts, stated, stream
 from tests.support.replay import delta
 
 
@@ -55,11 +55,11 @@ def plainly(value: Any) -> Any:
     return json.loads(msgspec.json.encode(value))
 
 
-async def test_the_terminal_event_is_told_when_the_store_has_it() -> None:
+async def test_the_terminal_event_is_emitted_after_it_is_stored() -> None:
     store = watched(waits=True)
-    made, backend = scripted_parts(said("Hi"), store=store)
+    created, backend = scripted_parts(stated("Hi"), store=store)
     backend.cut = 50
-    run = await begin(made, stream=True)
+    run = await begin(created, stream=True)
     seen: list[Any] = []
 
     async def read() -> None:
@@ -76,21 +76,23 @@ async def test_the_terminal_event_is_told_when_the_store_has_it() -> None:
     assert_event_stream(seen)
 
 
-async def test_a_plain_answer_is_told_when_the_store_has_it() -> None:
+async def test_a_plain_answer_is_sent_after_it_is_stored() -> None:
     store = watched(waits=True)
-    made, _ = scripted_parts(said("Hi"), store=store)
-    asking = asyncio.create_task(ask(made))
+    created, _ = scripted_parts(stated("Hi"), store=store)
+    pending = asyncio.create_task(query(created))
     await asyncio.wait_for(store.saving.wait(), 30)
-    assert not asking.done()
+    assert not pending.done()
     store.go.set()
 
-    assert await made.store.read(responses.load, "", (await asking)["id"]) is not None
+    assert await created.store.read(responses.load, "", (await pending)["id"]) is not None
 
 
 @pytest.mark.parametrize("end", ["stop", "length"])
 async def test_a_store_that_fails_at_the_end_fails_the_response(end: str) -> None:
-    made, _ = scripted_parts([delta(content="Hi"), delta(end)], store=watched(error=StoreError("The store is full.")))
-    events = await stream(made)
+    created, _ = scripted_parts(
+        [delta(content="Hi"), delta(end)], store=watched(error=StoreError("The store is full."))
+    )
+    events = await stream(created)
 
     assert_event_stream(events)
     assert [event["type"] for event in events[-2:]] == ["error", "response.failed"]
@@ -102,21 +104,21 @@ async def test_a_store_that_fails_at_the_end_fails_the_response(end: str) -> Non
 
 
 async def test_a_plain_answer_that_cannot_be_stored_is_an_error() -> None:
-    made, _ = scripted_parts(said("Hi"), store=watched(error=StoreError("The store is full.")))
+    created, _ = scripted_parts(stated("Hi"), store=watched(error=StoreError("The store is full.")))
 
     with pytest.raises(StoreError, match="full"):
-        await ask(made)
+        await query(created)
 
 
 async def test_a_client_that_leaves_while_the_answer_is_stored_changes_nothing() -> None:
     store = watched(waits=True)
-    made, _ = scripted_parts(said("Hi"), store=store)
-    run = await begin(made, stream=True)
-    asking = asyncio.create_task(run.result())
+    created, _ = scripted_parts(stated("Hi"), store=store)
+    run = await begin(created, stream=True)
+    pending = asyncio.create_task(run.result())
     await asyncio.wait_for(store.saving.wait(), 30)
-    asking.cancel()
+    pending.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asking
+        await pending
 
     assert run.response.status == "completed"
 
@@ -130,55 +132,55 @@ async def leave_early(run: Run) -> None:
 
 
 async def test_a_client_that_leaves_in_the_middle_leaves_a_cancelled_response() -> None:
-    made, backend = scripted_parts(said("Once ", "upon ", "a time"))
+    created, backend = scripted_parts(stated("Once ", "upon ", "a time"))
     backend.cut = 100
-    run = await begin(made, stream=True)
+    run = await begin(created, stream=True)
     await leave_early(run)
-    stored = await Gateway(made).responses.retrieve("", run.response.id, ())
+    stored = await Gateway(created).responses.retrieve("", run.response.id, ())
 
     assert (stored["status"], stored["output"][0]["status"]) == ("cancelled", "incomplete")
     assert stored["output_text"].startswith("Once")
 
 
 async def test_a_client_that_leaves_a_store_that_fails_sees_no_error(caplog: pytest.LogCaptureFixture) -> None:
-    made, backend = scripted_parts(
-        said("Once ", "upon ", "a time"), store=watched(error=StoreError("The store is full."))
+    created, backend = scripted_parts(
+        stated("Once ", "upon ", "a time"), store=watched(error=StoreError("The store is full."))
     )
     backend.cut = 100
-    await leave_early(await begin(made, stream=True))
+    await leave_early(await begin(created, stream=True))
 
     assert "The store is full." in caplog.text
 
 
-async def test_an_answer_that_breaks_off_fails_with_what_was_said() -> None:
-    made, _ = scripted_parts([delta(content="Once")])
-    events = await stream(made)
+async def test_a_broken_off_answer_fails_with_its_output() -> None:
+    created, _ = scripted_parts([delta(content="Once")])
+    events = await stream(created)
 
     assert_event_stream(events)
     assert events[-1]["response"]["status"] == "failed"
-    assert (await Gateway(made).responses.retrieve("", events[-1]["response"]["id"], ()))["output_text"] == "Once"
+    assert (await Gateway(created).responses.retrieve("", events[-1]["response"]["id"], ()))["output_text"] == "Once"
 
 
 async def test_a_plain_answer_that_breaks_off_is_an_error_and_not_stored() -> None:
-    made, _ = scripted_parts([delta(content="Once")])
-    run = await begin(made)
+    created, _ = scripted_parts([delta(content="Once")])
+    run = await begin(created)
     with pytest.raises(BackendError):
         await run.result()
 
-    assert await made.store.read(responses.load, "", run.response.id) is None
+    assert await created.store.read(responses.load, "", run.response.id) is None
 
 
 async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, backend = scripted_parts(said("Once ", "upon"))
+    created, backend = scripted_parts(stated("Once ", "upon"))
     backend.cut = 100
 
     def crash(*_: Any) -> None:
         raise ZeroDivisionError("secret")
 
     monkeypatch.setattr("antiphon.translation.items.StreamingMessage.add_text", crash)
-    events = await stream(made)
+    events = await stream(created)
 
     assert_event_stream(events)
     assert events[-1]["response"]["error"]["code"] == "server_error"
@@ -187,8 +189,8 @@ async def test_a_fault_of_ours_ends_the_stream_and_goes_to_the_log(
 
 
 async def test_a_pulse_begins_a_stream_once_and_then_keeps_it_alive() -> None:
-    made, _ = scripted_parts(said("Hi"))
-    run = await begin(made, stream=True)
+    created, _ = scripted_parts(stated("Hi"))
+    run = await begin(created, stream=True)
     first, second = plainly(run.heartbeat()), plainly(run.heartbeat())
     rest = [event for batch in [batch async for batch in run.events()] for event in plainly(batch)]
 
@@ -205,31 +207,33 @@ def everything_in(folder: Path) -> str:
 async def test_store_false_writes_nothing_anywhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     file = tmp_path / "antiphon.db"
-    made, backend = scripted_parts(
-        said("canary ", "sings"),
+    created, backend = scripted_parts(
+        stated("canary ", "sings"),
         [delta(content="canary")],
         plain("canary"),
         store=SqliteStore.open(f"sqlite:///{file}", now=lambda: NOW),
     )
     backend.cut = 50
     canary = {"input": "canary", "instructions": "canary", "metadata": {"canary": "canary"}, "store": False}
-    ended = (await stream(made, **canary))[-1]["response"]
-    failed = (await stream(made, **canary))[-1]["response"]
-    told = await ask(made, **canary)
-    await leave_early(await begin(scripted_parts(said("canary ", "sings"), store=made.store)[0], stream=True, **canary))
+    ended = (await stream(created, **canary))[-1]["response"]
+    failed = (await stream(created, **canary))[-1]["response"]
+    body = await query(created, **canary)
+    await leave_early(
+        await begin(scripted_parts(stated("canary ", "sings"), store=created.store)[0], stream=True, **canary)
+    )
 
-    assert [one["status"] for one in (ended, failed, told)] == ["completed", "failed", "completed"]
-    assert await made.store.read(responses.load, "", ended["id"]) is None
-    await made.store.close()
+    assert [one["status"] for one in (ended, failed, body)] == ["completed", "failed", "completed"]
+    assert await created.store.read(responses.load, "", ended["id"]) is None
+    await created.store.close()
     assert "canary" not in everything_in(tmp_path)
     assert "canary" not in caplog.text
 
 
 async def test_what_is_stored_holds_its_own_items_and_no_history() -> None:
-    made, _ = scripted_parts(said("one"), said("two"))
-    first = await ask(made, input="a")
-    second = await ask(made, input="b", previous_response_id=first["id"])
-    stored = await made.store.read(responses.load, "", second["id"])
+    created, _ = scripted_parts(stated("one"), stated("two"))
+    first = await query(created, input="a")
+    second = await query(created, input="b", previous_response_id=first["id"])
+    stored = await created.store.read(responses.load, "", second["id"])
 
     assert stored is not None
     assert [json.loads(item.body)["content"][0]["text"] for item in (*stored.input, *stored.output)] == ["b", "two"]
@@ -259,10 +263,10 @@ def strings(value: Any) -> Iterator[str]:
 
 def closes_unopened(answer: list[Any]) -> bool:
     """Whether a block of thoughts ends that none began: streamed, what came before it has gone out as text by then."""
-    said = "".join(strings([delta.get("content") for delta in deltas(answer)]))
+    text = "".join(strings([delta.get("content") for delta in deltas(answer)]))
     pairs = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
     anywhere = "".join(strings(answer))
-    return any(closing in anywhere and opening not in said.partition(closing)[0] for opening, closing in pairs)
+    return any(closing in anywhere and opening not in text.partition(closing)[0] for opening, closing in pairs)
 
 
 def deltas(answer: list[Any]) -> Iterator[dict[str, Any]]:
@@ -288,31 +292,31 @@ def test_the_events_folded_the_last_of_them_the_stored_and_the_plain_response_ar
     assume(not closes_unopened([*answer, last]))
 
     async def make() -> None:
-        made, backend = scripted_parts([*answer, last], [*answer, last])
+        created, backend = scripted_parts([*answer, last], [*answer, last])
         backend.cut = cut
-        events = await stream(made, **options)
+        events = await stream(created, **options)
         terminal = events[-1]["response"]
-        stored = await Gateway(made).responses.retrieve("", terminal["id"], options.get("include", ()))
+        stored = await Gateway(created).responses.retrieve("", terminal["id"], options.get("include", ()))
         stored.pop("output_text")
 
         assert_event_stream(events)
         assert fold(events) == terminal == stored
         if terminal["status"] == "failed":
             with pytest.raises(BackendError):
-                await ask(made, **options)
+                await query(created, **options)
         else:
-            told = await ask(made, **options)
-            told.pop("output_text", None)
-            assert without_ids(told) == without_ids(terminal)
-        await made.store.close()
+            body = await query(created, **options)
+            body.pop("output_text", None)
+            assert without_ids(body) == without_ids(terminal)
+        await created.store.close()
 
     asyncio.run(make())
 
 
-async def test_nothing_is_told_between_the_end_and_its_being_stored() -> None:
+async def test_nothing_is_emitted_between_the_end_and_its_storage() -> None:
     store = watched(waits=True)
-    made, _ = scripted_parts(said("Hi"), store=store)
-    run = await begin(made, stream=True)
+    created, _ = scripted_parts(stated("Hi"), store=store)
+    run = await begin(created, stream=True)
     ending = asyncio.create_task(collect(run))
     await asyncio.wait_for(store.saving.wait(), 30)
     assert run.heartbeat() == []
@@ -332,30 +336,30 @@ REFUSAL = {"error": {"message": "The frobnicator declined this.", "code": 400}}
 @pytest.mark.parametrize(
     ("answers", "body"),
     [
-        ([said("Hello ", "there")], {}),
+        ([stated("Hello ", "there")], {}),
         ([called()], {"tools": [{"type": "function", "name": "look"}]}),
-        ([(400, REFUSAL), said("Hello")], {"temperature": 1.9}),
-        ([REFUSAL, said("Hello")], {"temperature": 1.9}),
+        ([(400, REFUSAL), stated("Hello")], {"temperature": 1.9}),
+        ([REFUSAL, stated("Hello")], {"temperature": 1.9}),
         ([REFUSAL, REFUSAL], {"temperature": 1.9}),
     ],
     ids=["text", "call", "refusal", "refusal inside", "failure"],
 )
 async def test_a_request_leaves_nothing_to_the_collector(answers: list[Any], body: dict[str, Any]) -> None:
-    made, _ = scripted_parts(*answers, *answers)
-    await stream(made, **body)  # what is kept for the next one is there now
+    created, _ = scripted_parts(*answers, *answers)
+    await stream(created, **body)  # what is kept for the next one is there now
     gc.collect()
     gc.disable()
     try:
-        await stream(made, **body)
+        await stream(created, **body)
         assert gc.collect() == 0
     finally:
         gc.enable()
 
 
-async def test_an_error_beside_output_is_a_failure_and_its_tokens_count() -> None:
-    made, backend = scripted_parts([{**REFUSAL, **delta(content="Hel")}])
+async def test_an_error_along_with_output_is_a_failure_and_its_tokens_count() -> None:
+    created, backend = scripted_parts([{**REFUSAL, **delta(content="Hel")}])
 
-    run = await begin(made, temperature=1.9)
+    run = await begin(created, temperature=1.9)
     with pytest.raises(BackendError) as caught:
         await run.result()
 
@@ -366,9 +370,9 @@ async def test_an_error_beside_output_is_a_failure_and_its_tokens_count() -> Non
 
 async def test_a_request_that_an_answer_refuses_costs_no_tokens() -> None:
     refusal = {"error": {"message": "Unsupported parameter: 'temperature'", "code": 400}}
-    made, backend = scripted_parts(refusal, plain("Hello"))
+    created, backend = scripted_parts(refusal, plain("Hello"))
 
-    run = await begin(made, temperature=1.9)
+    run = await begin(created, temperature=1.9)
     response = await run.result()
 
     assert response.status == "completed"

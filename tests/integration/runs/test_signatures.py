@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.parts import Chunks, ask, called, said, scripted_parts
+from tests.support.parts import Chunks, called, query, scripted_parts, stated
 from tests.support.replay import delta
 
 TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}, "strict": False}
@@ -80,9 +80,9 @@ def replayed(requests: list[dict[str, Any]]) -> dict[str, Any]:
 
 @per_family
 async def test_signatures_come_back_along_a_chain(family: str, answer: Any, check: Any) -> None:
-    made, backend = scripted_parts(answer(), said("A star."), dialect=family)
-    first = await ask(made, tools=[TOOL])
-    await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
+    created, backend = scripted_parts(answer(), stated("A star."), dialect=family)
+    first = await query(created, tools=[TOOL])
+    await query(created, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
 
     assert "encrypted_content" not in first["output"][0]
     check(replayed(backend.requests))
@@ -92,22 +92,22 @@ async def test_signatures_come_back_along_a_chain(family: str, answer: Any, chec
 async def test_signatures_come_back_from_a_client_that_keeps_its_own_history(
     family: str, answer: Any, check: Any
 ) -> None:
-    made, backend = scripted_parts(answer(), said("A star."), dialect=family)
-    first = await ask(made, tools=[TOOL], store=False, include=["reasoning.encrypted_content"])
+    created, backend = scripted_parts(answer(), stated("A star."), dialect=family)
+    first = await query(created, tools=[TOOL], store=False, include=["reasoning.encrypted_content"])
     history = [{"role": "user", "content": "Hi"}, *first["output"], output_of(first)]
-    await ask(made, input=history, tools=[TOOL], store=False)
+    await query(created, input=history, tools=[TOOL], store=False)
 
     assert first["output"][0]["encrypted_content"]
     check(replayed(backend.requests))
 
 
 @per_family
-async def test_another_familys_signatures_are_kept_back(family: str, answer: Any, check: Any) -> None:
-    made, _ = scripted_parts(answer(), dialect=family)
-    first = await ask(made, tools=[TOOL], store=False, include=["reasoning.encrypted_content"])
-    other, elsewhere = scripted_parts(said("A star."), dialect="groq")
+async def test_signatures_of_another_family_are_withheld(family: str, answer: Any, check: Any) -> None:
+    created, _ = scripted_parts(answer(), dialect=family)
+    first = await query(created, tools=[TOOL], store=False, include=["reasoning.encrypted_content"])
+    other, elsewhere = scripted_parts(stated("A star."), dialect="groq")
     history = [{"role": "user", "content": "Hi"}, *first["output"], output_of(first)]
-    await ask(other, input=history, tools=[TOOL])
+    await query(other, input=history, tools=[TOOL])
 
     message = replayed(elsewhere.requests)
     assert not message.keys() & {"reasoning_details", "thinking_blocks", "extra_content"}
@@ -115,62 +115,66 @@ async def test_another_familys_signatures_are_kept_back(family: str, answer: Any
 
 
 async def test_a_signature_on_a_message_comes_back_with_it() -> None:
-    made, backend = scripted_parts(
-        [delta(content="Yes", extra_content=SIGNATURE), *called()], said("A star."), dialect="gemini"
+    created, backend = scripted_parts(
+        [delta(content="Yes", extra_content=SIGNATURE), *called()], stated("A star."), dialect="gemini"
     )
-    first = await ask(made, tools=[TOOL])
-    await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
+    first = await query(created, tools=[TOOL])
+    await query(created, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
 
     assert replayed(backend.requests)["extra_content"] == SIGNATURE
 
 
 @pytest.mark.parametrize("store", [True, False])
 async def test_plain_reasoning_comes_back_under_the_familys_name_in_a_tool_turn(store: bool) -> None:
-    made, backend = scripted_parts(
-        [delta(reasoning="Hm, "), delta(reasoning="well."), *called()], said("!"), dialect="groq"
+    created, backend = scripted_parts(
+        [delta(reasoning="Hm, "), delta(reasoning="well."), *called()], stated("!"), dialect="groq"
     )
-    first = await ask(made, tools=[TOOL], store=store)
+    first = await query(created, tools=[TOOL], store=store)
     if store:
-        await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
+        await query(created, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
     else:
-        await ask(made, input=[{"role": "user", "content": "Hi"}, *first["output"], output_of(first)], tools=[TOOL])
+        await query(
+            created, input=[{"role": "user", "content": "Hi"}, *first["output"], output_of(first)], tools=[TOOL]
+        )
 
     assert replayed(backend.requests)["reasoning"] == "Hm, well."
 
 
-async def test_reasoning_shown_as_a_summary_is_replayed_raw() -> None:
-    made, backend = scripted_parts([delta(reasoning_content="Hm, well."), *called()], said("!"), dialect="deepseek")
-    first = await ask(made, tools=[TOOL], reasoning={"summary": "auto"})
+async def test_reasoning_displayed_as_a_summary_is_replayed_raw() -> None:
+    created, backend = scripted_parts(
+        [delta(reasoning_content="Hm, well."), *called()], stated("!"), dialect="deepseek"
+    )
+    first = await query(created, tools=[TOOL], reasoning={"summary": "auto"})
     assert first["output"][0]["summary"] == [{"type": "summary_text", "text": "Hm, well."}]
     assert not first["output"][0].get("content")
-    await ask(made, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
+    await query(created, input=[output_of(first)], previous_response_id=first["id"], tools=[TOOL])
 
     assert replayed(backend.requests)["reasoning_content"] == "Hm, well."
 
 
-async def test_raw_reasoning_is_content_and_no_summary_unless_asked_for() -> None:
-    made, _ = scripted_parts([delta(reasoning_content="Hm."), *said("Yes")])
-    reasoning = (await ask(made))["output"][0]
+async def test_raw_reasoning_is_content_and_no_summary_unless_requested() -> None:
+    created, _ = scripted_parts([delta(reasoning_content="Hm."), *stated("Yes")])
+    reasoning = (await query(created))["output"][0]
 
     assert (reasoning["summary"], reasoning["content"]) == ([], [{"type": "reasoning_text", "text": "Hm."}])
 
 
 async def test_state_that_a_client_changed_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
-    made, backend = scripted_parts(openrouter(), said("!"), dialect="openrouter")
-    first = await ask(made, tools=[TOOL], store=False)
+    created, backend = scripted_parts(openrouter(), stated("!"), dialect="openrouter")
+    first = await query(created, tools=[TOOL], store=False)
     reasoning = first["output"][0] | {"encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"}
-    await ask(made, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL])
+    await query(created, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL])
 
     assert "reasoning_details" not in backend.requests[-1]["messages"][-2]
     assert ": it was changed, or is from another tenant" in caplog.text
 
 
 async def test_state_that_a_client_changed_is_refused_where_the_operator_wants_that() -> None:
-    made, _ = scripted_parts(openrouter(), said("!"), dialect="openrouter")
-    made.run.rules.strict_seals = True
-    first = await ask(made, tools=[TOOL], store=False)
+    created, _ = scripted_parts(openrouter(), stated("!"), dialect="openrouter")
+    created.run.rules.strict_seals = True
+    first = await query(created, tools=[TOOL], store=False)
     reasoning = first["output"][0] | {"encrypted_content": first["output"][0]["encrypted_content"][:-6] + "AAAAAA"}
     with pytest.raises(Exception, match="could not be verified") as caught:
-        await ask(made, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL])
+        await query(created, input=[reasoning, *first["output"][1:], output_of(first)], tools=[TOOL])
 
     assert caught.value.code == "invalid_encrypted_content"  # type: ignore[attr-defined]

@@ -61,7 +61,7 @@ async def test_a_traceback_shows_the_code_alone(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "shown"),
+    ("code", "displayed"),
     [
         ("await __import__('asyncio').sleep(0, 'awaited')", "'awaited'"),
         ("1;", ""),
@@ -72,8 +72,8 @@ async def test_a_traceback_shows_the_code_alone(machine: Machine) -> None:
         ("input", "<built-in function input>"),
     ],
 )
-async def test_values_as_in_a_notebook(machine: Machine, code: str, shown: str) -> None:
-    assert await value(machine, code) == shown
+async def test_values_as_in_a_notebook(machine: Machine, code: str, displayed: str) -> None:
+    assert await value(machine, code) == displayed
 
 
 @pytest.mark.parametrize("code", ["raise SystemExit(2)", "exit()", "input()", "raise KeyboardInterrupt"])
@@ -108,7 +108,7 @@ doubled"""
     assert await value(machine, code) == "[2, 4]"
 
 
-async def test_every_shown_figure_is_an_image_of_its_own(machine: Machine) -> None:
+async def test_every_rendered_figure_is_a_separate_image(machine: Machine) -> None:
     await run(machine, f"import os\nos.makedirs('matplotlib')\nopen('matplotlib/pyplot.py', 'w').write({PYPLOT!r})")
     code = "import matplotlib.pyplot as plt\nplt.plot('a')\nplt.show()\nplt.plot('b')\nplt.show()\nplt.plot('c')"
     result = await run(machine, code)
@@ -117,8 +117,8 @@ async def test_every_shown_figure_is_an_image_of_its_own(machine: Machine) -> No
     failed = await run(machine, "plt.plot('d')\n1 / 0")
     assert [figure[8:] for figure in failed.figures] == [b"['d']"]
     assert "ZeroDivisionError" in failed.printed
-    shown = await run(machine, "plt.plot('e')\ndisplay(plt.figure(1))")
-    assert [figure[8:] for figure in shown.figures] == [b"['e']"]
+    displayed = await run(machine, "plt.plot('e')\ndisplay(plt.figure(1))")
+    assert [figure[8:] for figure in displayed.figures] == [b"['e']"]
 
 
 async def test_modules_in_the_data_directory_are_found_after_those_of_the_library(machine: Machine) -> None:
@@ -186,7 +186,7 @@ async def test_packages_of_an_environment_are_found(tmp_path: Path) -> None:
         ({"program": "true"}, "Cannot start a machine"),
     ],
 )
-async def test_a_sandbox_that_cannot_work_says_why(arguments: dict[str, str], cure: str) -> None:
+async def test_an_unusable_sandbox_has_its_reason(arguments: dict[str, str], cure: str) -> None:
     sandbox = Bubblewrap(**arguments)
     assert cure in await sandbox.probe()
     with pytest.raises(SandboxError, match=cure):

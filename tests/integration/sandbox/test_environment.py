@@ -16,7 +16,7 @@ def test_the_servers_python_needs_no_environment() -> None:
     assert sys.prefix == sys.base_prefix or sys.prefix not in found.binds
 
 
-def test_links_on_the_way_are_made_again(tmp_path: Path) -> None:
+def test_links_on_the_way_are_created_again(tmp_path: Path) -> None:
     base = Path(find_environment("").executable)
     versions = tmp_path / "versions"
     versions.mkdir()

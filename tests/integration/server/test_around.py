@@ -13,55 +13,55 @@ from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.chance import examples
 from tests.support.parts import Listed
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 
 async def test_models_of_all_backends_are_listed_once() -> None:
-    async with serve(Listed("a", ["x", "y"]), Listed("b", ["y", "org/z"])) as served:
-        listed = [model async for model in served.sdk.models.list()]
-        one = await served.sdk.models.retrieve("org/z")
+    async with serve(Listed("a", ["x", "y"]), Listed("b", ["y", "org/z"])) as server:
+        listed = [model async for model in server.sdk.models.list()]
+        one = await server.sdk.models.retrieve("org/z")
 
     assert [(model.id, model.owned_by) for model in listed] == [("x", "a"), ("y", "a"), ("org/z", "b")]
     assert (one.id, one.object) == ("org/z", "model")
 
 
-async def test_a_model_that_appears_is_listed_at_once(served: Served, backend: ReplayBackend) -> None:
-    assert (await served.get("/models/new"))[0] == 404
+async def test_a_model_that_appears_is_listed_at_once(server: RunningServer, backend: ReplayBackend) -> None:
+    assert (await server.get("/models/new"))[0] == 404
     backend.models.append({"id": "new"})
 
-    assert (await served.get("/models/new"))[0] == 200
+    assert (await server.get("/models/new"))[0] == 200
 
 
-async def test_a_live_process_says_so_whatever_is_the_matter() -> None:
-    async with serve(Listed("gone", None)) as served:
-        root = served.url.removesuffix("/v1")
-        async with served.http.get(f"{root}/healthz") as response:
+async def test_a_live_process_reports_itself_alive_in_any_state() -> None:
+    async with serve(Listed("gone", None)) as server:
+        root = server.url.removesuffix("/v1")
+        async with server.http.get(f"{root}/healthz") as response:
             assert (response.status, await response.json()) == (200, {"status": "ok"})
 
 
 async def test_a_server_is_ready_when_its_store_answers_and_a_backend_was_reached() -> None:
     backend = Listed("late", None)
-    async with serve(backend) as served:
-        root = served.url.removesuffix("/v1")
+    async with serve(backend) as server:
+        root = server.url.removesuffix("/v1")
 
         async def ready() -> tuple[int, Any]:
-            async with served.http.get(f"{root}/readyz") as response:
+            async with server.http.get(f"{root}/readyz") as response:
                 return response.status, await response.json()
 
         assert await ready() == (503, {"status": "unavailable", "store": True, "backends": False})
         backend.models = ["x"]
         assert await ready() == (200, {"status": "ok", "store": True, "backends": True})
-        await served.parts.store.close()
+        await server.parts.store.close()
         assert await ready() == (503, {"status": "unavailable", "store": False, "backends": True})
 
 
-async def test_the_description_is_served_and_is_valid_openapi(served: Served) -> None:
-    async with served.http.get(f"{served.url.removesuffix('/v1')}/openapi.json") as response:
-        told = await response.json()
+async def test_the_description_is_available_and_valid_openapi(server: RunningServer) -> None:
+    async with server.http.get(f"{server.url.removesuffix('/v1')}/openapi.json") as response:
+        body = await response.json()
 
-    schemathesis.openapi.from_dict(told).validate()
-    assert told["openapi"].startswith("3.1")
-    assert told == describe()
+    schemathesis.openapi.from_dict(body).validate()
+    assert body["openapi"].startswith("3.1")
+    assert body == describe()
 
 
 def test_the_validation_of_descriptions_can_fail() -> None:
@@ -113,13 +113,13 @@ def is_worth_fuzzing(operation: str, mode: schemathesis.GenerationMode) -> bool:
 async def test_nothing_that_a_client_sends_is_a_fault_of_ours(
     operation: str, mode: schemathesis.GenerationMode
 ) -> None:
-    async with serve(DemoBackend()) as served:
-        await asyncio.to_thread(fuzz, served.url.removesuffix("/v1"), operation, mode)
+    async with serve(DemoBackend()) as server:
+        await asyncio.to_thread(fuzz, server.url.removesuffix("/v1"), operation, mode)
 
 
-async def test_the_synchronous_sdk_creates_streams_chains_retrieves_pages_and_deletes(served: Served) -> None:
+async def test_the_synchronous_sdk_creates_streams_chains_retrieves_pages_and_deletes(server: RunningServer) -> None:
     def use() -> None:
-        with OpenAI(base_url=served.url, api_key="sk-test", max_retries=0) as sdk:
+        with OpenAI(base_url=server.url, api_key="sk-test", max_retries=0) as sdk:
             first = sdk.responses.create(model="m", input="one")
             assert first.output_text == "You said: one"
 
@@ -141,11 +141,11 @@ async def test_the_synchronous_sdk_creates_streams_chains_retrieves_pages_and_de
     await asyncio.to_thread(use)
 
 
-async def test_the_sdk_raises_the_right_error_for_each_refusal(served: Served) -> None:
+async def test_the_sdk_raises_the_right_error_for_each_refusal(server: RunningServer) -> None:
     with pytest.raises(BadRequestError) as bad:
-        await served.sdk.responses.create(model="m", input="x", temperature=99)
+        await server.sdk.responses.create(model="m", input="x", temperature=99)
     with pytest.raises(NotFoundError):
-        await served.sdk.responses.retrieve("resp_none")
+        await server.sdk.responses.retrieve("resp_none")
 
     assert (bad.value.code, bad.value.param) == ("decimal_above_max_value", "temperature")
     assert bad.value.request_id is not None

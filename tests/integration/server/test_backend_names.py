@@ -11,9 +11,9 @@ import pytest
 from antiphon.build.backends import backends_of
 from antiphon.config import BackendConfig, Settings
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, sse
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
-GONE = "http://127.0.0.1:9/v1"
+UNAVAILABLE = "http://127.0.0.1:9/v1"
 
 FAILURES = {
     "a refused key": Answer([b"{}"], JSON, 401),
@@ -26,21 +26,21 @@ FAILURES = {
 
 
 @asynccontextmanager
-async def configured(*urls: str) -> AsyncIterator[Served]:
+async def configured(*urls: str) -> AsyncIterator[RunningServer]:
     """A server before backends as the settings have them, without names of their own."""
     line = await backends_of(Settings(backends=[BackendConfig(url=url) for url in urls]), {})
-    async with serve(*line.backends, shares=line.shares) as served:
-        await served.parts.models.refresh()
-        yield served
+    async with serve(*line.backends, shares=line.shares) as backend:
+        await backend.parts.models.refresh()
+        yield backend
 
 
-async def ask(served: Served, path: str = "/responses", **body: Any) -> str:
-    asked = (
+async def request(server: RunningServer, path: str = "/responses", **body: Any) -> str:
+    request_body = (
         {"model": "m", "input": "Hi"}
         if path == "/responses"
         else {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     )
-    async with served.http.post(served.url + path, json={**asked, **body}) as response:
+    async with server.http.post(server.url + path, json={**request_body, **body}) as response:
         return await response.text()
 
 
@@ -52,25 +52,25 @@ async def test_no_reply_has_the_address_of_a_backend(
 ) -> None:
     backend.script = lambda request: failure
     address = backend.url.removeprefix("http://").removesuffix("/v1")
-    async with configured(backend.url) as served:
+    async with configured(backend.url) as server:
         try:
-            told = await ask(served, path, **more)
+            body = await request(server, path, **more)
         except aiohttp.ClientError:  # the reply broke off too
-            told = ""
+            body = ""
 
-    assert address not in told
+    assert address not in body
 
 
 async def test_a_backend_that_cannot_be_reached_is_named_by_its_label() -> None:
-    async with configured(GONE) as served:
-        error = json.loads(await ask(served))["error"]
+    async with configured(UNAVAILABLE) as server:
+        error = json.loads(await request(server))["error"]
 
     assert error["message"] == "Backend 'backend-1' is unreachable: connection refused."
 
 
-async def test_where_no_backend_lists_its_models_each_cause_is_told() -> None:
-    async with configured(GONE, "http://no.such.host.invalid/v1") as served:
-        error = json.loads(await ask(served))["error"]
+async def test_without_any_model_list_each_cause_is_reported() -> None:
+    async with configured(UNAVAILABLE, "http://no.such.host.invalid/v1") as server:
+        error = json.loads(await request(server))["error"]
 
     assert error["message"].startswith("None of the 2 backends ")
     assert "'backend-1' is unreachable: connection refused." in error["message"]

@@ -11,7 +11,7 @@ from antiphon.storage.operations import jobs, responses
 from antiphon.testing import assert_event_stream
 from tests.support.chance import times
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.waiting import eventually, let_others_run, until
 
 BODY = {"model": "m", "input": "Hi", "background": True}
@@ -19,67 +19,69 @@ BODY = {"model": "m", "input": "Hi", "background": True}
 RACES = times(200)
 
 
-def held(go: asyncio.Event, *words: str) -> Any:
+def retained(go: asyncio.Event, *words: str) -> Any:
     """A backend that says `Once`, waits, and says the rest."""
     rest = sse(*(delta(content=word) for word in words), delta("stop"))
     return lambda request: Answer([sse(delta(content="Once"), done=False)], wait=go, rest=[rest])
 
 
-async def reaches(served: Served, response_id: str, *statuses: str) -> dict[str, Any]:
+async def reaches(server: RunningServer, response_id: str, *statuses: str) -> dict[str, Any]:
     """The response once it has one of these statuses."""
     path = f"/responses/{response_id}"
-    return (await eventually(lambda: served.get(path), lambda one: one[1]["status"] in statuses))[1]
+    return (await eventually(lambda: server.get(path), lambda one: one[1]["status"] in statuses))[1]
 
 
-async def events(served: Served, path: str) -> tuple[list[dict[str, Any]], bytes]:
-    async with served.http.get(served.url + path) as response:
+async def events(server: RunningServer, path: str) -> tuple[list[dict[str, Any]], bytes]:
+    async with server.http.get(server.url + path) as response:
         assert response.headers["content-type"].startswith("text/event-stream"), await response.text()
         body = await response.read()
     return [json.loads(line[6:]) for line in body.split(b"\n") if line.startswith(b"data: ")], body
 
 
-async def test_it_is_queued_at_once_and_made_though_nobody_waits(stateful: Served, backend: ReplayBackend) -> None:
+async def test_it_is_queued_at_once_and_runs_without_a_waiting_client(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     go = asyncio.Event()
-    backend.script = held(go, " upon a time")
-    made = await stateful.sdk.responses.create(**BODY)
-    assert (made.status, made.output, made.usage, made.background) == ("queued", [], None, True)
-    assert (await reaches(stateful, made.id, "in_progress"))["output"] == []
+    backend.script = retained(go, " upon a time")
+    created = await stateful.sdk.responses.create(**BODY)
+    assert (created.status, created.output, created.usage, created.background) == ("queued", [], None, True)
+    assert (await reaches(stateful, created.id, "in_progress"))["output"] == []
     go.set()
-    done = await reaches(stateful, made.id, "completed")
+    done = await reaches(stateful, created.id, "completed")
 
     assert done["output_text"] == "Once upon a time"
-    assert done["id"] == made.id
-    assert done["completed_at"] >= done["created_at"] == made.created_at
+    assert done["id"] == created.id
+    assert done["completed_at"] >= done["created_at"] == created.created_at
 
 
-async def test_items_that_are_done_are_shown_before_the_end(stateful: Served, backend: ReplayBackend) -> None:
+async def test_completed_items_are_emitted_before_the_end(stateful: RunningServer, backend: ReplayBackend) -> None:
     go = asyncio.Event()
     first = sse(delta(reasoning_content="Hm."), delta(content="Well"), done=False)
     backend.script = lambda request: Answer([first], wait=go, rest=[sse(delta("stop"))])
-    made = await stateful.sdk.responses.create(**BODY)
-    shown = await eventually(lambda: stateful.get(f"/responses/{made.id}"), lambda one: one[1]["output"])
+    created = await stateful.sdk.responses.create(**BODY)
+    displayed = await eventually(lambda: stateful.get(f"/responses/{created.id}"), lambda one: one[1]["output"])
     go.set()
-    done = await reaches(stateful, made.id, "completed")
+    done = await reaches(stateful, created.id, "completed")
 
-    assert shown[1]["status"] == "in_progress"
-    assert [item["type"] for item in shown[1]["output"]] == ["reasoning"]
-    assert done["output"][0] == shown[1]["output"][0]
+    assert displayed[1]["status"] == "in_progress"
+    assert [item["type"] for item in displayed[1]["output"]] == ["reasoning"]
+    assert done["output"][0] == displayed[1]["output"][0]
 
 
 @pytest.mark.wide("postgres")
 async def test_its_stream_begins_queued_and_can_be_replayed_byte_for_byte_from_anywhere(
-    stateful: Served, backend: ReplayBackend
+    stateful: RunningServer, backend: ReplayBackend
 ) -> None:
     backend.script = lambda request: Answer([text(*(f"word{i} " for i in range(50)))])
     async with stateful.http.post(f"{stateful.url}/responses", json=BODY | {"stream": True}) as response:
-        told = await response.read()
-    first = [json.loads(line[6:]) for line in told.split(b"\n") if line.startswith(b"data: ")]
+        reported = await response.read()
+    first = [json.loads(line[6:]) for line in reported.split(b"\n") if line.startswith(b"data: ")]
     assert [event["type"] for event in first[:3]] == ["response.created", "response.queued", "response.in_progress"]
     assert_event_stream(first)
     path = f"/responses/{first[0]['response']['id']}?stream=true"
     again, body = await events(stateful, path)
-    assert body == told
-    frames = told.split(b"\n\n")
+    assert body == reported
+    frames = reported.split(b"\n\n")
     for after in range(len(first)):
         _, body = await events(stateful, f"{path}&starting_after={after}")
         assert body == b"\n\n".join(frames[after + 1 :])
@@ -88,9 +90,11 @@ async def test_its_stream_begins_queued_and_can_be_replayed_byte_for_byte_from_a
     assert [{**event, "obfuscation": 0} for event in again] == [{**event, "obfuscation": 0} for event in bare]
 
 
-async def test_who_leaves_comes_back_and_misses_nothing(stateful: Served, backend: ReplayBackend) -> None:
+async def test_a_client_resumes_after_a_disconnect_without_losing_events(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     go = asyncio.Event()
-    backend.script = held(go, *(f" {i}" for i in range(20)))
+    backend.script = retained(go, *(f" {i}" for i in range(20)))
     body = BODY | {"stream": True}
     async with stateful.http.post(f"{stateful.url}/responses", json=body) as response:
         seen = await response.content.readuntil(b'"delta":"Once"')
@@ -107,9 +111,9 @@ async def test_who_leaves_comes_back_and_misses_nothing(stateful: Served, backen
     assert backend.left.is_set() is False
 
 
-async def test_the_sdk_takes_a_stream_up_again(stateful: Served, backend: ReplayBackend) -> None:
+async def test_the_sdk_takes_a_stream_up_again(stateful: RunningServer, backend: ReplayBackend) -> None:
     go = asyncio.Event()
-    backend.script = held(go, " upon", " a", " time")
+    backend.script = retained(go, " upon", " a", " time")
     stream = await stateful.sdk.responses.create(**BODY, stream=True)
     created = await anext(aiter(stream))
     async for event in stream:
@@ -127,23 +131,23 @@ async def test_the_sdk_takes_a_stream_up_again(stateful: Served, backend: Replay
 
 
 @pytest.mark.wide("postgres")
-async def test_cancelling_ends_it_and_the_backends_call(stateful: Served, backend: ReplayBackend) -> None:
-    backend.script = held(asyncio.Event())
-    made = await stateful.sdk.responses.create(**BODY)
-    await reaches(stateful, made.id, "in_progress")
+async def test_cancelling_ends_it_and_the_backends_call(stateful: RunningServer, backend: ReplayBackend) -> None:
+    backend.script = retained(asyncio.Event())
+    created = await stateful.sdk.responses.create(**BODY)
+    await reaches(stateful, created.id, "in_progress")
     await until(lambda: backend.requests)
-    cancelled = await stateful.sdk.responses.cancel(made.id)
+    cancelled = await stateful.sdk.responses.cancel(created.id)
     assert (cancelled.status, cancelled.usage) == ("cancelled", None)
     await asyncio.wait_for(backend.left.wait(), 30)
-    again = await stateful.sdk.responses.cancel(made.id)
+    again = await stateful.sdk.responses.cancel(created.id)
 
     assert again == cancelled
-    assert (await stateful.sdk.responses.retrieve(made.id)).status == "cancelled"
-    await stateful.sdk.responses.delete(made.id)
+    assert (await stateful.sdk.responses.retrieve(created.id)).status == "cancelled"
+    await stateful.sdk.responses.delete(created.id)
 
 
-async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: Served, backend: ReplayBackend) -> None:
-    backend.script = held(asyncio.Event())
+async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: RunningServer, backend: ReplayBackend) -> None:
+    backend.script = retained(asyncio.Event())
     async with stateful.http.post(f"{stateful.url}/responses", json=BODY | {"stream": True}) as response:
         seen = await response.content.readuntil(b'"delta":"Once"')
         response_id = json.loads(seen.split(b"data: ")[1].split(b"\n")[0])["response"]["id"]
@@ -157,50 +161,50 @@ async def test_a_stream_that_is_cancelled_comes_to_its_end(stateful: Served, bac
     assert whole[-1] == last
 
 
-async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: Served, backend: ReplayBackend) -> None:
-    await stateful.house.drain()
+async def test_one_that_waits_in_the_queue_can_be_cancelled(stateful: RunningServer, backend: ReplayBackend) -> None:
+    await stateful.application.drain()
     stateful.parts.process.accepts_work = True
-    made = await stateful.sdk.responses.create(**BODY)
+    created = await stateful.sdk.responses.create(**BODY)
 
-    assert (await stateful.sdk.responses.cancel(made.id)).status == "cancelled"
+    assert (await stateful.sdk.responses.cancel(created.id)).status == "cancelled"
     assert backend.requests == []
 
 
 @pytest.mark.wide("postgres")
-async def test_one_that_has_ended_is_cancelled_to_no_effect(stateful: Served, backend: ReplayBackend) -> None:
+async def test_one_that_has_ended_is_cancelled_to_no_effect(stateful: RunningServer, backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([text("Hi")])
-    made = await stateful.sdk.responses.create(**BODY)
-    done = await reaches(stateful, made.id, "completed")
+    created = await stateful.sdk.responses.create(**BODY)
+    done = await reaches(stateful, created.id, "completed")
 
-    assert (await stateful.sdk.responses.cancel(made.id)).status == "completed"
-    assert (await stateful.get(f"/responses/{made.id}"))[1] == done
+    assert (await stateful.sdk.responses.cancel(created.id)).status == "completed"
+    assert (await stateful.get(f"/responses/{created.id}"))[1] == done
 
 
 @pytest.mark.wide
-async def test_cancelling_and_ending_at_once_has_one_end(stateful: Served, backend: ReplayBackend) -> None:
+async def test_cancelling_and_ending_at_once_has_one_end(stateful: RunningServer, backend: ReplayBackend) -> None:
     """Hundreds of races on each store: who is first wins, and everybody is told the same."""
     ends: list[str] = []
 
     async def race(number: int) -> None:
-        made = await stateful.sdk.responses.create(**{**BODY, "input": f"{number}"}, stream=number % 4 == 0)  # type: ignore[call-overload]
+        created = await stateful.sdk.responses.create(**{**BODY, "input": f"{number}"}, stream=number % 4 == 0)  # type: ignore[call-overload]
         if number % 4 == 0:
-            first = await anext(aiter(made))
-            await made.close()
+            first = await anext(aiter(created))
+            await created.close()
             response_id = first.response.id
         else:
-            response_id = made.id
+            response_id = created.id
         if number % 10 == 9:  # however busy the machine is, some are too late
             await reaches(stateful, response_id, "completed")
         await let_others_run(number % 10 * 30)
-        told = (await stateful.post(f"/responses/{response_id}/cancel"))[1]
+        body = (await stateful.post(f"/responses/{response_id}/cancel"))[1]
         ended = await reaches(stateful, response_id, "completed", "cancelled", "failed", "incomplete")
-        assert ended["status"] == told["status"]
-        assert (await stateful.post(f"/responses/{response_id}/cancel"))[1]["status"] == told["status"]
+        assert ended["status"] == body["status"]
+        assert (await stateful.post(f"/responses/{response_id}/cancel"))[1]["status"] == body["status"]
         if number % 4 == 0:
             log, _ = await events(stateful, f"/responses/{response_id}?stream=true")
-            assert log[-1]["response"]["status"] == told["status"]
+            assert log[-1]["response"]["status"] == body["status"]
             assert [e["sequence_number"] for e in log] == list(range(len(log)))
-        ends.append(str(told["status"]))
+        ends.append(str(body["status"]))
 
     backend.script = lambda request: Answer([text("Hi")])
     for start in range(0, RACES, 20):
@@ -211,15 +215,15 @@ async def test_cancelling_and_ending_at_once_has_one_end(stateful: Served, backe
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
-async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful: Served, stream: bool) -> None:
+async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful: RunningServer, stream: bool) -> None:
     body = BODY | {"store": False, "stream": stream}
     if stream:
         async with stateful.http.post(f"{stateful.url}/responses", json=body) as response:
-            made = json.loads((await response.read()).split(b"data: ")[1].split(b"\n")[0])["response"]
+            created = json.loads((await response.read()).split(b"data: ")[1].split(b"\n")[0])["response"]
     else:
-        _, made = await stateful.post("/responses", json=body)
-    done = await reaches(stateful, made["id"], "completed")
-    status, reply = await stateful.post("/responses", json={"model": "m", "previous_response_id": made["id"]})
+        _, created = await stateful.post("/responses", json=body)
+    done = await reaches(stateful, created["id"], "completed")
+    status, reply = await stateful.post("/responses", json={"model": "m", "previous_response_id": created["id"]})
     reference = {"type": "item_reference", "id": done["output"][0]["id"]}
     unknown, _ = await stateful.post("/responses", json={"model": "m", "input": [reference]})
 
@@ -228,19 +232,19 @@ async def test_one_that_is_not_stored_can_be_polled_and_not_referred_to(stateful
     assert unknown == 404
 
 
-async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(stateful: Served) -> None:
-    _, made = await stateful.post("/responses", json=BODY | {"store": False})
-    await reaches(stateful, str(made["id"]), "completed")
-    stored = await stateful.parts.store.read(responses.load, "", str(made["id"]))
+async def test_one_that_is_not_stored_is_forgotten_ten_minutes_after_its_end(stateful: RunningServer) -> None:
+    _, created = await stateful.post("/responses", json=BODY | {"store": False})
+    await reaches(stateful, str(created["id"]), "completed")
+    stored = await stateful.parts.store.read(responses.load, "", str(created["id"]))
     assert stored is not None
     assert stored.expires_at is not None
     assert 590 < stored.expires_at - int(stateful.parts.run.now()) <= 600
 
 
-async def test_a_model_that_fails_makes_a_failed_response(stateful: Served, backend: ReplayBackend) -> None:
+async def test_a_model_that_fails_makes_a_failed_response(stateful: RunningServer, backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([b'{"error": {"message": "boom"}}'], status=500)
-    made = await stateful.sdk.responses.create(**BODY)
-    failed = await reaches(stateful, made.id, "failed")
+    created = await stateful.sdk.responses.create(**BODY)
+    failed = await reaches(stateful, created.id, "failed")
 
     assert failed["error"]["code"] == "server_error"
     stream = await stateful.sdk.responses.create(**BODY, stream=True)
@@ -249,43 +253,43 @@ async def test_a_model_that_fails_makes_a_failed_response(stateful: Served, back
             pass
 
 
-async def test_one_that_runs_is_not_deleted(stateful: Served, backend: ReplayBackend) -> None:
-    backend.script = held(asyncio.Event())
-    made = await stateful.sdk.responses.create(**BODY)
+async def test_one_that_runs_is_not_deleted(stateful: RunningServer, backend: ReplayBackend) -> None:
+    backend.script = retained(asyncio.Event())
+    created = await stateful.sdk.responses.create(**BODY)
     with pytest.raises(openai.BadRequestError, match="Cannot delete an in-flight response"):
-        await stateful.sdk.responses.delete(made.id)
-    await stateful.sdk.responses.cancel(made.id)
+        await stateful.sdk.responses.delete(created.id)
+    await stateful.sdk.responses.cancel(created.id)
 
 
 @pytest.mark.parametrize("after", ["-1", "abc", "1" + "0" * 30, "1.5", ""])
-async def test_a_number_that_is_none_is_refused(served: Served, after: str) -> None:
-    status, reply = await served.get(f"/responses/resp_x?stream=true&starting_after={after}")
+async def test_an_invalid_number_is_rejected(server: RunningServer, after: str) -> None:
+    status, reply = await server.get(f"/responses/resp_x?stream=true&starting_after={after}")
 
     assert (status, reply["error"]["code"], reply["error"]["param"]) == (400, "invalid_value", "starting_after")  # type: ignore[index]
 
 
-async def test_what_has_no_log_is_not_streamed(served: Served) -> None:
-    _, plain = await served.post("/responses", json={"model": "m", "input": "x"})
-    _, background = await served.post("/responses", json=BODY)
-    for made, reason in ((plain, "background=true"), (background, "stream=true")):
-        status, reply = await served.get(f"/responses/{made['id']}?stream=true")
+async def test_what_has_no_log_is_not_streamed(server: RunningServer) -> None:
+    _, plain = await server.post("/responses", json={"model": "m", "input": "x"})
+    _, background = await server.post("/responses", json=BODY)
+    for created, reason in ((plain, "background=true"), (background, "stream=true")):
+        status, reply = await server.get(f"/responses/{created['id']}?stream=true")
         error: Any = reply["error"]
         assert (status, error["param"]) == (400, "stream")
         assert error["message"].endswith(f"was not created with {reason}.")
-    status, reply = await served.post(f"/responses/{plain['id']}/cancel")
+    status, reply = await server.post(f"/responses/{plain['id']}/cancel")
     assert (status, reply["error"]["code"]) == (400, None)  # type: ignore[index]
-    assert (await served.post("/responses/resp_none/cancel"))[0] == 404
-    assert (await served.get("/responses/resp_none?stream=true"))[0] == 404
+    assert (await server.post("/responses/resp_none/cancel"))[0] == 404
+    assert (await server.get("/responses/resp_none?stream=true"))[0] == 404
 
 
-async def test_what_can_be_refused_is_refused_before_it_is_queued(served: Served) -> None:
+async def test_what_can_be_refused_is_refused_before_it_is_queued(server: RunningServer) -> None:
     for wrong, status in (({"model": "unknown"}, 400), ({"previous_response_id": "resp_x"}, 400)):
-        assert (await served.post("/responses", json=BODY | wrong))[0] == status
-    assert (await served.parts.store.inspect())["jobs"] == 0
+        assert (await server.post("/responses", json=BODY | wrong))[0] == status
+    assert (await server.parts.store.inspect())["jobs"] == 0
 
 
-async def test_no_more_of_a_tenant_wait_than_may(stateful: Served, backend: ReplayBackend) -> None:
-    await stateful.house.drain()  # what is queued waits
+async def test_no_more_of_a_tenant_wait_than_may(stateful: RunningServer, backend: ReplayBackend) -> None:
+    await stateful.application.drain()  # what is queued waits
     stateful.parts.process.accepts_work, stateful.parts.jobs.queue_per_tenant = True, 3
     outcomes = await asyncio.gather(*(stateful.post("/responses", json=BODY) for _ in range(10)))
     refused = [body["error"] for status, body in outcomes if status == 429]
@@ -300,16 +304,18 @@ async def test_no_more_of_a_tenant_wait_than_may(stateful: Served, backend: Repl
     assert (await stateful.post("/responses", json=BODY))[0] == 200
 
 
-async def test_a_turn_that_failed_adds_nothing_to_its_conversation(stateful: Served, backend: ReplayBackend) -> None:
+async def test_a_turn_that_failed_adds_nothing_to_its_conversation(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = lambda request: Answer([b'{"error": {"message": "No."}}'], status=400)
     _, conversation = await stateful.post("/conversations", json={})
-    made = await stateful.sdk.responses.create(**BODY, conversation=str(conversation["id"]))
-    assert (await reaches(stateful, made.id, "failed"))["error"]["message"] == "No."
+    created = await stateful.sdk.responses.create(**BODY, conversation=str(conversation["id"]))
+    assert (await reaches(stateful, created.id, "failed"))["error"]["message"] == "No."
     _, page = await stateful.get(f"/conversations/{conversation['id']}/items")
     assert page["data"] == []
 
     backend.script = lambda request: Answer([text("Hello")])
-    made = await stateful.sdk.responses.create(**BODY, conversation=str(conversation["id"]))
-    await reaches(stateful, made.id, "completed")
+    created = await stateful.sdk.responses.create(**BODY, conversation=str(conversation["id"]))
+    await reaches(stateful, created.id, "completed")
     _, page = await stateful.get(f"/conversations/{conversation['id']}/items")
     assert [item["type"] for item in page["data"]] == ["message", "message"]  # type: ignore[union-attr, index]

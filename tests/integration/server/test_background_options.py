@@ -4,22 +4,22 @@ from typing import Any
 
 import pytest
 
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.waiting import eventually
 
 OPEN = ("queued", "in_progress")
 
 
-async def created(served: Served, **options: Any) -> dict[str, Any]:
+async def created(server: RunningServer, **options: Any) -> dict[str, Any]:
     body = {"model": "m", "input": "Hi", "background": True, "background_options": options}
-    status, found = await served.post("/responses", json=body)
+    status, found = await server.post("/responses", json=body)
     assert status == 200, found
     return found
 
 
 @pytest.mark.parametrize("window", ["2h", "8h"])
-async def test_a_response_with_a_window_completes_on_an_idle_server_and_says_its_window(
-    stateful: Served, window: str
+async def test_a_response_with_a_window_completes_on_an_idle_server_and_reports_its_window(
+    stateful: RunningServer, window: str
 ) -> None:
     options = {"completion_window": window, "continuation_id": "any \0 text"}
     queued = await created(stateful, **options)
@@ -34,7 +34,7 @@ async def test_a_response_with_a_window_completes_on_an_idle_server_and_says_its
     assert [one["completion_window"] for one in listed["data"]] == [window]
 
 
-async def test_options_without_a_window_are_shown_with_the_default(stateful: Served) -> None:
+async def test_options_without_a_window_are_displayed_with_the_default(stateful: RunningServer) -> None:
     assert (await created(stateful, continuation_id="a"))["background_options"] == {
         "completion_window": "soonest",
         "continuation_id": "a",

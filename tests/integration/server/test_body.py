@@ -8,51 +8,53 @@ from typing import Any
 
 import pytest
 
-from antiphon.server.limits import Limits
+from antiphon.server.limits import ServerLimits
 from antiphon.upstream.http import HttpBackend
-from tests.support.raw import BODY, connected, error_of, post, say, status_of
+from tests.support.raw import BODY, connected, error_of, post, state, status_of
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import eventually
 from tests.unit.server.test_inflate import COMPRESS
 
 MEGABYTE = 1024 * 1024
 
 
-async def send(served: Served, body: bytes, **headers: str) -> tuple[int, Any]:
+async def send(server: RunningServer, body: bytes, **headers: str) -> tuple[int, Any]:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    status, reply = await served.post("/responses", data=body, headers={"content-type": "application/json", **sent})
+    status, reply = await server.post("/responses", data=body, headers={"content-type": "application/json", **sent})
     return status, reply
 
 
 @pytest.mark.parametrize("coding", COMPRESS)
-async def test_a_compressed_request_is_answered_like_a_plain_one(served: Served, coding: str) -> None:
+async def test_a_compressed_request_is_answered_like_a_plain_one(server: RunningServer, coding: str) -> None:
     text = "a long way " * 20_000
     body = json.dumps({"model": "m", "input": text}).encode()
-    status, response = await send(served, COMPRESS[coding](body), content_encoding=coding)
-    _, listed = await served.get(f"/responses/{response['id']}/input_items")
+    status, response = await send(server, COMPRESS[coding](body), content_encoding=coding)
+    _, listed = await server.get(f"/responses/{response['id']}/input_items")
 
     assert status == 200
     assert listed["data"][0]["content"][0]["text"] == text
 
 
 @pytest.mark.parametrize("coding", COMPRESS)
-async def test_the_same_request_is_the_same_however_it_is_packed(served: Served, coding: str) -> None:
-    first = await send(served, BODY, idempotency_key="k")
-    again = await send(served, COMPRESS[coding](BODY), idempotency_key="k", content_encoding=coding)
+async def test_the_same_request_is_the_same_however_it_is_packed(server: RunningServer, coding: str) -> None:
+    first = await send(server, BODY, idempotency_key="k")
+    again = await send(server, COMPRESS[coding](BODY), idempotency_key="k", content_encoding=coding)
     other = COMPRESS[coding](BODY.replace(b"x", b"y"))
 
     assert first[1]["id"] == again[1]["id"]
-    assert (await send(served, other, idempotency_key="k", content_encoding=coding))[0] == 422
+    assert (await send(server, other, idempotency_key="k", content_encoding=coding))[0] == 422
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("coding", COMPRESS)
-async def test_a_bomb_is_refused_before_it_is_made(served: Served, backend: ReplayBackend, coding: str) -> None:
+async def test_a_decompression_bomb_is_rejected_before_it_is_expanded(
+    server: RunningServer, backend: ReplayBackend, coding: str
+) -> None:
     bomb = COMPRESS[coding](bytes(2000 * MEGABYTE)) if coding == "zstd" else gzip.compress(bytes(200 * MEGABYTE))
     tracemalloc.start()
     try:
-        status, reply = await send(served, bomb, content_encoding=coding)
+        status, reply = await send(server, bomb, content_encoding=coding)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -63,25 +65,25 @@ async def test_a_bomb_is_refused_before_it_is_made(served: Served, backend: Repl
 
 
 @pytest.mark.wide
-async def test_others_are_answered_while_a_bomb_is_inflated(served: Served) -> None:
+async def test_others_are_answered_while_a_bomb_is_inflated(server: RunningServer) -> None:
     bomb = gzip.compress(bytes(31 * MEGABYTE))
     answered = []
 
-    async def ask() -> None:
-        assert (await served.get("/models"))[0] == 200
+    async def request() -> None:
+        assert (await server.get("/models"))[0] == 200
         answered.append("models")
 
     async def throw() -> None:
-        assert (await send(served, bomb, content_encoding="gzip"))[0] == 400  # of zeros, which are no JSON
+        assert (await send(server, bomb, content_encoding="gzip"))[0] == 400  # of zeros, which are no JSON
         answered.append("bomb")
 
-    await asyncio.gather(throw(), ask())
+    await asyncio.gather(throw(), request())
 
     assert answered == ["models", "bomb"]
 
 
 UNKNOWN = "unsupported_media_type"
-SAID: dict[str, tuple[dict[str, str], bytes, int, str | None]] = {
+STATED: dict[str, tuple[dict[str, str], bytes, int, str | None]] = {
     "brotli": ({"content_encoding": "br"}, BODY, 415, UNKNOWN),
     "two encodings": ({"content_encoding": "gzip, zstd"}, BODY, 415, UNKNOWN),
     "plain, said to be gzip": ({"content_encoding": "gzip"}, BODY, 400, None),
@@ -96,38 +98,38 @@ SAID: dict[str, tuple[dict[str, str], bytes, int, str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("headers", "body", "status", "code"), SAID.values(), ids=SAID)
-async def test_what_a_body_is_must_be_said_rightly(
-    served: Served, headers: dict[str, str], body: bytes, status: int, code: str | None
+@pytest.mark.parametrize(("headers", "body", "status", "code"), STATED.values(), ids=STATED)
+async def test_a_wrong_content_type_of_a_body_is_rejected(
+    server: RunningServer, headers: dict[str, str], body: bytes, status: int, code: str | None
 ) -> None:
-    got, reply = await send(served, body, **headers)
+    got, reply = await send(server, body, **headers)
 
     assert got == status
     if status != 200:
         assert (reply["error"]["type"], reply["error"]["code"]) == ("invalid_request_error", code)
 
 
-async def test_a_body_that_says_nothing_is_taken_for_json(served: Served) -> None:
-    assert status_of(await say(served.url, post())) == 200
+async def test_a_body_without_a_content_type_is_parsed_as_json(server: RunningServer) -> None:
+    assert status_of(await state(server.url, post())) == 200
 
 
 @pytest.fixture
 async def small(backend: ReplayBackend) -> Any:
     """A server that takes little."""
-    async with serve(HttpBackend("replay", backend.url), limits=Limits(body=2000), memory=5000) as one:
+    async with serve(HttpBackend("replay", backend.url), limits=ServerLimits(body=2000), memory=5000) as one:
         yield one
 
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(("size", "status"), [(1900, 200), (2100, 413)])
-async def test_the_limit_is_for_what_is_inside(small: Served, packed: bool, size: int, status: int) -> None:
+async def test_the_limit_is_for_what_is_inside(small: RunningServer, packed: bool, size: int, status: int) -> None:
     body = json.dumps({"model": "m", "input": "x" * (size - 26)}).encode()
     headers = {"content_encoding": "gzip"} if packed else {}
 
     assert (await send(small, gzip.compress(body) if packed else body, **headers))[0] == status
 
 
-async def test_a_body_in_chunks_is_counted_as_it_comes(small: Served) -> None:
+async def test_a_body_in_chunks_is_counted_as_it_comes(small: RunningServer) -> None:
     async def chunks() -> Any:
         for _ in range(30):
             yield b" " * 100
@@ -137,15 +139,15 @@ async def test_a_body_in_chunks_is_counted_as_it_comes(small: Served) -> None:
     assert (status, reply["error"]["code"]) == (413, "request_too_large")
 
 
-async def test_a_body_that_says_it_is_too_large_is_refused_unread(served: Served) -> None:
-    reply = await say(served.url, post(b"", length=10_000_000_000))
+async def test_a_body_with_a_too_large_declared_size_is_rejected_unread(server: RunningServer) -> None:
+    reply = await state(server.url, post(b"", length=10_000_000_000))
 
     assert (status_of(reply), error_of(reply)["code"]) == (413, "request_too_large")
     assert b"connection: close" in reply
 
 
-async def test_who_still_sends_is_heard_out_and_reads_why_not(served: Served) -> None:
-    async with connected(served.url) as (reader, writer):
+async def test_a_client_that_still_sends_is_read_to_the_end_and_receives_the_reason(server: RunningServer) -> None:
+    async with connected(server.url) as (reader, writer):
         writer.write(post(b"", length=40 * MEGABYTE))
         for _ in range(40):
             writer.write(bytes(MEGABYTE))
@@ -155,14 +157,14 @@ async def test_who_still_sends_is_heard_out_and_reads_why_not(served: Served) ->
     assert status_of(reply) == 413
 
 
-async def test_what_expects_to_be_refused_is_not_asked_for_its_body(served: Served) -> None:
-    expecting = await say(served.url, post(b"", b"expect: 100-continue", length=10_000_000_000))
+async def test_a_request_that_will_be_refused_receives_no_100_continue(server: RunningServer) -> None:
+    expecting = await state(server.url, post(b"", b"expect: 100-continue", length=10_000_000_000))
 
     assert expecting.startswith(b"HTTP/1.1 413 ")
 
 
 async def test_bodies_together_have_a_limit_and_make_room_when_they_are_done(
-    small: Served, backend: ReplayBackend
+    small: RunningServer, backend: ReplayBackend
 ) -> None:
     large = json.dumps({"model": "m", "input": "x" * 1800}).encode()
     async with connected(small.url) as (_, one), connected(small.url) as (_, two):
@@ -178,21 +180,21 @@ async def test_bodies_together_have_a_limit_and_make_room_when_they_are_done(
     await eventually(lambda: send(small, large), lambda one: one[0] == 200)
 
 
-async def test_a_body_that_comes_too_slowly_is_cut_off(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_comes_too_slowly_is_cut_off(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.server.request.BODY_TIMEOUT", 0.05)
-    reply = await say(served.url, post(BODY[:10], length=len(BODY)))
+    reply = await state(server.url, post(BODY[:10], length=len(BODY)))
 
     assert (status_of(reply), error_of(reply)["code"]) == (408, None)
     assert error_of(reply)["message"].startswith("The request timed out: its body ")
     assert b"connection: close" in reply
 
 
-async def test_a_large_body_has_more_time(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_large_body_has_more_time(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.server.request.BODY_TIMEOUT", 0.0)
     monkeypatch.setattr("antiphon.server.request.BODY_RATE", 0.001)
-    async with connected(served.url) as (reader, writer):
+    async with connected(server.url) as (reader, writer):
         writer.write(post(BODY[:10], length=len(BODY)))
-        assert (await served.get("/models"))[0] == 200
+        assert (await server.get("/models"))[0] == 200
         writer.write(BODY[10:])
         reply = await asyncio.wait_for(reader.read(), 30)
 

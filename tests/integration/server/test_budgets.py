@@ -12,14 +12,14 @@ import pytest
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import api_keys, budgets
 from antiphon.storage.records.money import Budget, MoneyClaim, TenantBudget
-from antiphon.storage.records.tenants import ApiKey, Limits, Role
+from antiphon.storage.records.tenants import ApiKey, KeyLimits, Role
 from antiphon.storage.store import Store
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import NANO, Prices
 from tests.support.keys import bearing, issue, issued
 from tests.support.replay import JSON, Answer, ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import ended, until
 
 HI = {"model": "m", "input": "Hi", "max_output_tokens": 100}
@@ -51,27 +51,27 @@ def answer(request: dict[str, Any]) -> Answer:
 @asynccontextmanager
 async def serving(
     backend: ReplayBackend, store: Store, key: str, prices: Prices | None = PRICES
-) -> AsyncIterator[Served]:
+) -> AsyncIterator[RunningServer]:
     """A server with these prices, whose client has a key."""
     backend.script = answer
     options = BackendOptions(configured=(ModelOptions("m", prices=prices),))
-    async with serve(HttpBackend("replay", backend.url, ""), store=store, shares={"replay": options}) as served:
-        served.http.headers.update(bearing(key))
-        served.sdk.api_key = key
-        yield served
+    async with serve(HttpBackend("replay", backend.url, ""), store=store, shares={"replay": options}) as server:
+        server.http.headers.update(bearing(key))
+        server.sdk.api_key = key
+        yield server
 
 
-async def spent(served: Served, query: str = "group_by=key") -> list[dict[str, Any]]:
-    status, told = await served.get(f"/usage?{query}")
-    assert status == 200, told
-    rows: Any = told["data"]
+async def spent(server: RunningServer, query: str = "group_by=key") -> list[dict[str, Any]]:
+    status, body = await server.get(f"/usage?{query}")
+    assert status == 200, body
+    rows: Any = body["data"]
     return rows  # type: ignore[no-any-return] # JSON
 
 
-async def held(served: Served, key: ApiKey, room: int) -> bool:
+async def retained(server: RunningServer, key: ApiKey, room: int) -> bool:
     """Whether the key's budget has room for so much."""
 
-    store = served.parts.store
+    store = server.parts.store
     claim = MoneyClaim(key.tenant, key.id, room, key.limits.budget, key.tenant_budget)
     return (await store.write(api_keys.take, key.id, key.limits, 0, claim)).is_granted
 
@@ -80,20 +80,20 @@ async def held(served: Served, key: ApiKey, room: int) -> bool:
 async def test_every_endpoint_counts_what_its_answer_costs_by_model(backend: ReplayBackend, store_url: str) -> None:
     store = await open_store(store_url)
     key = await issue(store)
-    async with serving(backend, store, key) as served:
+    async with serving(backend, store, key) as server:
         for path, body in (
             ("/responses", HI),
             ("/responses", {**HI, "stream": True}),
             ("/chat/completions", CHAT),
             ("/chat/completions", {**CHAT, "stream": True, "stream_options": {"include_usage": True}}),
         ):
-            async with served.http.post(served.url + path, json=body) as response:
+            async with server.http.post(server.url + path, json=body) as response:
                 await response.read()
                 assert response.status == 200
-        queued = await served.sdk.responses.create(model="m", input="Hi", background=True)
-        await ended(served.sdk, queued.id)
-        (row,) = await spent(served, "group_by=model,key")
-        by_day = await spent(served, "group_by=day&group_by=model")
+        queued = await server.sdk.responses.create(model="m", input="Hi", background=True)
+        await ended(server.sdk, queued.id)
+        (row,) = await spent(server, "group_by=model,key")
+        by_day = await spent(server, "group_by=day&group_by=model")
 
     assert (row["model"], row["requests"]) == ("m", 5)
     assert (row["input_tokens"], row["cached_input_tokens"], row["output_tokens"]) == (5000, 2000, 250)
@@ -108,15 +108,15 @@ async def test_every_endpoint_counts_what_its_answer_costs_by_model(backend: Rep
 async def test_two_hundred_at_once_spend_no_more_than_the_budget(backend: ReplayBackend, store_url: str) -> None:
     """Each is expected to cost 1,000 output tokens and some input, which is more than it costs in the end."""
     store = await open_store(store_url)
-    key, kept = await issued(store, budget=Budget(per_day=20 * COST))
-    async with serving(backend, store, key) as served:
+    key, stored_key = await issued(store, budget=Budget(per_day=20 * COST))
+    async with serving(backend, store, key) as server:
         long = {**HI, "max_output_tokens": 1000}
-        answers = await asyncio.gather(*(served.post("/responses", json=long) for _ in range(200)))
-        refused = next(told["error"] for status, told in answers if status == 429)
-        (row,) = await spent(served)
+        answers = await asyncio.gather(*(server.post("/responses", json=long) for _ in range(200)))
+        refused = next(reported["error"] for status, reported in answers if status == 429)
+        (row,) = await spent(server)
         done = sum(status == 200 for status, _ in answers)
-        assert not await held(served, kept, (20 - done) * COST + 1)
-        assert await held(served, kept, (20 - done) * COST)
+        assert not await retained(server, stored_key, (20 - done) * COST + 1)
+        assert await retained(server, stored_key, (20 - done) * COST)
 
     assert isinstance(refused, dict)
     assert (refused["type"], refused["code"]) == ("insufficient_quota", "insufficient_quota")
@@ -130,16 +130,16 @@ async def test_several_answers_or_two_bounds_are_no_way_around_a_budget(backend:
     store = await open_store(store_url)
     key = await issue(store, budget=Budget(per_day=1100 * PRICES.output // 1_000_000))
     never = asyncio.Event()
-    async with serving(backend, store, key) as served, asyncio.timeout(10):
+    async with serving(backend, store, key) as server, asyncio.timeout(10):
         for more in ({"n": 10}, {"max_completion_tokens": 1, "max_tokens": 1000}):
             backend.script = lambda _: Answer([], JSON, wait=never)
-            waits = asyncio.create_task(served.post("/chat/completions", json={**CHAT, **more}))
+            waits = asyncio.create_task(server.post("/chat/completions", json={**CHAT, **more}))
             await until(lambda: backend.requests)
-            assert (await served.post("/chat/completions", json={**CHAT, "max_tokens": 200}))[0] == 429
+            assert (await server.post("/chat/completions", json={**CHAT, "max_tokens": 200}))[0] == 429
             waits.cancel()
             await asyncio.wait([waits])
-            await until(lambda: not served.parts.jobs.meter.in_progress)
-            await served.parts.jobs.meter.settle()
+            await until(lambda: not server.parts.jobs.meter.in_progress)
+            await server.parts.jobs.meter.settle()
             backend.requests.clear()
 
 
@@ -149,9 +149,9 @@ async def test_a_key_with_a_budget_may_not_have_its_backend_call_another_model(
 ) -> None:
     store = await open_store("sqlite://")
     key, free = await issue(store, budget=Budget(per_day=NANO)), await issue(store, "other")
-    async with serving(backend, store, key) as served:
-        refused = await served.post("/chat/completions", json={**CHAT, parameter: ["dear"]})
-        passed = await served.post("/chat/completions", json={**CHAT, parameter: ["dear"]}, headers=bearing(free))
+    async with serving(backend, store, key) as server:
+        refused = await server.post("/chat/completions", json={**CHAT, parameter: ["dear"]})
+        passed = await server.post("/chat/completions", json={**CHAT, parameter: ["dear"]}, headers=bearing(free))
         assert len(backend.requests) == 1
 
     error: Any = refused[1]["error"]
@@ -167,7 +167,7 @@ async def test_two_replicas_share_the_budget_of_a_tenant(store_url: str) -> None
     keys = [(await issued(stores[0]))[1] for _ in range(2)]
 
     claims = [MoneyClaim("acme", key.id, 100, None, Budget(per_month=1000)) for key in keys]
-    takes = [store.write(api_keys.take, one.key_id, Limits(), 0, one) for store in stores for one in claims * 30]
+    takes = [store.write(api_keys.take, one.key_id, KeyLimits(), 0, one) for store in stores for one in claims * 30]
     states = await asyncio.gather(*takes)
     assert sum(state.is_granted for state in states) == 10
     for store in stores:
@@ -178,13 +178,13 @@ async def test_the_budget_of_a_tenant_ends_the_requests_of_all_its_keys(backend:
     store = await open_store(store_url)
     await store.write(budgets.put_tenant, TenantBudget("acme", Budget(per_month=2 * COST)))
     key, other, stranger = await issue(store), await issue(store), await issue(store, "others")
-    async with serving(backend, store, key) as served:
-        first = await served.post("/chat/completions", json=CHAT)
-        await served.parts.jobs.meter.settle()
-        second = await served.post("/chat/completions", json=CHAT)
-        await served.parts.jobs.meter.settle()
-        third = await served.post("/chat/completions", json=CHAT, headers=bearing(other))
-        fourth = await served.post("/chat/completions", json=CHAT, headers=bearing(stranger))
+    async with serving(backend, store, key) as server:
+        first = await server.post("/chat/completions", json=CHAT)
+        await server.parts.jobs.meter.settle()
+        second = await server.post("/chat/completions", json=CHAT)
+        await server.parts.jobs.meter.settle()
+        third = await server.post("/chat/completions", json=CHAT, headers=bearing(other))
+        fourth = await server.post("/chat/completions", json=CHAT, headers=bearing(stranger))
 
     assert [status for status, _ in (first, second, third, fourth)] == [200, 200, 429, 200]
     assert "your organization may spend 0.0038 USD a month" in str(third[1])
@@ -192,25 +192,25 @@ async def test_the_budget_of_a_tenant_ends_the_requests_of_all_its_keys(backend:
 
 async def test_a_failed_request_gives_back_what_was_reserved(backend: ReplayBackend, store_url: str) -> None:
     store = await open_store(store_url)
-    key, kept = await issued(store, budget=Budget(per_day=COST))
-    async with serving(backend, store, key) as served:
+    key, stored_key = await issued(store, budget=Budget(per_day=COST))
+    async with serving(backend, store, key) as server:
         backend.script = lambda _: Answer([b'{"error":{"message":"no"}}'], JSON, 400)
         for path, body in (("/responses", HI), ("/chat/completions", CHAT)):
-            assert (await served.post(path, json=body))[0] == 400
-            await served.parts.jobs.meter.settle()
-        queued = await served.sdk.responses.create(model="m", input="Hi", background=True, max_output_tokens=100)
-        await ended(served.sdk, queued.id)
-        await served.parts.jobs.meter.settle()
-        assert await held(served, kept, COST)
+            assert (await server.post(path, json=body))[0] == 400
+            await server.parts.jobs.meter.settle()
+        queued = await server.sdk.responses.create(model="m", input="Hi", background=True, max_output_tokens=100)
+        await ended(server.sdk, queued.id)
+        await server.parts.jobs.meter.settle()
+        assert await retained(server, stored_key, COST)
 
 
 async def test_a_key_with_a_budget_may_not_use_a_model_without_a_price(backend: ReplayBackend) -> None:
     store = await open_store("sqlite://")
     key, free = await issue(store, budget=Budget(per_day=NANO)), await issue(store)
-    async with serving(backend, store, key, prices=None) as served:
-        refused = await served.post("/responses", json=HI)
-        unknown = await served.post("/responses", json={**HI, "model": "none"})
-        others = await served.post("/responses", json=HI, headers=bearing(free))
+    async with serving(backend, store, key, prices=None) as server:
+        refused = await server.post("/responses", json=HI)
+        unknown = await server.post("/responses", json={**HI, "model": "none"})
+        others = await server.post("/responses", json=HI, headers=bearing(free))
         assert len(backend.requests) == 1
 
     assert refused[0] == 400
@@ -225,8 +225,8 @@ async def test_a_fallback_without_a_price_is_no_way_around_a_budget(backend: Rep
     store, shares = await open_store("sqlite://"), BackendOptions(configured=(ModelOptions("m", prices=PRICES),))
     key = await issue(store, budget=Budget(per_day=NANO))
     host = HttpBackend("replay", backend.url, "")
-    async with serve(host, store=store, shares={"replay": shares}, fallback={"m": ["spare"]}) as served:
-        refused = await served.post("/responses", json=HI, headers=bearing(key))
+    async with serve(host, store=store, shares={"replay": shares}, fallback={"m": ["spare"]}) as server:
+        refused = await server.post("/responses", json=HI, headers=bearing(key))
 
     assert refused[0] == 400
     assert "'spare' has no price" in str(refused[1])
@@ -236,30 +236,30 @@ async def test_a_model_that_clients_make_up_is_counted_as_other(backend: ReplayB
     store = await open_store("sqlite://")
     key, backend.script = await issue(store), answer
     shares = {"replay": BackendOptions(models=frozenset({"*"}))}
-    async with serve(HttpBackend("replay", backend.url, ""), store=store, shares=shares) as served:
-        served.http.headers.update(bearing(key))
+    async with serve(HttpBackend("replay", backend.url, ""), store=store, shares=shares) as server:
+        server.http.headers.update(bearing(key))
         for number in range(3):
-            assert (await served.post("/chat/completions", json={**CHAT, "model": f"made-up-{number}"}))[0] == 200
-        assert [(row["model"], row["requests"]) for row in await spent(served, "group_by=model")] == [("other", 3)]
+            assert (await server.post("/chat/completions", json={**CHAT, "model": f"made-up-{number}"}))[0] == 200
+        assert [(row["model"], row["requests"]) for row in await spent(server, "group_by=model")] == [("other", 3)]
 
 
 async def test_an_administrators_key_reads_the_usage_of_all_tenants(backend: ReplayBackend, store_url: str) -> None:
     store = await open_store(store_url)
     key, boss = await issue(store), await issued(store, "bosses")
     await store.write(api_keys.put, replace(boss[1], role=Role.ADMIN))
-    async with serving(backend, store, key) as served:
-        await served.post("/responses", json=HI)
-        served.http.headers.update(bearing(boss[0]))
-        await served.post("/responses", json=HI)
-        everybody = await spent(served, "tenant=*&group_by=tenant")
-        one = await spent(served, "tenant=acme&group_by=tenant")
-        own = await spent(served, "group_by=tenant")
-        served.http.headers.update(bearing(key))
-        refused = [await served.get(f"/usage?tenant={name}") for name in ("*", "bosses")]
-        mine = await spent(served, "tenant=acme&group_by=tenant")
-        wrong = await served.get("/usage?group_by=nonsense")
+    async with serving(backend, store, key) as server:
+        await server.post("/responses", json=HI)
+        server.http.headers.update(bearing(boss[0]))
+        await server.post("/responses", json=HI)
+        all_tenants = await spent(server, "tenant=*&group_by=tenant")
+        one = await spent(server, "tenant=acme&group_by=tenant")
+        own = await spent(server, "group_by=tenant")
+        server.http.headers.update(bearing(key))
+        refused = [await server.get(f"/usage?tenant={name}") for name in ("*", "bosses")]
+        mine = await spent(server, "tenant=acme&group_by=tenant")
+        wrong = await server.get("/usage?group_by=nonsense")
 
-    assert [(row["tenant"], row["requests"]) for row in everybody] == [("acme", 1), ("bosses", 1)]
+    assert [(row["tenant"], row["requests"]) for row in all_tenants] == [("acme", 1), ("bosses", 1)]
     assert [row["tenant"] for row in (*one, *own, *mine)] == ["acme", "bosses", "acme"]
     assert [status for status, _ in refused] == [403, 403]
     assert refused[0][1]["error"]["code"] == "not_allowed"  # type: ignore[index] # JSON

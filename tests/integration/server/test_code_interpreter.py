@@ -9,14 +9,14 @@ from openai import AsyncOpenAI, BadRequestError, NotFoundError
 
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, cell, made, printed
-from tests.support.parts import called, said
-from tests.support.server import Served, serve
+from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, cell, created, printed
+from tests.support.parts import called, stated
+from tests.support.server import RunningServer, serve
 from tests.support.socket import talk
 
 RUN = called("python", '{"code": "2 + 2"}')
 LS = called("shell", '{"commands": ["ls"]}')
-LINK = said("[a](sandbox:", "/mnt/data/a.csv)")
+LINK = stated("[a](sandbox:", "/mnt/data/a.csv)")
 LOGS = [{"type": "logs", "logs": "4"}]
 CITED = {
     "type": "container_file_citation",
@@ -31,12 +31,12 @@ CITED = {
 def notebooks() -> Notebooks:
     """Containers in which all code prints 4 and makes a file."""
     one = Notebooks()
-    one.answer = lambda use: printed("a.csv\n") if use.name == "shell" else cell("4", files=(made("a.csv"),))
+    one.answer = lambda use: printed("a.csv\n") if use.name == "shell" else cell("4", files=(created("a.csv"),))
     return one
 
 
 @pytest.fixture
-async def served() -> AsyncIterator[Served]:
+async def server() -> AsyncIterator[RunningServer]:
     async with serve(ScriptedBackend([RUN, LINK] * 4, models=["m"])) as one:
         one.parts.run.toolset = Toolset(code=notebooks())
         yield one
@@ -60,8 +60,8 @@ def levelled(response: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("included", [True, False])
-async def test_outputs_can_be_asked_for_later_and_only_then_are_shown(served: Served, included: bool) -> None:
-    sdk = served.sdk
+async def test_outputs_can_be_requested_later_and_only_then_are_returned(server: RunningServer, included: bool) -> None:
+    sdk = server.sdk
     first = await create(sdk, include=OUTPUTS if included else [])
     again = await sdk.responses.retrieve(first["id"])
     later = await sdk.responses.retrieve(first["id"], include=OUTPUTS)  # type: ignore[arg-type]
@@ -73,8 +73,8 @@ async def test_outputs_can_be_asked_for_later_and_only_then_are_shown(served: Se
 
 
 @pytest.mark.wide
-async def test_lists_of_items_show_outputs_where_they_are_asked(served: Served) -> None:
-    sdk = served.sdk
+async def test_lists_of_items_include_outputs_on_request(server: RunningServer) -> None:
+    sdk = server.sdk
     conversation = (await sdk.conversations.create()).id
     first = await create(sdk, conversation=conversation)
     second = await create(sdk, conversation=conversation)
@@ -91,14 +91,14 @@ async def test_lists_of_items_show_outputs_where_they_are_asked(served: Served) 
         assert outputs([item.to_dict()]) == [expected]
 
 
-async def test_large_figures_are_shown_and_hidden_like_small_ones(served: Served) -> None:
+async def test_large_figures_are_displayed_and_hidden_like_small_ones(server: RunningServer) -> None:
     figure = {"type": "image", "url": "data:image/png;base64," + "A" * 3_000_000}
-    assert isinstance(served.parts.run.toolset.code, Notebooks)
-    served.parts.run.toolset.code.answer = lambda use: _with(cell("4"), figure)
-    first = await create(served.sdk)
+    assert isinstance(server.parts.run.toolset.code, Notebooks)
+    server.parts.run.toolset.code.answer = lambda use: _with(cell("4"), figure)
+    first = await create(server.sdk)
 
-    (without,) = outputs((await served.sdk.responses.retrieve(first["id"])).to_dict()["output"])
-    later = await served.sdk.responses.retrieve(first["id"], include=OUTPUTS)  # type: ignore[arg-type]
+    (without,) = outputs((await server.sdk.responses.retrieve(first["id"])).to_dict()["output"])
+    later = await server.sdk.responses.retrieve(first["id"], include=OUTPUTS)  # type: ignore[arg-type]
 
     assert without is None
     assert outputs(later.to_dict()["output"]) == [[*LOGS, figure]]
@@ -112,12 +112,12 @@ def _with(result: Any, output: dict[str, str]) -> Any:
 @pytest.mark.parametrize("body", [{}, {"stream": True}, {"background": True}, {"background": True, "stream": True}])
 @pytest.mark.parametrize("tool", ["code", "shell"])
 async def test_an_unknown_container_is_a_404_in_every_form_of_request(
-    served: Served, body: dict[str, Any], tool: str
+    server: RunningServer, body: dict[str, Any], tool: str
 ) -> None:
     reference = {"type": "container_reference", "container_id": "cntr_none"}
-    given: Any = {**CODE, "container": "cntr_none"} if tool == "code" else {**SHELL, "environment": reference}
+    value: Any = {**CODE, "container": "cntr_none"} if tool == "code" else {**SHELL, "environment": reference}
     with pytest.raises(NotFoundError) as refused:
-        await served.sdk.responses.create(model="m", input="Hi", tools=[given], **body)
+        await server.sdk.responses.create(model="m", input="Hi", tools=[value], **body)
     assert refused.value.body == {
         "message": "Container not found.",
         "type": "invalid_request_error",
@@ -126,17 +126,17 @@ async def test_an_unknown_container_is_a_404_in_every_form_of_request(
     }
 
 
-async def test_a_tool_without_a_container_is_refused_by_name(served: Served) -> None:
+async def test_a_tool_without_a_container_is_refused_by_name(server: RunningServer) -> None:
     with pytest.raises(BadRequestError) as refused:
-        await served.sdk.responses.create(model="m", input="Hi", tools=[{"type": "code_interpreter"}])  # type: ignore[list-item]
+        await server.sdk.responses.create(model="m", input="Hi", tools=[{"type": "code_interpreter"}])  # type: ignore[list-item]
     body: Any = refused.value.body
     assert body["message"] == "Missing required parameter: 'tools[0].container'."
     assert (body["param"], body["code"]) == ("tools[0].container", "missing_required_parameter")
 
 
-async def test_no_tool_calls_at_all_is_refused(served: Served) -> None:
+async def test_no_tool_calls_at_all_is_refused(server: RunningServer) -> None:
     with pytest.raises(BadRequestError) as refused:
-        await create(served.sdk, max_tool_calls=0)
+        await create(server.sdk, max_tool_calls=0)
     assert refused.value.code == "integer_below_min_value"
 
 
@@ -153,40 +153,40 @@ async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response
             containers = notebooks()
             containers.known.add("cntr_1")
             one.parts.run.toolset = Toolset(code=containers)
-            found.append(await _made_by(one, form, tool))
+            found.append(await _created_by(one, form, tool))
 
     assert [levelled(each) for each in found] == [levelled(found[0])] * 4
     assert [each["tools"] for each in found] == [found[0]["tools"]] * 4
 
 
-async def _made_by(one: Served, form: str, tool: Any) -> Any:
+async def _created_by(one: RunningServer, form: str, tool: Any) -> Any:
     body: Any = {"tools": [tool], "include": OUTPUTS}
     if form == "stream":
         stream = await one.sdk.responses.create(model="m", input="2 + 2?", stream=True, **body)
         events = [event.to_dict() async for event in stream]
         return events[-1]["response"]
     if form == "background":
-        made_later = await create(one.sdk, background=True, **body)
-        return (await one.sdk.responses.retrieve(made_later["id"], include=OUTPUTS)).to_dict()  # type: ignore[arg-type]
+        created_later = await create(one.sdk, background=True, **body)
+        return (await one.sdk.responses.retrieve(created_later["id"], include=OUTPUTS)).to_dict()  # type: ignore[arg-type]
     if form == "socket":
         async with talk(one) as socket:
-            return await socket.made("2 + 2?", **body)
+            return await socket.created("2 + 2?", **body)
     return await create(one.sdk, **body)
 
 
 async def test_a_conversation_on_a_socket_goes_on_in_its_container_and_cites_its_files() -> None:
-    async with serve(ScriptedBackend([RUN, said("Made."), RUN, LINK], models=["m"])) as one:
+    async with serve(ScriptedBackend([RUN, stated("Made."), RUN, LINK], models=["m"])) as one:
         one.parts.run.toolset = Toolset(code=notebooks())
         async with talk(one) as socket:
-            first = await socket.made("2 + 2?", tools=[CODE], store=False)
-            second = await socket.made("Sure?", tools=[CODE], store=False, previous_response_id=first["id"])
+            first = await socket.created("2 + 2?", tools=[CODE], store=False)
+            second = await socket.created("Sure?", tools=[CODE], store=False, previous_response_id=first["id"])
 
     assert second["output"][0]["container_id"] == "cntr_1"
     assert second["output"][1]["content"][0]["annotations"] == [CITED]
 
 
 async def test_the_client_s_next_turn_needs_no_output_for_a_hosted_shell() -> None:
-    async with serve(ScriptedBackend([LS, said("One."), said("Still one.")], models=["m"])) as one:
+    async with serve(ScriptedBackend([LS, stated("One."), stated("Still one.")], models=["m"])) as one:
         one.parts.run.toolset = Toolset(code=notebooks())
         first = await create(one.sdk, tools=[SHELL])
         second = await create(one.sdk, tools=[SHELL], previous_response_id=first["id"])

@@ -47,11 +47,11 @@ def placeholder(sent: Request) -> list[str]:
     return [call["extra_content"]["google"]["thought_signature"] for call in calls]
 
 
-async def notes(served: Any, response_id: str) -> str:
+async def notes(server: Any, response_id: str) -> str:
     """The adjustments in the stored facts of a response."""
-    family = await served.parts.store.read(facts_detail.family, "", response_id)
-    told = details(family, {}, 0)["notes"]
-    return "".join(one["text"].rpartition(": ")[2].rstrip(".") for one in told if one["code"] == "adjusted")
+    family = await server.parts.store.read(facts_detail.family, "", response_id)
+    reported = details(family, {}, 0)["notes"]
+    return "".join(one["text"].rpartition(": ")[2].rstrip(".") for one in reported if one["code"] == "adjusted")
 
 
 class Case(NamedTuple):
@@ -60,13 +60,13 @@ class Case(NamedTuple):
     dialects: tuple[str, ...]
     refuses: Callable[[Request], bool]
     words: str
-    asked: Request
+    requested: Request
     sent: Callable[[Request], bool]
     """Whether the second request is as it has to be."""
     adjusted: str = ""
     applied: Request = {}  # noqa: RUF012 - a named tuple's default
     status: int = 400
-    says: str = "Hello"
+    states: str = "Hello"
     answers: int = 1
     """How often the model is asked: an answer without a demanded call is asked for once more."""
 
@@ -137,7 +137,7 @@ CASES = {
         {"tools": [WEATHER], "text": FORMAT},
         lambda sent: "response_format" not in sent and '"integer"' in sent["messages"][0]["content"],
         "text.format",
-        says='{"a": 1}',
+        states='{"a": 1}',
     ),
     "a forced call of a model with a switch": Case(
         ("moonshot", "deepseek", "zai"),
@@ -165,7 +165,7 @@ ROWS = [
 ]
 
 
-def says(sent: Request, words: str) -> Answer:
+def states(sent: Request, words: str) -> Answer:
     if sent.get("stream"):
         return Answer([sse(delta(content=words), delta("stop"))])
     return Answer([completion(words)], JSON)
@@ -178,20 +178,20 @@ def makes(sent: Request, call: Request) -> Answer:
     return Answer([completion(None, tool_calls=[call])], JSON)
 
 
-async def ask(served: Any, *, stream: bool, **body: Any) -> tuple[Any, Request]:
+async def request(server: Any, *, stream: bool, **body: Any) -> tuple[Any, Request]:
     """The headers of a reply, and its final response."""
-    asked = {"model": "m", "input": "Hi", "stream": stream, **body}
-    async with served.http.post(f"{served.url}/responses", json=asked) as reply:
-        told, headers = await reply.text(), reply.headers
-    if not told.startswith("event:"):
-        return headers, json.loads(told)
-    events = [json.loads(line[6:]) for line in told.splitlines() if line.startswith("data: {")]
+    request_body = {"model": "m", "input": "Hi", "stream": stream, **body}
+    async with server.http.post(f"{server.url}/responses", json=request_body) as reply:
+        text, headers = await reply.text(), reply.headers
+    if not text.startswith("event:"):
+        return headers, json.loads(text)
+    events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
     return headers, events[-1]["response"]
 
 
 @MODES
 @pytest.mark.parametrize(("case", "dialect"), ROWS)
-async def test_a_refused_request_is_answered_and_the_client_is_told(
+async def test_a_rejected_request_is_answered_and_the_client_receives_the_reason(
     backend: ReplayBackend, case: Case, dialect: str, stream: bool
 ) -> None:
     bodies: list[Request] = []
@@ -200,19 +200,19 @@ async def test_a_refused_request_is_answered_and_the_client_is_told(
         bodies.append(sent)
         if case.refuses(sent):
             return refused(case.words, case.status)
-        return says(sent, case.says)
+        return states(sent, case.states)
 
     backend.script = script
-    async with before(backend, dialect) as served:
+    async with before(backend, dialect) as server:
         for turn in (1, 2):
-            headers, response = await ask(served, stream=stream, **case.asked)
+            headers, response = await request(server, stream=stream, **case.requested)
             assert response.get("status") == "completed", response
             assert case.sent(bodies[-1]), bodies[-1]
             assert headers.get("antiphon-adjusted", "") == case.adjusted
             assert {name: response[name] for name in case.applied} == case.applied
-            _, kept = await served.get(f"/responses/{response['id']}")
-            assert {name: kept[name] for name in case.applied} == case.applied
-            assert await notes(served, response["id"]) == case.adjusted
+            _, stored = await server.get(f"/responses/{response['id']}")
+            assert {name: stored[name] for name in case.applied} == case.applied
+            assert await notes(server, response["id"]) == case.adjusted
             assert turn == 1 or not case.refuses(bodies[-1])
     refusals = [sent for sent in bodies if case.refuses(sent)]
     assert len(refusals) <= 2  # the first request, and once more where switching thinking off does not help
@@ -221,29 +221,29 @@ async def test_a_refused_request_is_answered_and_the_client_is_told(
 
 async def test_a_stream_begins_with_the_values_of_the_request(backend: ReplayBackend) -> None:
     case = CASES["one of two"]
-    backend.script = lambda sent: refused(case.words) if case.refuses(sent) else says(sent, case.says)
-    asked = {"model": "m", "input": "Hi", "stream": True, "antiphon": {"cache": True}, **case.asked}
-    async with before(backend, "generic") as served:
+    backend.script = lambda sent: refused(case.words) if case.refuses(sent) else states(sent, case.states)
+    body = {"model": "m", "input": "Hi", "stream": True, "antiphon": {"cache": True}, **case.requested}
+    async with before(backend, "generic") as server:
         for _ in ("miss", "hit"):
-            async with served.http.post(f"{served.url}/responses", json=asked) as reply:
+            async with server.http.post(f"{server.url}/responses", json=body) as reply:
                 lines = [line[6:] for line in (await reply.text()).splitlines() if line.startswith("data: {")]
             events = list(map(json.loads, lines))
             assert_event_stream(events)
-            told = [event["response"]["top_p"] for event in events if "response" in event]
-            assert told == [0.9, 0.9, None]
+            reported = [event["response"]["top_p"] for event in events if "response" in event]
+            assert reported == [0.9, 0.9, None]
 
 
 async def test_a_refusal_of_a_tools_schema_weakens_that_tool_and_no_format(backend: ReplayBackend) -> None:
     def script(sent: Request) -> Answer:
         if '"pattern": ' in json.dumps(sent.get("tools")):
             return refused("Functions cannot have name with json schema")
-        return says(sent, '{"a": 1}')
+        return states(sent, '{"a": 1}')
 
     backend.script = script
     odd = TIME | {"parameters": {"type": "object", "properties": {"a": {"type": "string", "pattern": "^a"}}}}
-    async with before(backend, "fireworks") as served:
+    async with before(backend, "fireworks") as server:
         for _ in range(5):
-            headers, response = await ask(served, stream=False, tools=[WEATHER, odd], text=FORMAT)
+            headers, response = await request(server, stream=False, tools=[WEATHER, odd], text=FORMAT)
             assert response["status"] == "completed"
     assert headers["antiphon-adjusted"] == "tools.schema"
     assert backend.requests[-1]["response_format"]["type"] == "json_schema"
@@ -251,7 +251,7 @@ async def test_a_refusal_of_a_tools_schema_weakens_that_tool_and_no_format(backe
 
 
 @MODES
-async def test_a_named_call_is_asked_for_beside_all_tools_and_another_call_does_not_count(
+async def test_a_named_call_is_requested_along_with_all_tools_and_another_call_does_not_count(
     backend: ReplayBackend, stream: bool
 ) -> None:
     names = iter(["get_time", "get_weather"])
@@ -263,8 +263,8 @@ async def test_a_named_call_is_asked_for_beside_all_tools_and_another_call_does_
 
     backend.script = script
     choice = {"type": "function", "name": "get_weather"}
-    async with before(backend, "generic") as served:
-        _, response = await ask(served, stream=stream, tools=[TIME, WEATHER], tool_choice=choice)
+    async with before(backend, "generic") as server:
+        _, response = await request(server, stream=stream, tools=[TIME, WEATHER], tool_choice=choice)
     assert [(item["type"], item["name"]) for item in response["output"]] == [("function_call", "get_weather")]
     offered = [[tool["function"]["name"] for tool in sent["tools"]] for sent in backend.requests]
     assert offered == [["get_time", "get_weather"]] * len(offered)
@@ -276,17 +276,17 @@ async def test_a_named_call_is_asked_for_beside_all_tools_and_another_call_does_
     [("one of two", "anthropic"), ("an effort in an object", "openrouter")],
     ids=["sampling", "effort"],
 )
-async def test_an_answer_from_the_cache_says_what_was_adjusted_for_it(
+async def test_a_cached_answer_reports_its_adjustments(
     backend: ReplayBackend, name: str, dialect: str, stream: bool
 ) -> None:
     case = CASES[name]
-    backend.script = lambda sent: refused(case.words, case.status) if case.refuses(sent) else says(sent, case.says)
-    async with before(backend, dialect) as served:
+    backend.script = lambda sent: refused(case.words, case.status) if case.refuses(sent) else states(sent, case.states)
+    async with before(backend, dialect) as server:
         for found in ("miss", "hit"):
-            headers, response = await ask(served, stream=stream, antiphon={"cache": True}, **case.asked)
+            headers, response = await request(server, stream=stream, antiphon={"cache": True}, **case.requested)
             assert (headers["antiphon-cache"], headers.get("antiphon-adjusted")) == (found, case.adjusted)
             assert {name: response[name] for name in case.applied} == case.applied
-            assert await notes(served, response["id"]) == case.adjusted
+            assert await notes(server, response["id"]) == case.adjusted
 
 
 @pytest.mark.parametrize(
@@ -301,9 +301,9 @@ async def test_a_model_that_only_streams_answers_clients_that_want_no_stream(
     backend: ReplayBackend, dialect: str, words: str
 ) -> None:
     backend.script = lambda sent: hello(sent) if sent["stream"] else refused(words)
-    async with before(backend, dialect) as served:
+    async with before(backend, dialect) as server:
         for _ in range(2):
-            headers, response = await ask(served, stream=False)
+            headers, response = await request(server, stream=False)
             assert response["output"][0]["content"][0]["text"] == "Hello"
             assert "antiphon-adjusted" not in headers  # the client sees no difference
     assert [sent["stream"] for sent in backend.requests] == [False, True, True]
@@ -311,22 +311,22 @@ async def test_a_model_that_only_streams_answers_clients_that_want_no_stream(
 
 @MODES
 @pytest.mark.parametrize("dialect", ["groq", "cerebras"])
-async def test_an_answer_beside_tools_is_corrected_to_its_format(
+async def test_an_answer_with_tools_is_corrected_to_its_format(
     backend: ReplayBackend, dialect: str, stream: bool
 ) -> None:
     answers = iter(["It is 1.", '{"a": 1}'])
-    backend.script = lambda sent: says(sent, next(answers))
-    async with before(backend, dialect) as served:
-        headers, response = await ask(served, stream=stream, tools=[WEATHER], text=FORMAT)
+    backend.script = lambda sent: states(sent, next(answers))
+    async with before(backend, dialect) as server:
+        headers, response = await request(server, stream=stream, tools=[WEATHER], text=FORMAT)
     assert response["output"][-1]["content"][0]["text"] == '{"a": 1}'
     assert headers["antiphon-adjusted"] == "text.format"
     assert not any("response_format" in sent for sent in backend.requests)
 
 
 async def test_a_format_without_tools_is_sent_and_left_to_the_service(backend: ReplayBackend) -> None:
-    backend.script = lambda sent: says(sent, "It is 1.")
-    async with before(backend, "groq") as served:
-        headers, response = await ask(served, stream=False, text=FORMAT)
+    backend.script = lambda sent: states(sent, "It is 1.")
+    async with before(backend, "groq") as server:
+        headers, response = await request(server, stream=False, text=FORMAT)
     assert response["output"][-1]["content"][0]["text"] == "It is 1."
     assert "antiphon-adjusted" not in headers
     assert [sent["response_format"]["type"] for sent in backend.requests] == ["json_schema"]
@@ -334,8 +334,8 @@ async def test_a_format_without_tools_is_sent_and_left_to_the_service(backend: R
 
 async def test_a_refusal_that_stays_after_its_lesson_reaches_the_client(backend: ReplayBackend) -> None:
     backend.script = lambda _: refused("`temperature` and `top_p` cannot both be specified.")
-    async with before(backend, "generic") as served:
-        _, error = await ask(served, stream=False, temperature=0.1, top_p=0.5)
+    async with before(backend, "generic") as server:
+        _, error = await request(server, stream=False, temperature=0.1, top_p=0.5)
     assert "cannot both be specified" in error["error"]["message"]
     assert len(backend.requests) == 3  # as asked, with the lesson, and in its plainest form
 
@@ -348,10 +348,10 @@ async def test_a_model_without_credit_does_not_pause_the_others(backend: ReplayB
 
     backend.script = script
     backend.models = [{"id": name, "object": "model", "created": 1, "owned_by": "x"} for name in ("m", "paid")]
-    async with before(backend, "openrouter") as served:
-        _, refusal = await ask(served, stream=False, model="paid")
+    async with before(backend, "openrouter") as server:
+        _, refusal = await request(server, stream=False, model="paid")
         assert refusal["error"]["code"] == "insufficient_quota"
-        _, response = await ask(served, stream=False)
+        _, response = await request(server, stream=False)
         assert response["status"] == "completed"
 
 
@@ -363,8 +363,8 @@ def failed(written: str) -> Answer:
 @MODES
 async def test_a_call_inside_a_refusal_is_the_answer(backend: ReplayBackend, stream: bool) -> None:
     backend.script = lambda _: failed('<function=get_weather>{"city": "Rome"}</function>')
-    async with before(backend, "groq") as served:
-        _, response = await ask(served, stream=stream, tools=[WEATHER])
+    async with before(backend, "groq") as server:
+        _, response = await request(server, stream=stream, tools=[WEATHER])
     (call,) = response["output"]
     assert (response["status"], call["type"], call["name"]) == ("completed", "function_call", "get_weather")
     assert json.loads(call["arguments"]) == {"city": "Rome"}
@@ -381,8 +381,8 @@ def failed_in_stream(written: str, *before: Any) -> Answer:
 async def test_a_call_inside_an_error_of_a_stream_is_the_answer(backend: ReplayBackend, text: str) -> None:
     begun = [delta(content=text)] if text else []
     backend.script = lambda _: failed_in_stream(f'{text}<function=get_weather>{{"city": "Rome"}}</function>', *begun)
-    async with before(backend, "groq") as served:
-        _, response = await ask(served, stream=True, tools=[WEATHER])
+    async with before(backend, "groq") as server:
+        _, response = await request(server, stream=True, tools=[WEATHER])
     call = response["output"][-1]
     assert (response["status"], call["type"], json.loads(call["arguments"])) == (
         "completed",
@@ -393,23 +393,23 @@ async def test_a_call_inside_an_error_of_a_stream_is_the_answer(backend: ReplayB
     assert len(backend.requests) == 1
 
 
-async def test_an_error_of_a_stream_without_a_call_is_asked_about_once_more(backend: ReplayBackend) -> None:
+async def test_a_stream_error_without_a_call_is_retried_once(backend: ReplayBackend) -> None:
     answers = iter([failed_in_stream("Hmm."), Answer([text("Hello")])])
     backend.script = lambda _: next(answers)
-    async with before(backend, "groq") as served:
-        _, response = await ask(served, stream=True, tools=[WEATHER])
+    async with before(backend, "groq") as server:
+        _, response = await request(server, stream=True, tools=[WEATHER])
     assert response["output"][0]["content"][0]["text"] == "Hello"
     assert len(backend.requests) == 2
 
 
 @MODES
-async def test_a_call_that_cannot_be_read_is_asked_for_once_more(backend: ReplayBackend, stream: bool) -> None:
+async def test_an_unreadable_call_is_requested_once_more(backend: ReplayBackend, stream: bool) -> None:
     answers = iter([failed("<function=get_weather>{"), None, failed("<function="), failed("<function=")])
-    backend.script = lambda sent: next(answers) or says(sent, "Sunny")
-    async with before(backend, "groq") as served:
-        _, response = await ask(served, stream=stream, tools=[WEATHER])
+    backend.script = lambda sent: next(answers) or states(sent, "Sunny")
+    async with before(backend, "groq") as server:
+        _, response = await request(server, stream=stream, tools=[WEATHER])
         assert response["output"][0]["content"][0]["text"] == "Sunny"
-        _, response = await ask(served, stream=stream, tools=[WEATHER])
+        _, response = await request(server, stream=stream, tools=[WEATHER])
         assert response["error"]["code"] == "tool_use_failed"
     assert len(backend.requests) == 4
 
@@ -423,7 +423,7 @@ FORMS: dict[str, Request] = {
 }
 
 
-def asks_for_signature(own: Request) -> Callable[[Request], Answer]:
+def requests_signature(own: Request) -> Callable[[Request], Answer]:
     """A gateway in front of Gemini, which needs the signature of its call back, in the form in which it sent it."""
 
     def script(sent: Request) -> Answer:
@@ -435,7 +435,7 @@ def asks_for_signature(own: Request) -> Callable[[Request], Answer]:
         outputs = [one for one in sent["messages"] if one["role"] == "tool"]
         if outputs:
             assert outputs[0]["tool_call_id"] == calls[0]["id"]
-            return says(sent, "Sunny")
+            return states(sent, "Sunny")
         call = {"type": "function", "function": {"name": "ping", "arguments": "{}"}, **own}
         return makes(sent, call)
 
@@ -451,12 +451,12 @@ def asks_for_signature(own: Request) -> Callable[[Request], Answer]:
 async def test_a_signature_goes_back_in_the_form_in_which_it_came(
     backend: ReplayBackend, dialect: str, form: str, way: str, stream: bool
 ) -> None:
-    backend.script = asks_for_signature(FORMS[form])
-    async with before(backend, dialect) as served:
+    backend.script = requests_signature(FORMS[form])
+    async with before(backend, dialect) as server:
         more: Request = {"tools": [PING], "include": ["reasoning.encrypted_content"]}
         if way == "conversation":
-            more["conversation"] = (await served.post("/conversations", json={}))[1]["id"]
-        _, first = await ask(served, stream=stream, **more)
+            more["conversation"] = (await server.post("/conversations", json={}))[1]["id"]
+        _, first = await request(server, stream=stream, **more)
         call = first["output"][-1]
         assert len(call["call_id"]) <= 64
         result = [{"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}]
@@ -464,7 +464,7 @@ async def test_a_signature_goes_back_in_the_form_in_which_it_came(
             more["previous_response_id"] = first["id"]
         if way == "replay":
             result = [{"role": "user", "content": "Hi"}, *first["output"], *result]
-        _, second = await ask(served, stream=stream, **more, input=result)
+        _, second = await request(server, stream=stream, **more, input=result)
     assert second["output"][0]["content"][0]["text"] == "Sunny", second
 
 
@@ -483,14 +483,14 @@ async def test_a_call_is_corrected_with_its_signature(backend: ReplayBackend, fo
 
     backend.script = script
     tool = WEATHER | {"parameters": {"type": "object", "properties": {}}}
-    async with before(backend, "generic") as served:
-        _, response = await ask(served, stream=stream, tools=[tool])
+    async with before(backend, "generic") as server:
+        _, response = await request(server, stream=stream, tools=[tool])
     (call,) = [item for item in response["output"] if item["type"] == "function_call"]
     assert (call["arguments"], refusals) == ("{}", [])
 
 
 async def test_a_call_with_a_signature_in_its_id_needs_no_placeholder(backend: ReplayBackend) -> None:
-    plays = asks_for_signature({"id": SIGNED})
+    plays = requests_signature({"id": SIGNED})
 
     def script(sent: Request) -> Answer:
         first = [one["tool_calls"][0] for one in sent["messages"] if one.get("tool_calls")]
@@ -499,10 +499,10 @@ async def test_a_call_with_a_signature_in_its_id_needs_no_placeholder(backend: R
         return plays({**sent, "messages": [one for one in sent["messages"] if "call_abcdefgh1234" not in str(one)]})
 
     backend.script = script
-    async with before(backend, "generic") as served:
-        _, first = await ask(served, stream=False, tools=[PING], input=HISTORY)
+    async with before(backend, "generic") as server:
+        _, first = await request(server, stream=False, tools=[PING], input=HISTORY)
         result = [{"type": "function_call_output", "call_id": first["output"][-1]["call_id"], "output": "ok"}]
-        await ask(served, stream=False, tools=[PING], previous_response_id=first["id"], input=result)
+        await request(server, stream=False, tools=[PING], previous_response_id=first["id"], input=result)
     calls = [call for one in backend.requests[-1]["messages"] for call in one.get("tool_calls") or ()]
     assert ["extra_content" in call for call in calls] == [True, False]
 
@@ -515,20 +515,20 @@ CUSTOM = {"type": "custom", "name": "ping", "description": "Ping."}
 async def test_a_signature_is_recalled_by_the_call_alone_and_stays_in_its_chain(
     backend: ReplayBackend, tool: Request, stream: bool
 ) -> None:
-    backend.script = asks_for_signature({"id": SIGNED})
-    async with before(backend, "generic") as served:
-        _, first = await ask(served, stream=stream, tools=[tool])
+    backend.script = requests_signature({"id": SIGNED})
+    async with before(backend, "generic") as server:
+        _, first = await request(server, stream=stream, tools=[tool])
         call = {**first["output"][-1]}
         del call["id"]
         result = {"type": call["type"] + "_output", "call_id": call["call_id"], "output": "ok"}
         alone = [{"role": "user", "content": "Hi"}, call, result]
-        _, second = await ask(served, stream=stream, tools=[tool], input=alone)
-        _, third = await ask(served, stream=stream, tools=[tool], previous_response_id=second["id"])
-        _, listed = await served.get(f"/responses/{second['id']}/input_items?order=asc")
-        conversation = (await served.post("/conversations", json={"items": alone[:1]}))[1]["id"]
+        _, second = await request(server, stream=stream, tools=[tool], input=alone)
+        _, third = await request(server, stream=stream, tools=[tool], previous_response_id=second["id"])
+        _, listed = await server.get(f"/responses/{second['id']}/input_items?order=asc")
+        conversation = (await server.post("/conversations", json={"items": alone[:1]}))[1]["id"]
         more = {"tools": [tool], "conversation": conversation}
-        _, fourth = await ask(served, stream=stream, **more, input=alone[1:])
-        _, fifth = await ask(served, stream=stream, **more)
+        _, fourth = await request(server, stream=stream, **more, input=alone[1:])
+        _, fifth = await request(server, stream=stream, **more)
     assert [one["output"][0]["content"][0]["text"] for one in (second, third, fourth, fifth)] == ["Sunny"] * 4
     assert [item["type"] for item in listed["data"]] == ["message", call["type"], result["type"]]
     assert "sealed" not in json.dumps(listed) and len(backend.requests) == 5
@@ -538,23 +538,25 @@ async def test_a_signature_is_recalled_by_the_call_alone_and_stays_in_its_chain(
 async def test_the_call_alone_brings_its_signature_back_though_nothing_was_stored(
     backend: ReplayBackend, stream: bool
 ) -> None:
-    backend.script = asks_for_signature({"id": SIGNED})
+    backend.script = requests_signature({"id": SIGNED})
     more: Request = {"tools": [PING], "store": False}
-    async with before(backend, "generic") as served:
-        _, first = await ask(served, stream=stream, **more)
-        made = first["output"][-1]
-        call = {name: made[name] for name in ("type", "call_id", "name", "arguments")}
+    async with before(backend, "generic") as server:
+        _, first = await request(server, stream=stream, **more)
+        created = first["output"][-1]
+        call = {name: created[name] for name in ("type", "call_id", "name", "arguments")}
         result = {"type": "function_call_output", "call_id": call["call_id"], "output": "ok"}
-        _, second = await ask(served, stream=stream, **more, input=[{"role": "user", "content": "Hi"}, call, result])
+        _, second = await request(
+            server, stream=stream, **more, input=[{"role": "user", "content": "Hi"}, call, result]
+        )
     assert second["output"][0]["content"][0]["text"] == "Sunny", second
     assert len(backend.requests) == 2
 
 
 @MODES
 async def test_gemini_gets_a_placeholder_for_calls_of_other_models(backend: ReplayBackend, stream: bool) -> None:
-    backend.script = lambda sent: says(sent, "Sunny")
-    async with before(backend, "gemini") as served:
-        _, response = await ask(served, stream=stream, input=HISTORY, tools=[WEATHER])
+    backend.script = lambda sent: states(sent, "Sunny")
+    async with before(backend, "gemini") as server:
+        _, response = await request(server, stream=stream, input=HISTORY, tools=[WEATHER])
     assert response["status"] == "completed"
     assert placeholder(backend.requests[-1]) == ["skip_thought_signature_validator"]
 
@@ -578,15 +580,15 @@ ALL_AT_ONCE: Request = {
 async def test_the_demo_backend_answers_behind_antiphon_whatever_it_refuses(
     names: list[str], dialect: str, stream: bool
 ) -> None:
-    async with serve(RefusingDemoBackend(names), dialects={"demo": dialect}) as served:
-        _, response = await ask(served, stream=stream, **ALL_AT_ONCE | {"model": "demo"})
+    async with serve(RefusingDemoBackend(names), dialects={"demo": dialect}) as server:
+        _, response = await request(server, stream=stream, **ALL_AT_ONCE | {"model": "demo"})
     assert response.get("status") == "completed", response
 
 
 async def test_a_call_inside_a_refusal_that_the_client_ruled_out_is_no_answer(backend: ReplayBackend) -> None:
     backend.script = lambda _: failed('<function=get_weather>{"city": "Rome"}</function>')
-    async with before(backend, "groq") as served:
-        _, response = await ask(served, stream=False, tools=[WEATHER], tool_choice="none")
+    async with before(backend, "groq") as server:
+        _, response = await request(server, stream=False, tools=[WEATHER], tool_choice="none")
     assert response["error"]["code"] == "tool_use_failed"
 
 
@@ -599,10 +601,10 @@ async def test_a_call_inside_a_refusal_that_the_client_ruled_out_is_no_answer(ba
 )
 async def test_quoted_words_about_credit_pause_nothing(backend: ReplayBackend, words: str) -> None:
     backend.script = lambda sent: refused(words) if "bad" in json.dumps(sent) else hello(sent)
-    async with before(backend, "generic") as served:
-        _, refusal = await ask(served, stream=False, input="bad")
+    async with before(backend, "generic") as server:
+        _, refusal = await request(server, stream=False, input="bad")
         assert refusal["error"]["message"] == words
-        _, response = await ask(served, stream=False)
+        _, response = await request(server, stream=False)
         assert response["status"] == "completed"
 
 
@@ -610,11 +612,11 @@ async def test_settings_of_the_client_for_the_template_stay_when_thinking_stops(
     def script(sent: Request) -> Answer:
         thinks = sent["chat_template_kwargs"].get("enable_thinking") is not False
         words = "Thinking mode does not support this tool_choice"
-        return refused(words) if is_forced(sent) and thinks else says(sent, "Hello")
+        return refused(words) if is_forced(sent) and thinks else states(sent, "Hello")
 
     backend.script = script
     own = {"chat_template_kwargs": {"enable_thinking": True, "custom": 1}}
-    async with before(backend, "vllm") as served:
-        _, response = await ask(served, stream=False, tools=[WEATHER], tool_choice="required", **own)
+    async with before(backend, "vllm") as server:
+        _, response = await request(server, stream=False, tools=[WEATHER], tool_choice="required", **own)
     assert response["status"] == "completed", response
     assert backend.requests[-1]["chat_template_kwargs"] == {"enable_thinking": False, "custom": 1}

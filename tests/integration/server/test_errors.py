@@ -6,21 +6,23 @@ import pytest
 
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 KEY = "sk-secret-backend-key"
 
 
-async def refused(served: Served, backend: ReplayBackend, answer: Answer, stream: bool = False) -> tuple[int, dict]:
+async def refused(
+    server: RunningServer, backend: ReplayBackend, answer: Answer, stream: bool = False
+) -> tuple[int, dict]:
     backend.script = lambda request: answer
-    status, body = await served.post("/responses", json={"model": "m", "input": "Hi", "stream": stream})
+    status, body = await server.post("/responses", json={"model": "m", "input": "Hi", "stream": stream})
     assert set(body) == {"error"} and set(body["error"]) == {"message", "type", "param", "code"}
     return status, body["error"]
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 @pytest.mark.parametrize(
-    ("given", "message", "status", "code", "param"),
+    ("provided", "message", "status", "code", "param"),
     [
         (500, "kaput", 502, "server_error", None),
         (503, "busy", 503, "server_is_overloaded", None),
@@ -31,18 +33,20 @@ async def refused(served: Served, backend: ReplayBackend, answer: Answer, stream
         (404, "model 'm' not found", 400, "model_not_found", "model"),
     ],
 )
-async def test_a_backends_refusal_is_a_plain_http_error(served, backend, stream, given, message, status, code, param):
-    answer = Answer([f'{{"error": {{"message": "{message}"}}}}'.encode()], JSON, status=given)
+async def test_a_backends_refusal_is_a_plain_http_error(
+    server, backend, stream, provided, message, status, code, param
+):
+    answer = Answer([f'{{"error": {{"message": "{message}"}}}}'.encode()], JSON, status=provided)
 
-    assert (await refused(served, backend, answer, stream))[0] == status
-    error = (await refused(served, backend, answer, stream))[1]
+    assert (await refused(server, backend, answer, stream))[0] == status
+    error = (await refused(server, backend, answer, stream))[1]
     assert (error["code"], error["param"]) == (code, param)
     assert KEY not in error["message"]
 
 
-async def test_a_rate_limit_tells_how_long_to_wait_in_words_and_in_a_header(served, backend):
+async def test_a_rate_limit_reports_the_wait_in_words_and_in_a_header(server, backend):
     backend.script = lambda request: Answer([b'{"error": "slow"}'], JSON, status=429, headers={"retry-after": "7"})
-    async with served.http.post(f"{served.url}/responses", json={"model": "m", "input": "Hi"}) as response:
+    async with server.http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi"}) as response:
         assert response.headers["retry-after"] == "7"
         assert "Please try again in 7s" in (await response.json())["error"]["message"]
 
@@ -52,22 +56,22 @@ async def test_a_rate_limit_tells_how_long_to_wait_in_words_and_in_a_header(serv
     [Answer([b"<html>"], "text/html"), Answer([], JSON), Answer([b'{"choices": ['], JSON), Answer([b"{}"], JSON)],
     ids=["HTML", "empty", "truncated", "no choices"],
 )
-async def test_an_answer_that_is_no_completion_is_the_backends_failure(served, backend, answer):
-    status, error = await refused(served, backend, answer)
+async def test_an_answer_that_is_no_completion_is_the_backends_failure(server, backend, answer):
+    status, error = await refused(server, backend, answer)
 
     assert status == 502
     assert error["code"] == "server_error"
 
 
 async def test_a_backend_that_cannot_be_reached_is_503(backend):
-    async with serve(HttpBackend("gone", "http://127.0.0.1:9/v1")) as served:
-        status, body = await served.post("/responses", json={"model": "m", "input": "Hi"})
+    async with serve(HttpBackend("gone", "http://127.0.0.1:9/v1")) as server:
+        status, body = await server.post("/responses", json={"model": "m", "input": "Hi"})
     assert status == 503
     assert "127.0.0.1" not in body["error"]["message"]
 
 
-async def test_an_unknown_path_and_a_wrong_method_have_the_envelope(served):
-    assert await served.get("/nowhere") == (
+async def test_an_unknown_path_and_a_wrong_method_have_the_envelope(server):
+    assert await server.get("/nowhere") == (
         404,
         {
             "error": {
@@ -78,10 +82,10 @@ async def test_an_unknown_path_and_a_wrong_method_have_the_envelope(served):
             }
         },
     )
-    async with served.http.post(served.url.removesuffix("/v1") + "/responses", json={}) as response:
+    async with server.http.post(server.url.removesuffix("/v1") + "/responses", json={}) as response:
         message = "Unknown request URL: POST /responses. The base URL of the API ends in /v1."
         assert (response.status, (await response.json())["error"]["message"]) == (404, message)
-    async with served.http.put(f"{served.url}/responses") as response:
+    async with server.http.put(f"{server.url}/responses") as response:
         assert response.status == 405
         assert (await response.json())["error"]["message"] == "Not allowed to PUT on /v1/responses."
         assert "POST" in response.headers["allow"]
@@ -97,21 +101,21 @@ async def test_an_unknown_path_and_a_wrong_method_have_the_envelope(served):
         ("/api/v1/chat/completions", 404),
     ],
 )
-async def test_a_base_url_that_does_not_end_in_v1_is_explained(served, path, status):
-    async with served.http.post(served.url.removesuffix("/v1") + path, json={}) as response:
+async def test_a_base_url_that_does_not_end_in_v1_is_explained(server, path, status):
+    async with server.http.post(server.url.removesuffix("/v1") + path, json={}) as response:
         assert response.status == status
         assert (await response.json())["error"]["message"].endswith(f"{path}. The base URL of the API ends in /v1.")
 
 
-async def test_every_reply_has_the_headers_of_the_api(served):
-    async with served.http.get(f"{served.url}/models") as response:
+async def test_every_reply_has_the_headers_of_the_api(server):
+    async with server.http.get(f"{server.url}/models") as response:
         assert response.headers["x-request-id"].startswith("req_")
         assert response.headers["openai-processing-ms"].isdecimal()
         assert response.headers["openai-version"] == "2020-10-01"
         assert response.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_a_parameter_that_the_backend_refuses_is_left_out_and_the_lesson_kept(served, backend):
+async def test_a_refused_parameter_is_omitted_and_the_lesson_stored(server, backend):
     def script(request: dict) -> Answer:
         if "top_p" in request:
             return Answer([b'{"error": {"message": "Unsupported parameter: \'top_p\'", "param": "top_p"}}'], JSON, 400)
@@ -119,37 +123,37 @@ async def test_a_parameter_that_the_backend_refuses_is_left_out_and_the_lesson_k
 
     backend.script = script
     for _ in range(2):
-        status, response = await served.post("/responses", json={"model": "m", "input": "Hi", "top_p": 0.5})
+        status, response = await server.post("/responses", json={"model": "m", "input": "Hi", "top_p": 0.5})
         assert (status, response["output_text"]) == (200, "fine")
 
     assert ["top_p" in request for request in backend.requests] == [True, False, False]
 
 
-async def test_truncation_auto_drops_the_oldest_exchanges_until_the_input_fits(served, backend):
+async def test_truncation_auto_drops_the_oldest_exchanges_until_the_input_fits(server, backend):
     def script(request: dict) -> Answer:
         if len(request["messages"]) > 2:
             return Answer([b'{"error": {"message": "prompt is too long"}}'], JSON, 400)
         return Answer([completion("fits")], JSON)
 
     backend.script = script
-    said = [{"role": "user", "content": f"turn {turn}"} for turn in range(6)]
-    status, response = await served.post("/responses", json={"model": "m", "input": said, "truncation": "auto"})
+    content = [{"role": "user", "content": f"turn {turn}"} for turn in range(6)]
+    status, response = await server.post("/responses", json={"model": "m", "input": content, "truncation": "auto"})
     assert (status, response["output_text"]) == (200, "fits")
     assert backend.requests[-1]["messages"][-1]["content"] == "turn 5"
 
-    status, body = await served.post("/responses", json={"model": "m", "input": said})
+    status, body = await server.post("/responses", json={"model": "m", "input": content})
     assert (status, body["error"]["code"]) == (400, "context_length_exceeded")
 
 
-async def test_a_silent_backend_still_lets_the_stream_begin(served, backend, monkeypatch):
+async def test_a_silent_backend_still_lets_the_stream_begin(server, backend, monkeypatch):
     monkeypatch.setattr("antiphon.server.exchange.GRACE", 0.01)
     monkeypatch.setattr("antiphon.server.exchange.COMMENT_AFTER", 0.02)
     monkeypatch.setattr("antiphon.server.exchange.KEEPALIVE_AFTER", 0.35)
     go = asyncio.Event()
     silent = Answer([], wait=go, rest=[sse(delta(content="At last"), delta("stop"))])
     backend.script = lambda request: silent
-    async with served.http.post(
-        f"{served.url}/responses", json={"model": "m", "input": "Hi", "stream": True}
+    async with server.http.post(
+        f"{server.url}/responses", json={"model": "m", "input": "Hi", "stream": True}
     ) as response:
         seen = b""
         while b"event: keepalive" not in seen or b": keep-alive" not in seen:
@@ -161,8 +165,8 @@ async def test_a_silent_backend_still_lets_the_stream_begin(served, backend, mon
     assert b"event: response.completed" in seen
 
 
-async def test_bad_http_gets_an_envelope_and_is_closed(served):
-    host, port = served.url.removeprefix("http://").removesuffix("/v1").split(":")
+async def test_bad_http_gets_an_envelope_and_is_closed(server):
+    host, port = server.url.removeprefix("http://").removesuffix("/v1").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(b"NONSENSE\r\n\r\n")
     reply = await reader.read()
@@ -172,8 +176,8 @@ async def test_bad_http_gets_an_envelope_and_is_closed(served):
     assert b'"type":"invalid_request_error"' in reply
 
 
-async def test_headers_without_end_are_cut_off(served):
-    host, port = served.url.removeprefix("http://").removesuffix("/v1").split(":")
+async def test_headers_without_end_are_cut_off(server):
+    host, port = server.url.removeprefix("http://").removesuffix("/v1").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(b"GET /v1/models HTTP/1.1\r\n")
     for _ in range(17):
@@ -185,9 +189,9 @@ async def test_headers_without_end_are_cut_off(served):
     assert reply.startswith(b"HTTP/1.1 431 ")
 
 
-async def test_slow_headers_are_cut_off(served, monkeypatch):
+async def test_slow_headers_are_cut_off(server, monkeypatch):
     monkeypatch.setattr("antiphon.http_server.closing.HEAD_TIMEOUT", 0.05)
-    host, port = served.url.removeprefix("http://").removesuffix("/v1").split(":")
+    host, port = server.url.removeprefix("http://").removesuffix("/v1").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(b"GET /v1/models HTTP/1.1\r\n")
     reply = await reader.read()

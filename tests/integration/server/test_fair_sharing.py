@@ -10,15 +10,15 @@ import aiohttp
 import pytest
 
 from antiphon.http_server.closing import ClosingConnection, ConnectionLimits
-from antiphon.server.limits import Limits
-from antiphon.sharing.scheduler import FairScheduler, Usage
+from antiphon.server.limits import ServerLimits
+from antiphon.sharing.scheduler import FairScheduler, SchedulerUsage
 from antiphon.storage.open import open_store
 from antiphon.upstream.http import HttpBackend
 from tests.support.keys import bearing, issue
 from tests.support.metrics import scrape
 from tests.support.raw import connected
 from tests.support.replay import JSON, Answer, ReplayBackend, delta, echo, sse
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import until
 
 PATIENCE = 30.0
@@ -43,22 +43,22 @@ def hang(request: dict[str, Any]) -> Answer:
 class Shared:
     """A server and its tenants' keys."""
 
-    served: Served
+    server: RunningServer
     backend: ReplayBackend
     a: str
     b: str
 
-    def usage(self, name: str = "responses") -> Usage:
-        return self.served.parts.shared.usage()[name]
+    def usage(self, name: str = "responses") -> SchedulerUsage:
+        return self.server.parts.shared.usage()[name]
 
-    async def ask(self, key: str, path: str = "/responses", **body: Any) -> tuple[int, Any]:
-        asked = {"model": "m", "input": "Hi", **body}
-        return await self.served.post(path, json=asked, headers=bearing(key))
+    async def send_request(self, key: str, path: str = "/responses", **body: Any) -> tuple[int, Any]:
+        request_body = {"model": "m", "input": "Hi", **body}
+        return await self.server.post(path, json=request_body, headers=bearing(key))
 
     async def fill(self, count: int, key: str | None = None) -> list[asyncio.Task[Any]]:
         """Send so many responses that never end, and return when all of them are made or wait."""
         before = self.usage()
-        tasks = [asyncio.create_task(self.ask(key or self.a, input=HANG)) for _ in range(count)]
+        tasks = [asyncio.create_task(self.send_request(key or self.a, input=HANG)) for _ in range(count)]
         await until(lambda: _total(self.usage()) == _total(before) + count)
         return tasks
 
@@ -69,7 +69,7 @@ class Shared:
         return tasks
 
 
-def _total(usage: Usage) -> int:
+def _total(usage: SchedulerUsage) -> int:
     return usage.in_use + usage.waiting
 
 
@@ -80,12 +80,14 @@ async def end(*tasks: asyncio.Task[Any]) -> None:
 
 
 @asynccontextmanager
-async def sharing(backend: ReplayBackend, slots: int = SLOTS, limits: Limits | None = None) -> AsyncIterator[Shared]:
+async def sharing(
+    backend: ReplayBackend, slots: int = SLOTS, limits: ServerLimits | None = None
+) -> AsyncIterator[Shared]:
     backend.script = hang
     store = await open_store("sqlite://")
     a, b = await issue(store, "a"), await issue(store, "b")
-    async with serve(HttpBackend("replay", backend.url), store=store, limits=limits, max_responses=slots) as served:
-        yield Shared(served, backend, a, b)
+    async with serve(HttpBackend("replay", backend.url), store=store, limits=limits, max_responses=slots) as server:
+        yield Shared(server, backend, a, b)
 
 
 # Running responses.
@@ -95,8 +97,8 @@ async def test_a_tenant_that_holds_its_share_waits_and_another_does_not(backend:
     async with sharing(backend) as shared:
         running = await shared.fill_share()
         waiting = await shared.fill(1)
-        status, _ = await shared.ask(shared.b)
-        usage, numbers = shared.usage(), await scrape(shared.served)
+        status, _ = await shared.send_request(shared.b)
+        usage, numbers = shared.usage(), await scrape(shared.server)
         await end(running[0])
         await until(lambda: len(backend.requests) == SHARE + 2)
         after = shared.usage()
@@ -135,23 +137,23 @@ async def test_a_tenant_may_hold_its_share_again_once_its_responses_have_ended(b
         ("/embeddings", {"input": HANG}),
     ],
 )
-async def test_all_that_asks_a_model_holds_a_slot(backend: ReplayBackend, path: str, body: dict[str, Any]) -> None:
+async def test_every_model_call_occupies_a_slot(backend: ReplayBackend, path: str, body: dict[str, Any]) -> None:
     async with sharing(backend) as shared:
         running = await shared.fill_share()
-        asked = {"json": {"model": "m", **body}, "headers": bearing(shared.a)}
-        waiting = asyncio.create_task(shared.served.post(path, **asked))
+        request_body = {"json": {"model": "m", **body}, "headers": bearing(shared.a)}
+        waiting = asyncio.create_task(shared.server.post(path, **request_body))
         await until(lambda: shared.usage().waiting == 1)
-        asked_of_model = len(backend.requests)
+        requested_of_model = len(backend.requests)
         await end(*running, waiting)
 
-    assert asked_of_model == SHARE
+    assert requested_of_model == SHARE
 
 
 async def test_a_response_on_a_websocket_holds_a_slot_and_waits_for_it(backend: ReplayBackend) -> None:
     async with sharing(backend) as shared:
         running = await shared.fill_share()
-        url = f"{shared.served.url}/responses"
-        async with shared.served.http.ws_connect(url, headers=bearing(shared.a)) as socket:
+        url = f"{shared.server.url}/responses"
+        async with shared.server.http.ws_connect(url, headers=bearing(shared.a)) as socket:
             await socket.send_json({"type": "response.create", "model": "m", "input": "Hi"})
             await until(lambda: shared.usage().waiting == 1)
             await end(running[0])
@@ -167,7 +169,7 @@ async def test_a_response_on_a_websocket_holds_a_slot_and_waits_for_it(backend: 
 async def test_a_background_response_is_queued_though_its_tenant_holds_its_share(backend: ReplayBackend) -> None:
     async with sharing(backend) as shared:
         running = await shared.fill_share()
-        status, queued = await shared.ask(shared.a, background=True)
+        status, queued = await shared.send_request(shared.a, background=True)
         usage = shared.usage()
         await end(*running)
 
@@ -175,11 +177,11 @@ async def test_a_background_response_is_queued_though_its_tenant_holds_its_share
     assert (usage.in_use, usage.waiting) == (SHARE, 0)
 
 
-async def test_where_the_queue_is_full_the_error_says_when_to_try_again(backend: ReplayBackend) -> None:
+async def test_the_error_of_a_full_queue_has_a_retry_after(backend: ReplayBackend) -> None:
     async with sharing(backend, slots=1) as shared:
         tasks = await shared.fill(2)
-        asked = {"json": {"model": "m", "input": "Hi"}, "headers": bearing(shared.a)}
-        async with shared.served.http.post(f"{shared.served.url}/responses", **asked) as reply:
+        body = {"json": {"model": "m", "input": "Hi"}, "headers": bearing(shared.a)}
+        async with shared.server.http.post(f"{shared.server.url}/responses", **body) as reply:
             error = (await reply.json())["error"]
             status, wait = reply.status, int(reply.headers["retry-after"])
         usage = shared.usage()
@@ -198,26 +200,30 @@ async def test_a_client_that_disconnects_gives_up_its_place(backend: ReplayBacke
         assert shared.usage().in_use == 1
         await end(running)
         await until(lambda: shared.usage().in_use == 0)
-        assert (await shared.ask(shared.a))[0] == 200
+        assert (await shared.send_request(shared.a))[0] == 200
 
 
 async def test_a_request_that_is_refused_returns_its_slot(backend: ReplayBackend) -> None:
     async with sharing(backend) as shared:
-        key = await issue(shared.served.parts.store, "c", requests_per_minute=1, models=("m",))
-        statuses = [(await shared.ask(key))[0], (await shared.ask(key))[0], (await shared.ask(key, model="x"))[0]]
+        key = await issue(shared.server.parts.store, "c", requests_per_minute=1, models=("m",))
+        statuses = [
+            (await shared.send_request(key))[0],
+            (await shared.send_request(key))[0],
+            (await shared.send_request(key, model="x"))[0],
+        ]
         usage = shared.usage()
 
     assert statuses == [200, 429, 400]
     assert usage.in_use == 0
 
 
-async def test_without_keys_no_slot_is_held(backend: ReplayBackend) -> None:
+async def test_without_keys_no_slot_is_occupied(backend: ReplayBackend) -> None:
     backend.script = hang
-    async with serve(HttpBackend("replay", backend.url), max_responses=1) as served:
-        asked = {"json": {"model": "m", "input": HANG}}
-        tasks = [asyncio.create_task(served.post("/responses", **asked)) for _ in range(3)]
+    async with serve(HttpBackend("replay", backend.url), max_responses=1) as server:
+        body = {"json": {"model": "m", "input": HANG}}
+        tasks = [asyncio.create_task(server.post("/responses", **body)) for _ in range(3)]
         await until(lambda: len(backend.requests) == 3)
-        usage = served.parts.shared.usage()["responses"]
+        usage = server.parts.shared.usage()["responses"]
         await end(*tasks)
 
     assert (usage.in_use, usage.waiting) == (0, 0)
@@ -242,19 +248,19 @@ async def open_connections(shared: Shared, key: str, stack: AsyncExitStack, coun
 
 async def visit(shared: Shared, key: str, session: aiohttp.ClientSession) -> tuple[int, Any, bool]:
     """Send a request; return the status, the code of the error, and whether the connection closes."""
-    async with session.get(f"{shared.served.url}/models", headers=bearing(key)) as reply:
+    async with session.get(f"{shared.server.url}/models", headers=bearing(key)) as reply:
         code = (await reply.json()).get("error", {}).get("code")
         return reply.status, code, reply.headers.get("connection") == "close"
 
 
 async def test_a_tenant_never_has_all_connections(backend: ReplayBackend) -> None:
-    async with sharing(backend, limits=Limits(connections=MANY)) as shared, AsyncExitStack() as stack:
+    async with sharing(backend, limits=ServerLimits(connections=MANY)) as shared, AsyncExitStack() as stack:
         mine = await open_connections(shared, shared.a, stack, MOST)
         again = [await visit(shared, shared.a, session) for session in mine]
         async with aiohttp.ClientSession() as one_more:
             refused = await visit(shared, shared.a, one_more)
         async with aiohttp.ClientSession() as other:
-            served = await visit(shared, shared.b, other)
+            server = await visit(shared, shared.b, other)
             usage = shared.usage("connections")
         await mine[0].close()
         await until(lambda: shared.usage("connections").in_use == MOST - 1)
@@ -263,13 +269,13 @@ async def test_a_tenant_never_has_all_connections(backend: ReplayBackend) -> Non
 
     assert again == [(200, None, False)] * MOST
     assert refused == (503, "server_is_overloaded", True)
-    assert served == (200, None, False)
+    assert server == (200, None, False)
     assert (usage.in_use, usage.capacity) == (MOST + 1, MANY)
     assert after == (200, None, False)
 
 
 async def test_a_connection_is_the_last_tenants(backend: ReplayBackend) -> None:
-    async with sharing(backend, limits=Limits(connections=MANY)) as shared, AsyncExitStack() as stack:
+    async with sharing(backend, limits=ServerLimits(connections=MANY)) as shared, AsyncExitStack() as stack:
         (session,) = await open_connections(shared, shared.a, stack, 1)
         assert (await visit(shared, shared.b, session))[0] == 200
         assert shared.usage("connections").in_use == 1
@@ -290,12 +296,12 @@ async def test_a_connection_that_is_closing_is_not_counted_any_more() -> None:
 
 
 async def test_a_websocket_is_one_of_its_tenants_connections(backend: ReplayBackend) -> None:
-    async with sharing(backend, limits=Limits(connections=MANY)) as shared, AsyncExitStack() as stack:
-        url, headers = f"{shared.served.url}/responses", bearing(shared.a)
+    async with sharing(backend, limits=ServerLimits(connections=MANY)) as shared, AsyncExitStack() as stack:
+        url, headers = f"{shared.server.url}/responses", bearing(shared.a)
         for _ in range(MOST):
-            await stack.enter_async_context(shared.served.http.ws_connect(url, headers=headers))
+            await stack.enter_async_context(shared.server.http.ws_connect(url, headers=headers))
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-            await shared.served.http.ws_connect(url, headers=headers)
+            await shared.server.http.ws_connect(url, headers=headers)
         await stack.aclose()
         await until(lambda: shared.usage("connections").in_use == 0)
 
@@ -307,9 +313,9 @@ async def test_a_connection_that_becomes_a_websocket_is_counted_once(backend: Re
         b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n"
         b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
     )
-    async with sharing(backend, limits=Limits(connections=MANY)) as shared:
+    async with sharing(backend, limits=ServerLimits(connections=MANY)) as shared:
         key = f"host: x\r\nauthorization: Bearer {shared.a}\r\n".encode()
-        async with connected(shared.served.url) as (reader, writer), asyncio.timeout(PATIENCE):
+        async with connected(shared.server.url) as (reader, writer), asyncio.timeout(PATIENCE):
             writer.write(b"GET /v1/models HTTP/1.1\r\n" + key + b"\r\n")
             assert b" 200 " in await reader.readuntil(b"]}")
             writer.write(b"GET /v1/responses HTTP/1.1\r\n" + key + upgrade + b"\r\n")

@@ -15,13 +15,13 @@ from tests.integration.server.families.family import Values
 from tests.integration.server.families.rows import DIALECTS, ROWS, Row
 from tests.support.refusing import Request, error, refusal
 from tests.support.replay import Answer, ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 LEAST = 150
 """Rows that fail without what answers the families, or are guards."""
 
 BY_MODEL = {row.model: row for row in ROWS}
-GONE = "gone-"
+UNAVAILABLE = "gone-"
 """Begins the name of a model whose backend does not serve it, so that another answers."""
 
 
@@ -32,7 +32,7 @@ class Stage:
         self.taken: dict[str, list[Request]] = defaultdict(list)
         """The requests that were answered, by model."""
         self.refused: dict[str, list[Request]] = defaultdict(list)
-        self.served: Served | None = None
+        self.server: RunningServer | None = None
 
     def play(self, sent: Request) -> Answer:
         row = BY_MODEL[sent["model"]]
@@ -43,17 +43,17 @@ class Stage:
         self.taken[row.model].append(sent)
         return row.family.plays(sent)
 
-    async def ask(self, row: Row, **body: Any) -> Request:
+    async def send_request(self, row: Row, **body: Any) -> Request:
         """The response, or the error."""
-        assert self.served is not None
-        model = GONE + row.model if row.way == "failover" else row.model
-        asked = {"input": "Hi", **row.family.asked, **body, "model": model, "stream": row.stream}
-        async with self.served.http.post(f"{self.served.url}/responses", json=asked) as reply:
-            told = await reply.text()
-            assert reply.status == row.family.status or row.stream, told
-        if not told.startswith("event:"):
-            return json.loads(told)  # type: ignore[no-any-return]
-        events = [json.loads(line[6:]) for line in told.splitlines() if line.startswith("data: {")]
+        assert self.server is not None
+        model = UNAVAILABLE + row.model if row.way == "failover" else row.model
+        request_body = {"input": "Hi", **row.family.requested, **body, "model": model, "stream": row.stream}
+        async with self.server.http.post(f"{self.server.url}/responses", json=request_body) as reply:
+            text = await reply.text()
+            assert reply.status == row.family.status or row.stream, text
+        if not text.startswith("event:"):
+            return json.loads(text)  # type: ignore[no-any-return]
+        events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
         return events[-1].get("response") or events[-1]  # type: ignore[no-any-return]
 
 
@@ -61,20 +61,20 @@ class Stage:
 async def stage() -> AsyncIterator[Stage]:
     one = Stage()
     async with AsyncExitStack() as stack:
-        gone = ReplayBackend(lambda _: error("Insufficient credits.", 402))
-        gone.models = [{"id": GONE + row.model} for row in ROWS if row.way == "failover"]
-        await stack.enter_async_context(gone.serve())
-        configured = [BackendConfig(url=gone.url, name="gone", dialect="generic", api="chat")]
+        removed = ReplayBackend(lambda _: error("Insufficient credits.", 402))
+        removed.models = [{"id": UNAVAILABLE + row.model} for row in ROWS if row.way == "failover"]
+        await stack.enter_async_context(removed.serve())
+        configured = [BackendConfig(url=removed.url, name="gone", dialect="generic", api="chat")]
         for dialect in DIALECTS:
             backend = ReplayBackend(one.play)
             backend.models = [{"id": row.model} for row in ROWS if row.dialect == dialect]
             await stack.enter_async_context(backend.serve())
             configured.append(BackendConfig(url=backend.url, name=dialect, dialect=dialect, api="chat"))
         line = await backends_of(Settings(backends=configured), {})
-        fallback = {model["id"]: [model["id"].removeprefix(GONE)] for model in gone.models}
+        fallback = {model["id"]: [model["id"].removeprefix(UNAVAILABLE)] for model in removed.models}
         serving = serve(*line.backends, shares=line.shares, dialects=line.dialects, fallback=fallback)
-        one.served = await stack.enter_async_context(serving)
-        await one.served.parts.models.refresh()
+        one.server = await stack.enter_async_context(serving)
+        await one.server.parts.models.refresh()
         yield one
 
 
@@ -95,28 +95,28 @@ def found(value: Any, expected: Values) -> dict[str, Any]:
 
 def next_input(response: Request) -> list[Request]:
     """The results of the calls of a response, or what the user says next."""
-    made = [item for item in response["output"] if item["type"] == "function_call"]
-    results = [{"type": "function_call_output", "call_id": call["call_id"], "output": "ok"} for call in made]
+    created = [item for item in response["output"] if item["type"] == "function_call"]
+    results = [{"type": "function_call_output", "call_id": call["call_id"], "output": "ok"} for call in created]
     return results or [{"role": "user", "content": "And then?"}]
 
 
 async def second_turn(stage: Stage, row: Row, first: Request, more: Request) -> Request:
     """Go on from a response in the row's way."""
-    given = next_input(first)
+    provided = next_input(first)
     if row.way in ("chain", "failover"):
         more = {**more, "previous_response_id": first["id"]}
     elif row.way in ("replay", "unstored"):
-        asked = row.family.asked.get("input") or [{"role": "user", "content": "Hi"}]
-        given = [*asked, *first["output"], *given]
+        requested = row.family.requested.get("input") or [{"role": "user", "content": "Hi"}]
+        provided = [*requested, *first["output"], *provided]
     elif row.way == "bare":
-        asked = row.family.asked.get("input") or [{"role": "user", "content": "Hi"}]
-        made = [item for item in first["output"] if item["type"] == "function_call"]
-        given = [
-            *asked,
-            *({name: call[name] for name in ("type", "call_id", "name", "arguments")} for call in made),
-            *given,
+        requested = row.family.requested.get("input") or [{"role": "user", "content": "Hi"}]
+        created = [item for item in first["output"] if item["type"] == "function_call"]
+        provided = [
+            *requested,
+            *({name: call[name] for name in ("type", "call_id", "name", "arguments")} for call in created),
+            *provided,
         ]
-    return await stage.ask(row, **more, input=given)
+    return await stage.send_request(row, **more, input=provided)
 
 
 def name_of(row: Row) -> str:
@@ -132,16 +132,16 @@ async def test_the_client_has_its_answer(stage: Stage, row: Row) -> None:
     elif row.way == "replay":
         more = {"include": ["reasoning.encrypted_content"]}
     elif row.way == "conversation":
-        assert stage.served is not None
-        more = {"conversation": (await stage.served.post("/conversations", json={}))[1]["id"]}
-    first = await stage.ask(row, **more)
+        assert stage.server is not None
+        more = {"conversation": (await stage.server.post("/conversations", json={}))[1]["id"]}
+    first = await stage.send_request(row, **more)
     assert found(first, family.answer) == family.answer, first
     if family.status != 200 or first["status"] != "completed":
         return
     taken, sent = stage.taken[row.model], {**family.sent, **family.sent_at.get(row.dialect, {})}
     assert found(taken[-1], sent) == sent
-    if family.kept and row.way != "unstored":
-        await check_kept(stage, first, family.kept)
+    if family.stored and row.way != "unstored":
+        await check_stored(stage, first, family.stored)
     refused = len(stage.refused[row.model])
     assert refused <= 2  # once, and once more where switching thinking off does not help
     if row.way == "alone":
@@ -153,10 +153,10 @@ async def test_the_client_has_its_answer(stage: Stage, row: Row) -> None:
     assert len(stage.refused[row.model]) <= max(refused, 0 if family.sent else 1)
 
 
-async def check_kept(stage: Stage, response: Request, expected: Values) -> None:
+async def check_stored(stage: Stage, response: Request, expected: Values) -> None:
     """What the client sent is listed as it was sent."""
-    assert stage.served is not None
-    _, listed = await stage.served.get(f"/responses/{response['id']}/input_items?order=asc&limit=100")
+    assert stage.server is not None
+    _, listed = await stage.server.get(f"/responses/{response['id']}/input_items?order=asc&limit=100")
     assert found(listed["data"], expected) == expected
 
 

@@ -10,8 +10,8 @@ from openai import AsyncOpenAI, BadRequestError, NotFoundError
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import called, said
-from tests.support.server import Served, serve
+from tests.support.parts import called, stated
+from tests.support.server import RunningServer, serve
 from tests.support.shelves import STORE, Shelves, hit
 from tests.support.socket import talk
 
@@ -32,8 +32,8 @@ CITED = {"type": "file_citation", "file_id": "file-tides", "filename": "tides.pd
 
 
 @pytest.fixture
-async def served() -> AsyncIterator[Served]:
-    model = ScriptedBackend([SEARCH, said("At nine", " [1]."), SEARCH, said("At nine [1].")], models=["m"])
+async def server() -> AsyncIterator[RunningServer]:
+    model = ScriptedBackend([SEARCH, stated("At nine", " [1]."), SEARCH, stated("At nine [1].")], models=["m"])
     async with serve(model) as one:
         one.parts.run.toolset = Toolset(file_search=FileSearch(Shelves(hit("High water is at nine."))))
         yield one
@@ -52,23 +52,25 @@ def results(items: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("included", [True, False])
-async def test_what_was_found_can_be_asked_for_later_and_only_then_is_shown(served: Served, included: bool) -> None:
-    sdk = served.sdk
-    made = await create(sdk, include=RESULTS if included else [])
-    again = await sdk.responses.retrieve(made["id"])
-    later = await sdk.responses.retrieve(made["id"], include=RESULTS)
+async def test_search_results_can_be_requested_later_and_only_then_are_returned(
+    server: RunningServer, included: bool
+) -> None:
+    sdk = server.sdk
+    created = await create(sdk, include=RESULTS if included else [])
+    again = await sdk.responses.retrieve(created["id"])
+    later = await sdk.responses.retrieve(created["id"], include=RESULTS)
 
-    assert results(made["output"]) == [FOUND if included else None]
+    assert results(created["output"]) == [FOUND if included else None]
     assert results(again.to_dict()["output"]) == [None]
     assert results(later.to_dict()["output"]) == [FOUND]
-    assert again.to_dict()["output"][1] == made["output"][1]
-    assert made["output"][1]["content"][0]["annotations"] == [CITED]
+    assert again.to_dict()["output"][1] == created["output"][1]
+    assert created["output"][1]["content"][0]["annotations"] == [CITED]
 
 
-async def test_lists_of_items_show_what_was_found_where_they_are_asked(served: Served) -> None:
-    sdk = served.sdk
+async def test_lists_of_items_include_search_results_on_request(server: RunningServer) -> None:
+    sdk = server.sdk
     conversation = (await sdk.conversations.create()).id
-    made = await create(sdk, conversation=conversation)
+    created = await create(sdk, conversation=conversation)
     next_one = await create(sdk, conversation=conversation)
 
     for include, expected in (([], None), (RESULTS, FOUND)):
@@ -76,27 +78,27 @@ async def test_lists_of_items_show_what_was_found_where_they_are_asked(served: S
         assert results(item.to_dict() for item in items) == [expected, expected]
         inputs = (await sdk.responses.input_items.list(next_one["id"], include=include)).data
         assert results(item.to_dict() for item in inputs) == [expected]
-        item_id = made["output"][0]["id"]
+        item_id = created["output"][0]["id"]
         item = await sdk.conversations.items.retrieve(item_id, conversation_id=conversation, include=include)
         assert results([item.to_dict()]) == [expected]
 
 
-async def test_many_results_are_shown_and_hidden_like_few(served: Served) -> None:
+async def test_many_results_are_displayed_and_hidden_like_few(server: RunningServer) -> None:
     hits = [hit(f"{n} " + "x" * 9_000, f"{n}.md") for n in range(50)]
-    served.parts.run.toolset = Toolset(file_search=FileSearch(Shelves(*hits)))
-    made = await create(served.sdk, tools=[{**TOOL, "max_num_results": 50}], include=RESULTS)
+    server.parts.run.toolset = Toolset(file_search=FileSearch(Shelves(*hits)))
+    created = await create(server.sdk, tools=[{**TOOL, "max_num_results": 50}], include=RESULTS)
 
-    (without,) = results((await served.sdk.responses.retrieve(made["id"])).to_dict()["output"])
-    (with_them,) = results((await served.sdk.responses.retrieve(made["id"], include=RESULTS)).to_dict()["output"])
+    (without,) = results((await server.sdk.responses.retrieve(created["id"])).to_dict()["output"])
+    (with_them,) = results((await server.sdk.responses.retrieve(created["id"], include=RESULTS)).to_dict()["output"])
 
     assert without is None
     assert [one["text"] for one in with_them] == [one.text for one in hits]
 
 
 @pytest.mark.parametrize("body", [{}, {"stream": True}, {"background": True}, {"background": True, "stream": True}])
-async def test_an_unknown_store_is_a_404_in_every_form_of_request(served: Served, body: dict[str, Any]) -> None:
+async def test_an_unknown_store_is_a_404_in_every_form_of_request(server: RunningServer, body: dict[str, Any]) -> None:
     with pytest.raises(NotFoundError) as refused:
-        await served.sdk.responses.create(
+        await server.sdk.responses.create(
             model="m", input="Hi", tools=[{**TOOL, "vector_store_ids": ["vs_none"]}], **body
         )
     assert refused.value.body == {
@@ -119,27 +121,27 @@ async def test_an_unknown_store_is_a_404_in_every_form_of_request(served: Served
     ],
 )
 async def test_stores_that_are_not_named_in_a_list_are_refused(
-    served: Served, ids: Any, message: str, code: str
+    server: RunningServer, ids: Any, message: str, code: str
 ) -> None:
     tool: Any = {"type": "file_search"} | ({"vector_store_ids": ids} if ids else {})
     with pytest.raises(BadRequestError) as refused:
-        await served.sdk.responses.create(model="m", input="Hi", tools=[tool])
+        await server.sdk.responses.create(model="m", input="Hi", tools=[tool])
     assert (refused.value.body["message"], refused.value.code) == (message, code)  # type: ignore[index]
 
 
-async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response(served: Served) -> None:
-    model = ScriptedBackend([SEARCH, said("At nine", " [1].")] * 4, models=["m"])
+async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response(server: RunningServer) -> None:
+    model = ScriptedBackend([SEARCH, stated("At nine", " [1].")] * 4, models=["m"])
     async with serve(model) as one:
-        one.parts.run.toolset = served.parts.run.toolset
+        one.parts.run.toolset = server.parts.run.toolset
         plain = await create(one.sdk, include=RESULTS)
         stream = await one.sdk.responses.create(model="m", input="When?", tools=[TOOL], include=RESULTS, stream=True)
         events = [event.to_dict() async for event in stream]
         later = await create(one.sdk, include=RESULTS, background=True)
         later = (await one.sdk.responses.retrieve(later["id"], include=RESULTS)).to_dict()
         async with talk(one) as socket:
-            spoken = await socket.made("When?", tools=[TOOL], include=RESULTS)
+            spoken = await socket.created("When?", tools=[TOOL], include=RESULTS)
 
-    outputs = [made["output"] for made in (plain, events[-1]["response"], later, spoken)]  # type: ignore[index]
+    outputs = [created["output"] for created in (plain, events[-1]["response"], later, spoken)]  # type: ignore[index]
     assert [[{**item, "id": ""} for item in output] for output in outputs] == [
         [{**item, "id": ""} for item in outputs[0]]
     ] * 4
@@ -147,11 +149,11 @@ async def test_plain_streamed_in_the_background_and_on_a_socket_are_one_response
 
 
 async def test_a_conversation_on_a_socket_cites_what_an_earlier_turn_found() -> None:
-    model = ScriptedBackend([SEARCH, said("At nine [1]."), said("At nine【1】, I said.")], models=["m"])
+    model = ScriptedBackend([SEARCH, stated("At nine [1]."), stated("At nine【1】, I said.")], models=["m"])
     async with serve(model) as one:
         one.parts.run.toolset = Toolset(file_search=FileSearch(Shelves(hit("High water is at nine."))))
         async with talk(one) as socket:
-            first = await socket.made("When?", tools=[TOOL], store=False)
-            second = await socket.made("Sure?", tools=[TOOL], store=False, previous_response_id=first["id"])
+            first = await socket.created("When?", tools=[TOOL], store=False)
+            second = await socket.created("Sure?", tools=[TOOL], store=False, previous_response_id=first["id"])
 
     assert second["output"][0]["content"][0]["annotations"] == [CITED]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.telemetry.observers import Call, Observer
+from antiphon.telemetry.observers import ObservedCall, Observer
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import Answer, ReplayBackend, completion, delta, sse, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 SILENT = {
     "a comment": [b":\n\n"],
@@ -27,25 +27,25 @@ class Spoken(Observer):
 
     count = 0
 
-    def spoke(self, call: Call) -> None:
+    def spoke(self, call: ObservedCall) -> None:
         self.count += 1
 
 
 @asynccontextmanager
-async def observed(backend: ReplayBackend, answer: Answer) -> AsyncIterator[tuple[Served, Spoken]]:
+async def observed(backend: ReplayBackend, answer: Answer) -> AsyncIterator[tuple[RunningServer, Spoken]]:
     """A server over a backend that answers so."""
     backend.script, spoken = lambda _: answer, Spoken()
-    async with serve(HttpBackend("replay", backend.url)) as served:
-        served.parts.run.observers.add(spoken)
-        yield served, spoken
+    async with serve(HttpBackend("replay", backend.url)) as server:
+        server.parts.run.observers.add(spoken)
+        yield server, spoken
 
 
 async def counted(backend: ReplayBackend, path: str, before: list[bytes], **body: Any) -> list[int]:
     """The number of first tokens once a stream had begun without one, and at its end."""
     go = asyncio.Event()
     async with (
-        observed(backend, Answer(before, wait=go, rest=[text("Hello")])) as (served, spoken),
-        served.http.post(served.url + path, json=body | {"model": "m", "stream": True}) as response,
+        observed(backend, Answer(before, wait=go, rest=[text("Hello")])) as (server, spoken),
+        server.http.post(server.url + path, json=body | {"model": "m", "stream": True}) as response,
     ):
         await response.content.readany()
         begun = spoken.count
@@ -66,38 +66,38 @@ async def test_comments_that_are_passed_on_are_not_a_first_token(backend: Replay
 
 
 async def test_a_stream_that_comes_as_one_object_has_a_first_token_too(backend: ReplayBackend) -> None:
-    async with observed(backend, Answer([completion("Hello")], "application/json")) as (served, spoken):
-        events = [event async for event in await served.sdk.responses.create(model="m", input="Hi", stream=True)]
+    async with observed(backend, Answer([completion("Hello")], "application/json")) as (server, spoken):
+        events = [event async for event in await server.sdk.responses.create(model="m", input="Hi", stream=True)]
 
     assert (events[-1].type, spoken.count) == ("response.completed", 1)
 
 
-async def test_an_answer_that_is_held_until_its_end_has_a_first_token(backend: ReplayBackend) -> None:
+async def test_an_answer_buffered_until_its_end_has_a_first_token(backend: ReplayBackend) -> None:
     schema = {"type": "object", "properties": {"place": {"type": "string", "pattern": "^\\d$"}}}
     form: Any = {"format": {"type": "json_schema", "name": "answer", "schema": schema}}
-    said = sse(delta(content='{"place": "'), delta(content='7"}'), delta("stop"))
+    content = sse(delta(content='{"place": "'), delta(content='7"}'), delta("stop"))
     backend.models[0]["owned_by"] = "llamacpp"
-    async with observed(backend, Answer([said])) as (served, spoken):
-        asked = served.sdk.responses.create(model="m", input="Hi", stream=True, text=form)
-        events = [event async for event in await asked]
+    async with observed(backend, Answer([content])) as (server, spoken):
+        response = server.sdk.responses.create(model="m", input="Hi", stream=True, text=form)
+        events = [event async for event in await response]
 
     assert (events[-1].type, spoken.count) == ("response.completed", 1)
 
 
-@pytest.mark.parametrize("said", [[], [b":\n\n"]], ids=["nothing", "a comment"])
+@pytest.mark.parametrize("stated", [[], [b":\n\n"]], ids=["nothing", "a comment"])
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 async def test_a_prompt_that_takes_too_long_is_reported_by_the_error_the_log_and_the_facts(
-    backend: ReplayBackend, caplog: pytest.LogCaptureFixture, said: list[bytes], stream: bool
+    backend: ReplayBackend, caplog: pytest.LogCaptureFixture, stated: list[bytes], stream: bool
 ) -> None:
     caplog.set_level(logging.WARNING)
-    backend.script = lambda _: Answer(said, wait=asyncio.Event())
-    async with serve(HttpBackend("replay", backend.url, first_byte_timeout=0.2)) as served:
+    backend.script = lambda _: Answer(stated, wait=asyncio.Event())
+    async with serve(HttpBackend("replay", backend.url, first_byte_timeout=0.2)) as server:
         body = {"model": "m", "input": "Hi", "stream": stream}
-        async with served.http.post(f"{served.url}/responses", json=body) as response:
+        async with server.http.post(f"{server.url}/responses", json=body) as response:
             received = await response.text()
         found: list[dict[str, Any]] = []
         while not found:  # facts are written soon after the answer
-            async with served.http.get(f"{served.url}/responses") as listing:
+            async with server.http.get(f"{server.url}/responses") as listing:
                 found = (await listing.json())["data"]
     lines = [record.getMessage() for record in caplog.records if "A call of a model failed" in record.getMessage()]
 

@@ -10,7 +10,7 @@ from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
 from tests.support.pair import BODY, KEY, Script
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend, completion, delta, sse, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 LABELS = (JSON, STREAM, "text/plain; charset=utf-8", "application/octet-stream", "")
 FORMS = {
@@ -25,12 +25,12 @@ async def answered(script: Script, **more: Any) -> dict[str, Any]:
     """The response, streamed or not."""
     async with ReplayBackend(script).serve() as backend:
         shares = {"a": BackendOptions(models=frozenset({"m"}))}
-        async with serve(HttpBackend("a", backend.url, KEY), shares=shares) as served:
-            return await response_of(served, **more)
+        async with serve(HttpBackend("a", backend.url, KEY), shares=shares) as server:
+            return await response_of(server, **more)
 
 
-async def response_of(served: Served, **more: Any) -> dict[str, Any]:
-    async with served.http.post(served.url + "/responses", json={**BODY, **more}) as reply:
+async def response_of(server: RunningServer, **more: Any) -> dict[str, Any]:
+    async with server.http.post(server.url + "/responses", json={**BODY, **more}) as reply:
         data = await reply.read()
     if not more.get("stream"):
         whole: dict[str, Any] = json.loads(data)
@@ -56,8 +56,8 @@ async def test_a_stream_that_is_labelled_as_json_arrives_as_it_is_written() -> N
     async with (
         asyncio.timeout(10),
         ReplayBackend(lambda _: script).serve() as backend,
-        serve(HttpBackend("a", backend.url, KEY), shares=shares) as served,
-        served.http.post(served.url + "/responses", json={**BODY, "stream": True}) as reply,
+        serve(HttpBackend("a", backend.url, KEY), shares=shares) as server,
+        server.http.post(server.url + "/responses", json={**BODY, "stream": True}) as reply,
     ):
         data = b""
         while b"output_text.delta" not in data:

@@ -9,16 +9,16 @@ import pytest
 from antiphon.storage.operations import idempotency
 from antiphon.testing import assert_event_stream
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.waiting import until
 
 BODY = {"model": "m", "input": "Hi"}
 
 
-async def post(served: Served, body: Any, key: str, path: str = "/responses") -> tuple[int, bytes]:
+async def post(server: RunningServer, body: Any, key: str, path: str = "/responses") -> tuple[int, bytes]:
     headers = {"idempotency-key": key, "content-type": "application/json"}
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    async with served.http.post(served.url + path, data=data, headers=headers) as response:
+    async with server.http.post(server.url + path, data=data, headers=headers) as response:
         return response.status, await response.read()
 
 
@@ -35,7 +35,7 @@ async def post(served: Served, body: Any, key: str, path: str = "/responses") ->
     ids=lambda extra: "-".join(extra) or "plain",
 )
 async def test_the_same_request_gets_the_same_answer(
-    stateful: Served, backend: ReplayBackend, extra: dict[str, Any]
+    stateful: RunningServer, backend: ReplayBackend, extra: dict[str, Any]
 ) -> None:
     backend.script = lambda request: Answer([text("Once ", "upon")])
     first = await post(stateful, BODY | extra, "key")
@@ -54,7 +54,7 @@ async def test_the_same_request_gets_the_same_answer(
 
 @pytest.mark.wide("postgres")
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
-async def test_fifty_at_once_make_one_call(stateful: Served, backend: ReplayBackend, stream: bool) -> None:
+async def test_fifty_at_once_make_one_call(stateful: RunningServer, backend: ReplayBackend, stream: bool) -> None:
     backend.script = lambda request: Answer([text("Once ", "upon")])
     answers = await asyncio.gather(*(post(stateful, BODY | {"stream": stream}, "key") for _ in range(50)))
 
@@ -63,7 +63,7 @@ async def test_fifty_at_once_make_one_call(stateful: Served, backend: ReplayBack
     assert len(backend.requests) == 1
 
 
-async def test_another_request_with_the_key_is_refused(stateful: Served) -> None:
+async def test_another_request_with_the_key_is_refused(stateful: RunningServer) -> None:
     await post(stateful, BODY, "key")
     status, body = await post(stateful, BODY | {"input": "Ho"}, "key")
     error = json.loads(body)["error"]
@@ -73,14 +73,16 @@ async def test_another_request_with_the_key_is_refused(stateful: Served) -> None
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "caf\u00e9"])
-async def test_a_key_that_is_none_is_refused(served: Served, key: str) -> None:
-    status, body = await post(served, BODY, key)
+async def test_an_invalid_key_is_rejected(server: RunningServer, key: str) -> None:
+    status, body = await post(server, BODY, key)
     error = json.loads(body)["error"]
 
     assert (status, error["code"], error["param"]) == (400, "invalid_idempotency_key", "Idempotency-Key")
 
 
-async def test_what_failed_is_tried_anew(stateful: Served, backend: ReplayBackend) -> None:
+async def test_a_failed_request_is_retried_under_its_idempotency_key(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = lambda request: Answer([b"{}"], status=500)
     assert (await post(stateful, BODY, "key"))[0] == 502
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], cut=True)
@@ -93,7 +95,7 @@ async def test_what_failed_is_tried_anew(stateful: Served, backend: ReplayBacken
 
 
 @pytest.mark.wide("postgres")
-async def test_a_client_that_leaves_frees_its_key(stateful: Served, backend: ReplayBackend) -> None:
+async def test_a_client_that_leaves_frees_its_key(stateful: RunningServer, backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([sse(delta(content="Once"), done=False)], wait=asyncio.Event())
     headers = {"idempotency-key": "key"}
     body = BODY | {"stream": True}
@@ -104,7 +106,7 @@ async def test_a_client_that_leaves_frees_its_key(stateful: Served, backend: Rep
     assert b"response.completed" in (await post(stateful, body, "key"))[1]
 
 
-async def test_a_conversation_is_made_once(stateful: Served) -> None:
+async def test_a_conversation_is_created_once(stateful: RunningServer) -> None:
     answers = await asyncio.gather(
         *(post(stateful, {"metadata": {"a": "b"}}, "key", "/conversations") for _ in range(8))
     )
@@ -114,8 +116,8 @@ async def test_a_conversation_is_made_once(stateful: Served) -> None:
     assert (await stateful.parts.store.inspect())["conversations"] == 1
 
 
-async def test_keys_of_tenants_are_apart(served: Served) -> None:
-    first = await served.parts.store.write(idempotency.reserve, "a", "key", b"1", "resp_1", "w")
-    other = await served.parts.store.write(idempotency.reserve, "b", "key", b"2", "resp_2", "w")
+async def test_keys_of_tenants_are_apart(server: RunningServer) -> None:
+    first = await server.parts.store.write(idempotency.reserve, "a", "key", b"1", "resp_1", "w")
+    other = await server.parts.store.write(idempotency.reserve, "b", "key", b"2", "resp_2", "w")
 
     assert (first.response_id, other.response_id) == ("resp_1", "resp_2")

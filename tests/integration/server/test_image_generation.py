@@ -16,32 +16,32 @@ from antiphon.storage.operations import api_keys, files, responses
 from antiphon.storage.operations import sizes as stored_sizes
 from antiphon.testing import assert_event_stream
 from antiphon.tools.base import ToolResult, Use
-from antiphon.tools.images.content import look_at
+from antiphon.tools.images.content import inspect
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.images_server import ImagesBackend, images_server
 from tests.support.keys import bearing, issue
-from tests.support.parts import Chunks, called, said
+from tests.support.parts import Chunks, called, stated
 from tests.support.replay import delta
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.socket import talk
 
 TOOL: Any = {"type": "image_generation", "partial_images": 2}
 CALL = called("image_generation", '{"prompt": "a red circle"}')
 EDIT = called("image_generation", '{"prompt": "make it blue", "action": "edit"}')
-DONE = said("Here it is.")
+DONE = stated("Here it is.")
 
 
 @asynccontextmanager
 async def serving(
     store: str, *answers: Any, images: ImagesBackend | None = None, seconds: float = 30, **options: Any
-) -> AsyncIterator[tuple[Served, ImagesBackend, ScriptedBackend]]:
+) -> AsyncIterator[tuple[RunningServer, ImagesBackend, ScriptedBackend]]:
     model = ScriptedBackend(list(answers), models=["m"])
     async with AsyncExitStack() as stack:
         images = images or await stack.enter_async_context(images_server())
         settings = Settings(images_backend=images.url, images_model="painter", images_timeout=seconds)
         options |= {"settings": settings, "has_tools": True}
-        served = await stack.enter_async_context(serve(model, store=store, **options))
-        yield served, images, model
+        server = await stack.enter_async_context(serve(model, store=store, **options))
+        yield server, images, model
 
 
 async def create(sdk: AsyncOpenAI, **body: Any) -> dict[str, Any]:
@@ -57,15 +57,15 @@ def image_of(response: dict[str, Any]) -> dict[str, Any]:
     return item  # type: ignore[no-any-return]
 
 
-async def test_an_image_is_made_shown_again_and_listed(store_url: str) -> None:
-    async with serving(store_url, CALL, DONE, DONE) as (served, images, model):
-        made = await create(served.sdk)
-        again = (await served.sdk.responses.retrieve(made["id"])).to_dict()
-        following = await create(served.sdk, input="Thanks", previous_response_id=made["id"])
-        listed = (await served.sdk.responses.input_items.list(following["id"])).data
+async def test_an_image_is_created_displayed_again_and_listed(store_url: str) -> None:
+    async with serving(store_url, CALL, DONE, DONE) as (server, images, model):
+        created = await create(server.sdk)
+        again = (await server.sdk.responses.retrieve(created["id"])).to_dict()
+        following = await create(server.sdk, input="Thanks", previous_response_id=created["id"])
+        listed = (await server.sdk.responses.input_items.list(following["id"])).data
 
-    item = image_of(made)
-    picture = look_at(base64.b64decode(item["result"]))
+    item = image_of(created)
+    picture = inspect(base64.b64decode(item["result"]))
     assert (picture.format, picture.size) == ("png", "256x256")
     assert {name: value for name, value in item.items() if name not in ("id", "result")} == {
         "type": "image_generation_call",
@@ -77,9 +77,9 @@ async def test_an_image_is_made_shown_again_and_listed(store_url: str) -> None:
         "revised_prompt": "a red circle",
         "size": "256x256",
     }
-    assert again["output"] == made["output"]
+    assert again["output"] == created["output"]
     assert [one.to_dict() for one in listed if one.type == "image_generation_call"] == [item]
-    assert made["tool_usage"]["image_gen"] == {
+    assert created["tool_usage"]["image_gen"] == {
         "input_tokens": 3,
         "input_tokens_details": {"image_tokens": 0, "text_tokens": 3},
         "output_tokens": 64,
@@ -92,15 +92,15 @@ async def test_an_image_is_made_shown_again_and_listed(store_url: str) -> None:
 
 
 async def test_a_stream_shows_partial_images_and_is_replayed_whole(store_url: str) -> None:
-    async with serving(store_url, CALL, DONE, CALL, DONE) as (served, _, __):
-        stream = await served.sdk.responses.create(model="m", input="Draw", tools=[TOOL], stream=True)
+    async with serving(store_url, CALL, DONE, CALL, DONE) as (server, _, __):
+        stream = await server.sdk.responses.create(model="m", input="Draw", tools=[TOOL], stream=True)
         events = [event.to_dict() async for event in stream]
-        background = await served.sdk.responses.create(
+        background = await server.sdk.responses.create(
             model="m", input="Draw", tools=[TOOL], stream=True, background=True
         )
         logged = [event.to_dict() async for event in background]
         response_id = logged[0]["response"]["id"]  # type: ignore[index]
-        replayed = [event.to_dict() async for event in await served.sdk.responses.retrieve(response_id, stream=True)]
+        replayed = [event.to_dict() async for event in await server.sdk.responses.retrieve(response_id, stream=True)]
 
     for one in (events, logged, replayed):
         assert_event_stream(one)
@@ -115,16 +115,16 @@ async def test_a_stream_shows_partial_images_and_is_replayed_whole(store_url: st
             "response.output_item.done",
         ]
         final = image_of(one[-1]["response"])  # type: ignore[arg-type]
-        assert look_at(base64.b64decode(final["result"])).size == "256x256"
+        assert inspect(base64.b64decode(final["result"])).size == "256x256"
     assert logged == replayed
 
 
 async def test_edits_change_the_newest_image_or_the_one_that_the_model_names(store_url: str) -> None:
     by_number = called("image_generation", '{"prompt": "x", "edit_of": 1}')
-    async with serving(store_url, CALL, DONE, EDIT, DONE, by_number, DONE) as (served, images, _):
-        first = await create(served.sdk)
-        second = await create(served.sdk, previous_response_id=first["id"], input="Bluer")
-        third = await create(served.sdk, previous_response_id=second["id"], input="The first one")
+    async with serving(store_url, CALL, DONE, EDIT, DONE, by_number, DONE) as (server, images, _):
+        first = await create(server.sdk)
+        second = await create(server.sdk, previous_response_id=first["id"], input="Bluer")
+        third = await create(server.sdk, previous_response_id=second["id"], input="The first one")
 
     sizes = [len(base64.b64decode(image_of(one)["result"])) for one in (first, second, third)]
     assert [path for path, _ in images.requests] == ["/images/generations", "/images/edits", "/images/edits"]
@@ -133,56 +133,56 @@ async def test_edits_change_the_newest_image_or_the_one_that_the_model_names(sto
 
 
 async def test_an_image_is_found_by_its_id_alone_and_by_no_other_tenant(store_url: str) -> None:
-    async with serving(store_url, CALL, DONE, EDIT, DONE) as (served, images, _):
-        made = await create(served.sdk)
-        item_id = image_of(made)["id"]
+    async with serving(store_url, CALL, DONE, EDIT, DONE) as (server, images, _):
+        created = await create(server.sdk)
+        item_id = image_of(created)["id"]
         message: Any = {"role": "user", "content": "Now blue"}
         bare: Any = {"type": "image_generation_call", "id": item_id}
-        changed = await create(served.sdk, input=[bare, message])
+        changed = await create(server.sdk, input=[bare, message])
         with pytest.raises(Exception, match="not found"):
-            await create(served.sdk, input=[{**bare, "id": "ig_none"}, message])
-        shown = (await served.sdk.responses.input_items.list(changed["id"], order="asc")).data
-        await served.sdk.responses.delete(made["id"])
-        later = (await served.sdk.responses.input_items.list(changed["id"], order="asc")).data
+            await create(server.sdk, input=[{**bare, "id": "ig_none"}, message])
+        displayed = (await server.sdk.responses.input_items.list(changed["id"], order="asc")).data
+        await server.sdk.responses.delete(created["id"])
+        later = (await server.sdk.responses.input_items.list(changed["id"], order="asc")).data
 
-    assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(made)["result"]))
-    assert shown[0].to_dict()["result"] == image_of(made)["result"]
-    assert later[0].to_dict() == shown[0].to_dict()
+    assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(created)["result"]))
+    assert displayed[0].to_dict()["result"] == image_of(created)["result"]
+    assert later[0].to_dict() == displayed[0].to_dict()
 
 
 async def test_an_image_lives_as_long_as_a_response_or_a_conversation_has_it(store_url: str) -> None:
-    async with serving(store_url, CALL, DONE) as (served, _, __):
-        sdk, parts = served.sdk, served.parts
+    async with serving(store_url, CALL, DONE) as (server, _, __):
+        sdk, parts = server.sdk, server.parts
         conversation = (await sdk.conversations.create()).id
         before = await parts.store.read(stored_sizes.stored_bytes, "")
-        made = await create(sdk, conversation=conversation)
+        created = await create(sdk, conversation=conversation)
         assert await parts.store.read(stored_sizes.stored_bytes, "") > before
-        await sdk.responses.delete(made["id"])
+        await sdk.responses.delete(created["id"])
         await parts.objects.files.get().delete_blobs(await parts.store.write(files.claim_stale, 100))
         items = (await sdk.conversations.items.list(conversation)).data
         assert [one.to_dict().get("result") for one in items if one.type == "image_generation_call"] == [
-            image_of(made)["result"]
+            image_of(created)["result"]
         ]
-        await sdk.conversations.items.delete(image_of(made)["id"], conversation_id=conversation)
+        await sdk.conversations.items.delete(image_of(created)["id"], conversation_id=conversation)
         assert len(await parts.store.write(files.claim_stale, 100)) == 1
 
 
 async def test_without_storage_the_item_brings_its_image_itself(store_url: str) -> None:
-    async with serving(store_url, CALL, DONE, EDIT, DONE) as (served, images, _):
-        made = await create(served.sdk, store=False)
-        await create(served.sdk, store=False, input=[*made["output"], {"role": "user", "content": "Bluer"}])
-        blobs = await served.parts.store.write(files.claim_stale, 100)
+    async with serving(store_url, CALL, DONE, EDIT, DONE) as (server, images, _):
+        created = await create(server.sdk, store=False)
+        await create(server.sdk, store=False, input=[*created["output"], {"role": "user", "content": "Bluer"}])
+        blobs = await server.parts.store.write(files.claim_stale, 100)
 
-    assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(made)["result"]))
+    assert images.requests[-1][1]["image"] == len(base64.b64decode(image_of(created)["result"]))
     assert blobs == []
 
 
-async def test_an_edit_without_an_image_fails_and_says_so() -> None:
-    async with serving("sqlite://", EDIT, DONE) as (served, images, model):
-        made = await create(served.sdk, tools=[{"type": "image_generation", "action": "edit"}])
+async def test_an_edit_without_an_image_fails_with_the_reason() -> None:
+    async with serving("sqlite://", EDIT, DONE) as (server, images, model):
+        created = await create(server.sdk, tools=[{"type": "image_generation", "action": "edit"}])
 
-    assert (image_of(made)["status"], image_of(made)["result"]) == ("failed", None)
-    assert image_of(made)["error"]["param"] == "action"
+    assert (image_of(created)["status"], image_of(created)["result"]) == ("failed", None)
+    assert image_of(created)["error"]["param"] == "action"
     assert "no image to edit" in str(model.requests[-1])
     assert images.requests == []
 
@@ -199,18 +199,18 @@ async def test_an_edit_without_an_image_fails_and_says_so() -> None:
     ],
 )
 async def test_fields_that_make_no_sense_are_refused_by_name(tool: Any, param: str) -> None:
-    async with serving("sqlite://") as (served, _, __):
+    async with serving("sqlite://") as (server, _, __):
         with pytest.raises(BadRequestError) as refused:
-            await create(served.sdk, tools=[{"type": "image_generation", **tool}])
+            await create(server.sdk, tools=[{"type": "image_generation", **tool}])
     assert refused.value.param == param
 
 
 async def test_the_tool_is_echoed_with_its_defaults_and_can_be_demanded() -> None:
-    async with serving("sqlite://", CALL, DONE) as (served, _, model):
+    async with serving("sqlite://", CALL, DONE) as (server, _, model):
         tool: Any = {"type": "image_generation", "quality": "low", "size": "512x512"}
-        made = await create(served.sdk, tools=[tool], tool_choice={"type": "image_generation"})
+        created = await create(server.sdk, tools=[tool], tool_choice={"type": "image_generation"})
 
-    assert made["tools"] == [
+    assert created["tools"] == [
         {
             "type": "image_generation",
             "background": "auto",
@@ -224,36 +224,36 @@ async def test_the_tool_is_echoed_with_its_defaults_and_can_be_demanded() -> Non
     ]
     assert model.requests[0]["tool_choice"] == {"type": "function", "function": {"name": "image_generation"}}
     assert model.requests[1].get("tool_choice", "auto") == "auto"
-    assert image_of(made)["size"] == "512x512"
+    assert image_of(created)["size"] == "512x512"
 
 
 async def test_no_tenant_reaches_the_image_of_another() -> None:
-    async with serving("sqlite://", CALL, DONE, EDIT, DONE, EDIT, DONE) as (served, images, _):
-        keys = [await issue(served.parts.store, tenant) for tenant in ("canary", "other")]
-        canary, other = (served.sdk.with_options(api_key=key) for key in keys)
-        made = await create(canary)
-        stored = await served.parts.store.read(responses.load, "canary", made["id"])
+    async with serving("sqlite://", CALL, DONE, EDIT, DONE, EDIT, DONE) as (server, images, _):
+        keys = [await issue(server.parts.store, tenant) for tenant in ("canary", "other")]
+        canary, other = (server.sdk.with_options(api_key=key) for key in keys)
+        created = await create(canary)
+        stored = await server.parts.store.read(responses.load, "canary", created["id"])
         assert stored is not None
         reference = json.loads(stored.output[0].body)["result"]
         message: Any = {"role": "user", "content": "Bluer"}
         with pytest.raises(NotFoundError):
-            await create(other, input=[{"type": "image_generation_call", "id": image_of(made)["id"]}, message])
+            await create(other, input=[{"type": "image_generation_call", "id": image_of(created)["id"]}, message])
         forged: Any = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": reference}
         tried = await create(other, input=[forged, message])
-        shown = (await other.responses.input_items.list(tried["id"])).data
+        displayed = (await other.responses.input_items.list(tried["id"])).data
         assert len(images.requests) == 1
         assert image_of(tried)["status"] == "failed"
-        assert [one.to_dict()["result"] for one in shown if one.type == "image_generation_call"] == [None]
+        assert [one.to_dict()["result"] for one in displayed if one.type == "image_generation_call"] == [None]
         await other.responses.delete(tried["id"])
-        again = (await canary.responses.retrieve(made["id"])).to_dict()
-        assert again["output"] == made["output"]
+        again = (await canary.responses.retrieve(created["id"])).to_dict()
+        assert again["output"] == created["output"]
 
 
 async def test_images_come_over_a_websocket() -> None:
-    async with serving("sqlite://", CALL, DONE, EDIT, DONE) as (served, images, _), talk(served) as socket:
+    async with serving("sqlite://", CALL, DONE, EDIT, DONE) as (server, images, _), talk(server) as socket:
         events = await socket.create("Draw", tools=[TOOL], store=False)
         first = events[-1]["response"]
-        second = await socket.made("Bluer", tools=[TOOL], store=False, previous_response_id=first["id"])
+        second = await socket.created("Bluer", tools=[TOOL], store=False, previous_response_id=first["id"])
 
     assert sum(event["type"].endswith("partial_image") for event in events) == 2
     assert image_of(second)["action"] == "edit"
@@ -277,33 +277,33 @@ def several(*prompts: str) -> Chunks:
 async def test_images_of_one_answer_are_numbered_as_their_calls_stand(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_last_made = asyncio.Event()
+    is_last_created = asyncio.Event()
 
     async def answer(request: web.Request, fields: dict[str, Any]) -> web.Response | None:
         if fields["prompt"] == "refused":
             return web.json_response({"error": {"message": "No."}}, status=400)
         if fields["prompt"] == "first":
-            await asyncio.wait_for(is_last_made.wait(), 30)
+            await asyncio.wait_for(is_last_created.wait(), 30)
         return None
 
     by_number = called("image_generation", '{"prompt": "x", "edit_of": 3}')
     missing = called("image_generation", '{"prompt": "x", "edit_of": 2}')
     calls = several("first", "refused", "last of three")
-    async with serving(store_url, calls, DONE, by_number, DONE, missing, DONE) as (served, images, model):
+    async with serving(store_url, calls, DONE, by_number, DONE, missing, DONE) as (server, images, model):
         images.handler = answer
-        tool: Any = served.parts.run.toolset.images
+        tool: Any = server.parts.run.toolset.images
         run = tool.run
 
         async def noted(use: Use) -> ToolResult:
             result: ToolResult = await run(use)
             if use.arguments["prompt"] == "last of three":
-                is_last_made.set()
+                is_last_created.set()
             return result
 
         monkeypatch.setattr(tool, "run", noted)
-        first = await create(served.sdk, tools=[{"type": "image_generation"}])
-        second = await create(served.sdk, previous_response_id=first["id"])
-        third = await create(served.sdk, previous_response_id=second["id"])
+        first = await create(server.sdk, tools=[{"type": "image_generation"}])
+        second = await create(server.sdk, previous_response_id=first["id"])
+        third = await create(server.sdk, previous_response_id=second["id"])
 
     one, _, three = (item for item in first["output"] if item["type"] == "image_generation_call")
     results = [message["content"] for message in model.requests[1]["messages"] if message["role"] == "tool"]
@@ -316,12 +316,12 @@ async def test_images_of_one_answer_are_numbered_as_their_calls_stand(
 
 
 async def test_a_key_is_charged_the_tokens_that_the_images_server_reports() -> None:
-    async with serving("sqlite://", CALL, DONE) as (served, _, __):
-        key = bearing(await issue(served.parts.store))
+    async with serving("sqlite://", CALL, DONE) as (server, _, __):
+        key = bearing(await issue(server.parts.store))
         body = {"model": "m", "input": "Draw", "tools": [TOOL]}
-        assert (await served.post("/responses", json=body, headers=key))[0] == 200
-        await served.parts.jobs.meter.settle()
-        rows = await served.parts.store.read(api_keys.usage, None, 0, 2**40, ("model",))
+        assert (await server.post("/responses", json=body, headers=key))[0] == 200
+        await server.parts.jobs.meter.settle()
+        rows = await server.parts.store.read(api_keys.usage, None, 0, 2**40, ("model",))
 
     (painter,) = (row for row in rows if row.model == "painter")
     assert (painter.requests, painter.input_tokens, painter.output_tokens) == (0, 3, 64)

@@ -22,16 +22,16 @@ from antiphon.upstream.http import HttpBackend
 from tests.support.asgi import once
 from tests.support.keys import bearing, issue, issued
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
-ASKED = {"model": "m", "input": "Hi", "store": False}
+REQUEST = {"model": "m", "input": "Hi", "store": False}
 
 WATCHERS = {"/", "/healthz", "/readyz", "/metrics", "/status"}
 """Paths that nobody needs a key for."""
 
 
 @pytest.fixture
-async def guarded(backend: ReplayBackend) -> AsyncIterator[Served]:
+async def guarded(backend: ReplayBackend) -> AsyncIterator[RunningServer]:
     """A server that asks for a key."""
     store = await open_store("sqlite://")
     await issue(store, "somebody")
@@ -40,23 +40,25 @@ async def guarded(backend: ReplayBackend) -> AsyncIterator[Served]:
 
 
 async def answer(
-    served: Served, headers: Mapping[str, str], path: str = "/models"
+    server: RunningServer, headers: Mapping[str, str], path: str = "/models"
 ) -> tuple[int, Any, Mapping[str, str]]:
-    async with served.http.get(served.url + path, headers=headers) as response:
+    async with server.http.get(server.url + path, headers=headers) as response:
         return response.status, (await response.json())["error"], response.headers
 
 
-async def test_a_good_key_comes_in(stateful: Served) -> None:
+async def test_a_good_key_comes_in(stateful: RunningServer) -> None:
     stateful.sdk.api_key = await issue(stateful.parts.store)
 
     assert (await stateful.sdk.responses.create(model="m", input="Hi")).output_text == "You said: Hi"
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"authorization": "Basic YTpi"}, {"authorization": "Bearer"}, {"authorization": "Bearer  "}]
+    "provided", [{}, {"authorization": "Basic YTpi"}, {"authorization": "Bearer"}, {"authorization": "Bearer  "}]
 )
-async def test_who_has_no_key_is_told_where_it_belongs(guarded: Served, given: Mapping[str, str]) -> None:
-    status, error, headers = await answer(guarded, given)
+async def test_a_request_without_a_key_is_rejected_with_the_place_for_it(
+    guarded: RunningServer, provided: Mapping[str, str]
+) -> None:
+    status, error, headers = await answer(guarded, provided)
 
     assert (status, error["type"], error["param"], error["code"]) == (401, "invalid_request_error", None, None)
     assert "Authorization" in error["message"]
@@ -76,7 +78,7 @@ async def test_who_has_no_key_is_told_where_it_belongs(guarded: Served, given: M
         "sk-antiphon-; DROP TABLE api_keys",
     ],
 )
-async def test_a_wrong_key_is_refused_and_not_repeated(guarded: Served, key: str) -> None:
+async def test_a_wrong_key_is_refused_and_not_repeated(guarded: RunningServer, key: str) -> None:
     status, error, _ = await answer(guarded, {"authorization": f"Bearer {key}"})
 
     assert (status, error["type"], error["param"]) == (401, "invalid_request_error", None)
@@ -85,53 +87,59 @@ async def test_a_wrong_key_is_refused_and_not_repeated(guarded: Served, key: str
     assert key not in error["message"] or len(key) < 5
 
 
-async def test_two_authorization_headers_are_refused(guarded: Served) -> None:
+async def test_two_authorization_headers_are_refused(guarded: RunningServer) -> None:
     key = await issue(guarded.parts.store)
     async with aiohttp.ClientSession() as http:
-        given = [("authorization", f"Bearer {key}"), ("authorization", "Bearer other")]
-        async with http.get(f"{guarded.url}/models", headers=given) as response:
+        provided = [("authorization", f"Bearer {key}"), ("authorization", "Bearer other")]
+        async with http.get(f"{guarded.url}/models", headers=provided) as response:
             assert response.status == 400
 
 
 @pytest.mark.parametrize(
     "header", ["x-api-key", "api-key", "openai-api-key", "proxy-authorization", "cookie", "x-antiphon-tenant"]
 )
-async def test_no_other_header_lets_anybody_in(guarded: Served, header: str) -> None:
+async def test_no_other_header_authenticates(guarded: RunningServer, header: str) -> None:
     key = await issue(guarded.parts.store)
     assert (await answer(guarded, {header: key}))[0] == 401
     assert (await answer(guarded, {header: f"Bearer {key}"}))[0] == 401
     assert (await answer(guarded, {}, f"/models?api_key={key}&key={key}"))[0] == 401
 
 
-async def test_keys_that_begin_alike_are_different_keys(guarded: Served) -> None:
+async def test_keys_that_begin_alike_are_different_keys(guarded: RunningServer) -> None:
     key = await issue(guarded.parts.store)
     for other in (key[:-1], key[:40], key + "A", key[:-1] + ("A" if key[-1] != "A" else "B")):
         assert (await answer(guarded, bearing(other)))[0] == 401
 
 
-async def test_who_has_the_database_has_no_key(guarded: Served) -> None:
-    _, kept = await issued(guarded.parts.store)
+async def test_keys_cannot_be_derived_from_the_database(guarded: RunningServer) -> None:
+    _, stored_key = await issued(guarded.parts.store)
     secret = (await Mint.of(guarded.parts.store)).secret
-    for found in (kept.digest.hex(), b64encode(kept.digest).decode(), kept.id, kept.shown[-4:], secret.hex()):
+    for found in (
+        stored_key.digest.hex(),
+        b64encode(stored_key.digest).decode(),
+        stored_key.id,
+        stored_key.displayed[-4:],
+        secret.hex(),
+    ):
         assert (await answer(guarded, bearing(found)))[0] == 401
 
 
-async def test_an_ended_key_is_like_one_that_never_was(guarded: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_ended_key_is_like_one_that_never_was(guarded: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     store = guarded.parts.store
     for ended in ({"revoked_at": 1}, {"expires_at": int(time.time()) - 1}):
-        key, kept = await issued(store)
+        key, stored_key = await issued(store)
         async with guarded.http.get(f"{guarded.url}/models", headers=bearing(key)) as response:
             assert response.status == 200
-        await store.write(stored_api_keys.put, replace(kept, **ended))  # type: ignore[arg-type]
-        told = await answer(guarded, bearing(key))
-        assert told[:2] == (await answer(guarded, bearing("sk-none")))[:2]
+        await store.write(stored_api_keys.put, replace(stored_key, **ended))  # type: ignore[arg-type]
+        reported = await answer(guarded, bearing(key))
+        assert reported[:2] == (await answer(guarded, bearing("sk-none")))[:2]
 
 
-def routes_of(served: Served) -> list[tuple[str, set[str]]]:
+def routes_of(server: RunningServer) -> list[tuple[str, set[str]]]:
     """Every path that is served, with something in place of each name, and its methods."""
-    gateway = Gateway(served.parts)
-    parts = [*resources(gateway, served.endpoints)]
+    gateway = Gateway(server.parts)
+    parts = [*resources(gateway, server.endpoints)]
     later = {**file_resources(gateway), **console_resources(gateway)}
     parts += [part for load in later.values() for part in load()]
     paths = [(re.sub(r"{(\w+)(:path)?}", r"\1", path), set(methods)) for one in parts for path, methods in one.items()]
@@ -143,7 +151,7 @@ def is_open(method: str, path: str) -> bool:
     return path in WATCHERS or path.startswith("/console") or (method, path) == ("POST", "/admin/v1/session")
 
 
-async def test_every_path_but_those_of_the_watchers_asks_for_a_key(guarded: Served) -> None:
+async def test_every_path_requires_a_key_except_those_of_monitoring(guarded: RunningServer) -> None:
     paths = routes_of(guarded)
     assert {path for path, _ in paths} > WATCHERS
     root = guarded.url.removesuffix("/v1")
@@ -165,50 +173,50 @@ async def test_every_path_but_those_of_the_watchers_asks_for_a_key(guarded: Serv
             assert response.status == 401, path
 
 
-async def test_a_websocket_needs_a_key_before_it_is_opened(guarded: Served) -> None:
+async def test_a_websocket_needs_a_key_before_it_is_opened(guarded: RunningServer) -> None:
     key = await issue(guarded.parts.store)
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
         await guarded.http.ws_connect(f"{guarded.url}/responses")
     async with guarded.http.ws_connect(f"{guarded.url}/responses", headers=bearing(key)) as socket:
-        await socket.send_json({"type": "response.create", **ASKED})
+        await socket.send_json({"type": "response.create", **REQUEST})
         assert (await socket.receive_json())["type"] == "response.created"
 
     assert refused.value.status == 401
 
 
 async def test_an_ended_key_begins_nothing_on_its_open_websocket(
-    guarded: Served, monkeypatch: pytest.MonkeyPatch
+    guarded: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
-    key, kept = await issued(guarded.parts.store)
+    key, stored_key = await issued(guarded.parts.store)
     async with guarded.http.ws_connect(f"{guarded.url}/responses", headers=bearing(key)) as socket:
-        await guarded.parts.store.write(stored_api_keys.put, replace(kept, revoked_at=1))
-        await socket.send_json({"type": "response.create", **ASKED})
-        told = await socket.receive_json()
+        await guarded.parts.store.write(stored_api_keys.put, replace(stored_key, revoked_at=1))
+        await socket.send_json({"type": "response.create", **REQUEST})
+        reported = await socket.receive_json()
 
-    assert (told["type"], told["status"], told["error"]["code"]) == ("error", 401, "invalid_api_key")
+    assert (reported["type"], reported["status"], reported["error"]["code"]) == ("error", 401, "invalid_api_key")
 
 
 async def test_no_key_is_in_the_log_or_the_metrics(
-    guarded: Served, backend: ReplayBackend, caplog: pytest.LogCaptureFixture
+    guarded: RunningServer, backend: ReplayBackend, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(1)
     good, wrong = await issue(guarded.parts.store), "sk-antiphon-canary"
     for key in (good, wrong):
         for path in ("/responses", "/chat/completions", "/nothing"):
-            async with guarded.http.post(guarded.url + path, json=ASKED, headers=bearing(key)) as response:
+            async with guarded.http.post(guarded.url + path, json=REQUEST, headers=bearing(key)) as response:
                 assert key not in await response.text()
     async with guarded.http.get(f"{guarded.url.removesuffix('/v1')}/metrics") as response:
         assert response.status == 200
-        told = await response.text() + caplog.text
+        reported = await response.text() + caplog.text
 
     assert backend.requests
     assert all(good.encode() not in head for head in backend.heads)
-    assert not any(key in told for key in (good, wrong, good[12:]))
+    assert not any(key in reported for key in (good, wrong, good[12:]))
 
 
-async def test_an_application_around_this_one_may_have_asked_for_the_key_itself(guarded: Served) -> None:
-    inner = create_app(guarded.house.gateway, guarded.endpoints)
+async def test_a_parent_application_can_require_the_key_itself(guarded: RunningServer) -> None:
+    inner = create_app(guarded.application.gateway, guarded.endpoints)
     sent: list[Any] = []
 
     async def around(scope: Scope, receive: Receive, send: Send) -> None:
@@ -223,8 +231,10 @@ async def test_an_application_around_this_one_may_have_asked_for_the_key_itself(
 
 
 @pytest.mark.parametrize("tenant", [" theirs", "theirs\n", "", "a" * 201, None, b"theirs"])
-async def test_a_tenant_that_an_application_around_this_one_sets_has_a_valid_name(guarded: Served, tenant: Any) -> None:
-    inner = create_app(guarded.house.gateway, guarded.endpoints)
+async def test_a_tenant_that_an_application_around_this_one_sets_has_a_valid_name(
+    guarded: RunningServer, tenant: Any
+) -> None:
+    inner = create_app(guarded.application.gateway, guarded.endpoints)
     sent: list[Any] = []
 
     async def send(message: Any) -> None:
@@ -237,8 +247,8 @@ async def test_a_tenant_that_an_application_around_this_one_sets_has_a_valid_nam
     assert (b"invalid_tenant" in sent[1]["body"]) == (tenant != "")
 
 
-async def test_a_mounted_application_lets_the_watchers_in(guarded: Served) -> None:
-    inner = create_app(guarded.house.gateway, guarded.endpoints)
+async def test_a_mounted_application_lets_the_watchers_in(guarded: RunningServer) -> None:
+    inner = create_app(guarded.application.gateway, guarded.endpoints)
     statuses: list[int] = []
 
     async def send(message: Any) -> None:
@@ -250,11 +260,11 @@ async def test_a_mounted_application_lets_the_watchers_in(guarded: Served) -> No
     assert [status for status in statuses if status] == [200, 401]
 
 
-async def test_a_store_that_is_away_lets_nobody_in(backend: ReplayBackend) -> None:
+async def test_an_unavailable_store_authenticates_no_request(backend: ReplayBackend) -> None:
     store: Store = await open_store("sqlite://")
     key = await issue(store)
-    async with serve(HttpBackend("replay", backend.url, ""), store=store) as served:
-        assert (await answer(served, {}))[0] == 401
+    async with serve(HttpBackend("replay", backend.url, ""), store=store) as server:
+        assert (await answer(server, {}))[0] == 401
         await store.close()
-        async with served.http.get(f"{served.url}/models", headers=bearing(key)) as response:
+        async with server.http.get(f"{server.url}/models", headers=bearing(key)) as response:
             assert response.status == 503

@@ -18,8 +18,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from antiphon.sharing.memory import LARGE
 from antiphon.upstream.backend import Reply
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import said
-from tests.support.server import Served, serve
+from tests.support.parts import stated
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import until
 
 SIZE = 8 * LARGE
@@ -31,12 +31,12 @@ class Backend(ScriptedBackend):
     """Answers at once, or never."""
 
     def __init__(self) -> None:
-        super().__init__([said("Yes.")] * 9)
+        super().__init__([stated("Yes.")] * 9)
         self.is_stuck = False
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
 
     async def post(self, path: str, body: bytes) -> Reply:
-        self.asked.set()
+        self.requested.set()
         if self.is_stuck:
             await asyncio.Event().wait()
         return await super().post(path, body)
@@ -70,69 +70,69 @@ def test_what_only_the_collector_would_free_is_seen(collected: Callable[[], int]
     assert collected() >= LARGE
 
 
-async def post(served: Served, **fields: Any) -> None:
+async def post(server: RunningServer, **fields: Any) -> None:
     body = BytesIO(json.dumps({**BODY, **fields}).encode())
     headers = {"content-type": "application/json"}
     async with (
         aiohttp.ClientSession(headers=headers) as http,
-        http.post(f"{served.url}/responses", data=body) as reply,
+        http.post(f"{server.url}/responses", data=body) as reply,
     ):
         await reply.read()
 
 
-async def leave(served: Served, backend: Backend, *, stream: bool) -> None:
+async def leave(server: RunningServer, backend: Backend, *, stream: bool) -> None:
     backend.is_stuck = True
-    asking = asyncio.create_task(post(served, stream=stream))
-    await asyncio.wait_for(backend.asked.wait(), 30)
-    asking.cancel()
-    await asyncio.wait({asking})
+    pending = asyncio.create_task(post(server, stream=stream))
+    await asyncio.wait_for(backend.requested.wait(), 30)
+    pending.cancel()
+    await asyncio.wait({pending})
 
 
-async def socket(served: Served) -> ClientConnection:
-    return await connect(served.url.replace("http", "ws", 1) + "/responses", max_size=None)
+async def socket(server: RunningServer) -> ClientConnection:
+    return await connect(server.url.replace("http", "ws", 1) + "/responses", max_size=None)
 
 
 def message(**fields: Any) -> str:
     return json.dumps({"type": "response.create", **BODY, **fields})
 
 
-async def converse(served: Served, *, store: bool) -> None:
-    speaking = await socket(served)
+async def converse(server: RunningServer, *, store: bool) -> None:
+    speaking = await socket(server)
     await speaking.send(message(store=store))
     while json.loads(await speaking.recv())["type"] != "response.completed":
         pass
     await speaking.close()
 
 
-async def leave_socket(served: Served, backend: Backend) -> None:
+async def leave_socket(server: RunningServer, backend: Backend) -> None:
     """One response is being made, and others wait for it."""
     backend.is_stuck = True
-    speaking = await socket(served)
+    speaking = await socket(server)
     for _ in range(3):
         await speaking.send(message())
-    await asyncio.wait_for(backend.asked.wait(), 30)
+    await asyncio.wait_for(backend.requested.wait(), 30)
     await speaking.send('{"type": "unknown"}')
     while json.loads(await speaking.recv())["type"] != "error":
         pass
     speaking.transport.abort()
 
 
-async def be_refused(served: Served) -> None:
-    speaking = await socket(served)
+async def be_refused(server: RunningServer) -> None:
+    speaking = await socket(server)
     await speaking.send(message(model="none"))
     await speaking.recv()
     await speaking.close()
 
 
-ENDS: dict[str, Callable[[Served, Backend], Awaitable[None]]] = {
-    "completed": lambda served, backend: post(served),
-    "an unknown model": lambda served, backend: post(served, model="none"),
-    "an invalid parameter": lambda served, backend: post(served, tool_choice="bad"),
-    "left": lambda served, backend: leave(served, backend, stream=False),
-    "left in a stream": lambda served, backend: leave(served, backend, stream=True),
-    "completed on a WebSocket": lambda served, backend: converse(served, store=True),
-    "remembered on a WebSocket": lambda served, backend: converse(served, store=False),
-    "refused on a WebSocket": lambda served, backend: be_refused(served),
+ENDS: dict[str, Callable[[RunningServer, Backend], Awaitable[None]]] = {
+    "completed": lambda server, backend: post(server),
+    "an unknown model": lambda server, backend: post(server, model="none"),
+    "an invalid parameter": lambda server, backend: post(server, tool_choice="bad"),
+    "left": lambda server, backend: leave(server, backend, stream=False),
+    "left in a stream": lambda server, backend: leave(server, backend, stream=True),
+    "completed on a WebSocket": lambda server, backend: converse(server, store=True),
+    "remembered on a WebSocket": lambda server, backend: converse(server, store=False),
+    "refused on a WebSocket": lambda server, backend: be_refused(server),
     "left on a WebSocket": leave_socket,
 }
 
@@ -140,9 +140,9 @@ ENDS: dict[str, Callable[[Served, Backend], Awaitable[None]]] = {
 @pytest.mark.parametrize("end", ENDS)
 async def test_nothing_large_waits_for_the_collector(collected: Callable[[], int], end: str) -> None:
     backend = Backend()
-    async with serve(backend) as served:
-        memory = served.parts.run.history.memory
-        await ENDS[end](served, backend)
-        await until(lambda: memory.left >= memory.size and not served.parts.process.runs)
+    async with serve(backend) as server:
+        memory = server.parts.run.history.memory
+        await ENDS[end](server, backend)
+        await until(lambda: memory.left >= memory.size and not server.parts.process.runs)
 
         assert collected() < SIZE

@@ -18,7 +18,7 @@ from antiphon.telemetry.context import About, begin
 from antiphon.upstream.http import HttpBackend
 from tests.support.canary import CANARY, Watched, watching
 from tests.support.replay import STREAM, Answer, ReplayBackend, completion, delta, sse, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import until
 
 JSON = "application/json"
@@ -50,40 +50,40 @@ def watched() -> Iterator[Watched]:
 
 
 @pytest.fixture
-async def leaky(backend: ReplayBackend, watched: Watched) -> AsyncIterator[Served]:
+async def leaky(backend: ReplayBackend, watched: Watched) -> AsyncIterator[RunningServer]:
     """A server that is watched, before a backend whose key is secret too. Its address is the operator's to see."""
     hidden = HttpBackend("b0", backend.url, f"sk-{CANARY}", first_byte_timeout=0.3)
-    async with serve(hidden, measures=watched.measures, trace=watched.spans) as served:
-        await served.parts.models.refresh()
-        yield served
+    async with serve(hidden, measures=watched.measures, trace=watched.spans) as server:
+        await server.parts.models.refresh()
+        yield server
 
 
-async def say(served: Served, path: str = "/responses", **body: Any) -> int:
+async def send(server: RunningServer, path: str = "/responses", **body: Any) -> int:
     """Ask, and hear all of the answer; return its status."""
-    async with served.http.post(served.url + path, json=body) as response:
+    async with server.http.post(server.url + path, json=body) as response:
         await response.read()
         return response.status
 
 
-async def nothing_leaked(watched: Watched, served: Served) -> bool:
-    told = await watched.everything(served)
-    assert "antiphon.access" in told
-    assert '"trace_id"' in told
-    assert [line for line in told.splitlines() if CANARY in line.lower()] == []
+async def nothing_leaked(watched: Watched, server: RunningServer) -> bool:
+    reported = await watched.everything(server)
+    assert "antiphon.access" in reported
+    assert '"trace_id"' in reported
+    assert [line for line in reported.splitlines() if CANARY in line.lower()] == []
     return True
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=["text", "object", "list", "items", "lines"])
-async def test_no_field_of_a_request_is_told(leaky: Served, watched: Watched, shape: Any) -> None:
+async def test_no_field_of_a_request_is_logged(leaky: RunningServer, watched: Watched, shape: Any) -> None:
     for name in FIELDS:
         for more in ({}, {"stream": True}):
-            assert await say(leaky, **{"model": "m", "input": "Hi", **more, name: shape}) in {200, 400, 404}
+            assert await send(leaky, **{"model": "m", "input": "Hi", **more, name: shape}) in {200, 400, 404}
 
     assert await nothing_leaked(watched, leaky)
 
 
-async def test_a_request_that_is_all_canary_is_answered_and_told_nowhere(
-    backend: ReplayBackend, leaky: Served, watched: Watched
+async def test_a_request_full_of_canaries_is_answered_and_logged_nowhere(
+    backend: ReplayBackend, leaky: RunningServer, watched: Watched
 ) -> None:
     tool = {"type": "function", "name": CANARY, "description": CANARY, "parameters": {"properties": {CANARY: {}}}}
     custom = {
@@ -109,8 +109,8 @@ async def test_a_request_that_is_all_canary_is_answered_and_told_nowhere(
         "text": {"format": {"type": "json_schema", "name": CANARY, "schema": {"title": CANARY}}},
         "stream": True,
     }
-    assert await say(leaky, **body) == 200
-    assert await say(leaky, **{**body, "background": True}) == 200
+    assert await send(leaky, **body) == 200
+    assert await send(leaky, **{**body, "background": True}) == 200
     assert CANARY in str(backend.requests)
     assert await nothing_leaked(watched, leaky)
 
@@ -139,29 +139,29 @@ async def test_a_request_that_is_all_canary_is_answered_and_told_nowhere(
 )
 @pytest.mark.parametrize("path", ["/responses", "/chat/completions"])
 async def test_no_fault_of_a_backend_is_quoted(
-    backend: ReplayBackend, leaky: Served, watched: Watched, answer: Answer, path: str
+    backend: ReplayBackend, leaky: RunningServer, watched: Watched, answer: Answer, path: str
 ) -> None:
     backend.script = lambda _: answer
-    asked = {"input": CANARY} if path == "/responses" else {"messages": [{"role": "user", "content": CANARY}]}
+    body = {"input": CANARY} if path == "/responses" else {"messages": [{"role": "user", "content": CANARY}]}
     for stream in (True, False):
         for _ in range(3):
-            await say_anyhow(leaky, path, model="m", stream=stream, **asked)
+            await send_anyhow(leaky, path, model="m", stream=stream, **body)
 
     assert await nothing_leaked(watched, leaky)
 
 
-async def say_anyhow(served: Served, path: str, **body: Any) -> None:
+async def send_anyhow(server: RunningServer, path: str, **body: Any) -> None:
     """Ask one whose answer may be broken off."""
     with suppress(OSError, aiohttp.ClientError):
-        await say(served, path, **body)
+        await send(server, path, **body)
 
 
 async def test_a_backend_that_fails_again_and_again_is_left_out_without_its_words(
-    backend: ReplayBackend, leaky: Served, watched: Watched
+    backend: ReplayBackend, leaky: RunningServer, watched: Watched
 ) -> None:
     backend.script = lambda _: Answer([b"data: " + ERROR + b"\n\n"])
     for _ in range(6):
-        await say(leaky, model="m", input=CANARY, stream=True)
+        await send(leaky, model="m", input=CANARY, stream=True)
 
     assert "only if no other backend" in watched.log
     assert await nothing_leaked(watched, leaky)
@@ -171,7 +171,7 @@ async def test_a_backend_that_fails_again_and_again_is_left_out_without_its_word
     "path", [f"/{CANARY}", f"/responses/{CANARY}", f"/responses?{CANARY}={CANARY}", f"/%0d%0a{CANARY}"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "PUT"])
-async def test_no_url_and_no_header_is_told(leaky: Served, watched: Watched, path: str, method: str) -> None:
+async def test_no_url_and_no_header_is_logged(leaky: RunningServer, watched: Watched, path: str, method: str) -> None:
     body = {"model": CANARY, "input": CANARY}
     async with leaky.http.request(method, leaky.url + path, headers=HEADERS, json=body) as response:
         await response.read()
@@ -189,7 +189,7 @@ async def test_no_url_and_no_header_is_told(leaky: Served, watched: Watched, pat
         f"GET /v1/responses HTTP/1.1\r\n{UPGRADE}sec-websocket-key: {CANARY}\r\n\r\n",
     ],
 )
-async def test_what_is_no_http_is_not_quoted(leaky: Served, watched: Watched, sent: str) -> None:
+async def test_what_is_no_http_is_not_quoted(leaky: RunningServer, watched: Watched, sent: str) -> None:
     host, port = leaky.url.removeprefix("http://").removesuffix("/v1").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     writer.write(sent.encode())
@@ -201,8 +201,8 @@ async def test_what_is_no_http_is_not_quoted(leaky: Served, watched: Watched, se
     assert await nothing_leaked(watched, leaky)
 
 
-async def test_nothing_that_comes_over_a_websocket_is_told(leaky: Served, watched: Watched) -> None:
-    said = [
+async def test_nothing_received_over_a_websocket_is_logged(leaky: RunningServer, watched: Watched) -> None:
+    stated = [
         CANARY,
         json.dumps({"type": CANARY, CANARY: CANARY}),
         json.dumps({"type": "response.create", "model": CANARY, "input": CANARY}),
@@ -211,22 +211,22 @@ async def test_nothing_that_comes_over_a_websocket_is_told(leaky: Served, watche
         json.dumps({"type": "response.steer", "previous_response_id": CANARY, "input": CANARY}),
     ]
     async with leaky.http.ws_connect(leaky.url + f"/responses?{CANARY}", headers={CANARY: CANARY}) as socket:
-        for each in said:
+        for each in stated:
             await socket.send_str(each)
         while (await socket.receive_json())["type"] != "response.completed":
             pass
     assert await nothing_leaked(watched, leaky)
 
 
-async def test_a_fault_of_our_own_is_told_by_its_place_alone(
-    leaky: Served, watched: Watched, monkeypatch: pytest.MonkeyPatch
+async def test_an_internal_error_is_logged_by_its_location_only(
+    leaky: RunningServer, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stumble(*args: Any) -> Any:
         raise KeyError(f"{CANARY}: {args}")
 
     monkeypatch.setattr("antiphon.runs.model_calls.encode_body", stumble)
     for more in ({}, {"stream": True}, {"background": True}):
-        await say(leaky, model="m", input=CANARY, **more)
+        await send(leaky, model="m", input=CANARY, **more)
     async with leaky.http.ws_connect(leaky.url + "/responses") as socket:
         await socket.send_json({"type": "response.create", "model": "m", "input": CANARY})
         assert (await socket.receive_json())["type"] == "error"
@@ -249,15 +249,15 @@ async def test_a_store_that_fails_quotes_nothing(
     store = Failing.open("sqlite://")
     async with serve(
         HttpBackend("b0", backend.url), store=store, measures=watched.measures, trace=watched.spans
-    ) as served:
-        await say(served, model="m", input=CANARY)
-        await say_anyhow(served, "/responses", model="m", input=CANARY, stream=True)
+    ) as server:
+        await send(server, model="m", input=CANARY)
+        await send_anyhow(server, "/responses", model="m", input=CANARY, stream=True)
 
-        assert await nothing_leaked(watched, served)
+        assert await nothing_leaked(watched, server)
 
 
-async def test_a_client_that_leaves_is_told_of_without_what_it_said(
-    backend: ReplayBackend, leaky: Served, watched: Watched
+async def test_a_disconnect_is_logged_without_the_content_of_the_request(
+    backend: ReplayBackend, leaky: RunningServer, watched: Watched
 ) -> None:
     backend.script = lambda _: Answer([sse(delta(content=CANARY))], STREAM, wait=asyncio.Event())
     async with leaky.http.post(
@@ -272,7 +272,7 @@ async def test_a_client_that_leaves_is_told_of_without_what_it_said(
 
 
 async def test_every_line_of_a_request_names_it_and_its_response(
-    backend: ReplayBackend, leaky: Served, watched: Watched
+    backend: ReplayBackend, leaky: RunningServer, watched: Watched
 ) -> None:
     backend.script = lambda _: Answer([text("Hi")])
     async with leaky.http.post(
@@ -295,7 +295,7 @@ async def test_every_line_of_a_request_names_it_and_its_response(
 
 
 async def test_a_warning_in_the_course_of_a_request_names_it(
-    backend: ReplayBackend, leaky: Served, watched: Watched
+    backend: ReplayBackend, leaky: RunningServer, watched: Watched
 ) -> None:
     backend.script = lambda _: Answer([b"{}"], JSON, 429, headers={"retry-after": "5"})
     async with leaky.http.post(leaky.url + "/responses", json={"model": "m", "input": "Hi"}) as response:
@@ -309,8 +309,8 @@ async def test_a_background_response_has_its_line_also_where_a_request_started_t
     backend: ReplayBackend, watched: Watched
 ) -> None:
     begin(About("req_1", is_exchange=True))
-    async with serve(HttpBackend("b0", backend.url), measures=watched.measures) as served:
-        await served.sdk.responses.create(model="m", input="Hi", background=True)
+    async with serve(HttpBackend("b0", backend.url), measures=watched.measures) as server:
+        await server.sdk.responses.create(model="m", input="Hi", background=True)
         found = await until(lambda: [one for one in lines_of(watched) if one.get("kind") == "background"])
 
     assert [one.get("request_id") for one in found] == [None]
@@ -323,11 +323,11 @@ def lines_of(watched: Watched) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("kind", ["message", "background"])
 async def test_a_response_that_no_request_waits_for_has_a_line_of_its_own(
-    leaky: Served, watched: Watched, kind: str
+    leaky: RunningServer, watched: Watched, kind: str
 ) -> None:
     if kind == "background":
-        made = await leaky.sdk.responses.create(model="m", input="Hi", background=True)
-        while (await leaky.sdk.responses.retrieve(made.id)).status != "completed":
+        created = await leaky.sdk.responses.create(model="m", input="Hi", background=True)
+        while (await leaky.sdk.responses.retrieve(created.id)).status != "completed":
             pass
     else:
         async with leaky.http.ws_connect(leaky.url + "/responses") as socket:

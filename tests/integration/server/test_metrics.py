@@ -23,16 +23,16 @@ from tests.store.containers import AMPLE, new_container
 from tests.support.changed_stores import ChangedStore
 from tests.support.metrics import scrape
 from tests.support.replay import Answer, ReplayBackend, completion, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 
 @pytest.fixture
-async def measured(backend: ReplayBackend) -> AsyncIterator[Served]:
+async def measured(backend: ReplayBackend) -> AsyncIterator[RunningServer]:
     async with serve(HttpBackend("replay", backend.url), measures=Measures()) as one:
         yield one
 
 
-async def test_a_plain_response_is_counted_with_its_time_and_tokens(measured: Served) -> None:
+async def test_a_plain_response_is_counted_with_its_time_and_tokens(measured: RunningServer) -> None:
     await measured.sdk.responses.create(model="m", input="Hi")
     numbers = await scrape(measured)
 
@@ -46,7 +46,7 @@ async def test_a_plain_response_is_counted_with_its_time_and_tokens(measured: Se
     assert not any(name.startswith("antiphon_first_token") for name in numbers)
 
 
-async def test_a_stream_is_timed_to_its_first_token(measured: Served) -> None:
+async def test_a_stream_is_timed_to_its_first_token(measured: RunningServer) -> None:
     async with await measured.sdk.responses.create(model="m", input="Hi", stream=True) as stream:
         assert [event async for event in stream][-1].type == "response.completed"
     numbers = await scrape(measured)
@@ -55,7 +55,7 @@ async def test_a_stream_is_timed_to_its_first_token(measured: Served) -> None:
     assert numbers["antiphon_first_token_seconds_bucket{backend=replay,le=+Inf,model=m}"] == 1
 
 
-async def test_cached_and_reasoning_tokens_are_told_apart(backend: ReplayBackend, measured: Served) -> None:
+async def test_cached_and_reasoning_tokens_are_distinguished(backend: ReplayBackend, measured: RunningServer) -> None:
     usage = (
         b'"usage": {"prompt_tokens": 5, "completion_tokens": 4, "total_tokens": 9,'
         b'"prompt_tokens_details": {"cached_tokens": 3}, "completion_tokens_details": {"reasoning_tokens": 2}}}'
@@ -68,7 +68,7 @@ async def test_cached_and_reasoning_tokens_are_told_apart(backend: ReplayBackend
     assert numbers["antiphon_tokens_total{kind=reasoning,model=m}"] == 2
 
 
-async def test_what_is_under_way_is_shown_until_it_ends(backend: ReplayBackend, measured: Served) -> None:
+async def test_running_work_is_displayed_until_it_ends(backend: ReplayBackend, measured: RunningServer) -> None:
     go = asyncio.Event()
     backend.script = lambda _: Answer([text("Hello")[:60]], wait=go, rest=[text("Hello")[60:]])
     stream = await measured.sdk.responses.create(model="m", input="Hi", stream=True)
@@ -85,23 +85,23 @@ async def test_what_is_under_way_is_shown_until_it_ends(backend: ReplayBackend, 
     assert after["antiphon_responses_in_flight"] == after["antiphon_backend_in_flight{backend=replay}"] == 0
 
 
-async def test_who_waits_for_a_backend_is_shown(backend: ReplayBackend, measured: Served) -> None:
+async def test_waiting_requests_for_a_backend_are_displayed(backend: ReplayBackend, measured: RunningServer) -> None:
     measured.parts.models.backends[0].update(options=BackendOptions(concurrency=1))
     go = asyncio.Event()
     backend.script = lambda _: Answer([], wait=go, rest=[text("Hi")])
-    asked = [asyncio.create_task(measured.sdk.responses.create(model="m", input="Hi")) for _ in range(3)]
+    pending = [asyncio.create_task(measured.sdk.responses.create(model="m", input="Hi")) for _ in range(3)]
     numbers = await scrape(measured)
     async with asyncio.timeout(30):
         while numbers["antiphon_backend_queue{backend=replay}"] < 2:
             numbers = await scrape(measured)
     go.set()
-    await asyncio.gather(*asked)
+    await asyncio.gather(*pending)
 
     assert numbers["antiphon_backend_in_flight{backend=replay}"] == 1
     assert (await scrape(measured))["antiphon_backend_queue{backend=replay}"] == 0
 
 
-async def test_a_backend_that_is_taken_out_is_shown(backend: ReplayBackend, measured: Served) -> None:
+async def test_an_ejected_backend_is_displayed(backend: ReplayBackend, measured: RunningServer) -> None:
     backend.script = lambda _: Answer([b"{}"], "application/json", status=500)
     before = await scrape(measured)
     for _ in range(MOST_FAILURES):
@@ -116,7 +116,7 @@ async def test_a_backend_that_is_taken_out_is_shown(backend: ReplayBackend, meas
 
 @pytest.mark.parametrize(("status", "outcome", "calls"), [(400, "refused", 2), (500, "failed", 1)])
 async def test_a_backend_that_does_not_answer_is_counted(
-    backend: ReplayBackend, measured: Served, status: int, outcome: str, calls: int
+    backend: ReplayBackend, measured: RunningServer, status: int, outcome: str, calls: int
 ) -> None:
     """A refused request is sent once more in its plainest form."""
     backend.script = lambda _: Answer([b'{"error": {"message": "no"}}'], "application/json", status=status)
@@ -129,7 +129,7 @@ async def test_a_backend_that_does_not_answer_is_counted(
     assert numbers["antiphon_backend_in_flight{backend=replay}"] == 0
 
 
-async def test_names_that_clients_make_up_are_no_labels(backend: ReplayBackend, measured: Served) -> None:
+async def test_names_that_clients_make_up_are_no_labels(backend: ReplayBackend, measured: RunningServer) -> None:
     backend.models = []  # lists nothing, so that it is asked for any model
     for name in ("made-up-1", "made-up-2"):
         await measured.sdk.responses.create(model=name, input="Hi")
@@ -145,7 +145,7 @@ async def test_names_that_clients_make_up_are_no_labels(backend: ReplayBackend, 
     assert "PROPFIND" not in str(numbers)
 
 
-async def test_a_route_is_counted_as_one_whatever_is_asked_of_it(measured: Served) -> None:
+async def test_a_route_is_counted_as_one_for_all_its_requests(measured: RunningServer) -> None:
     for name in ("resp_1", "resp_2"):
         await measured.get(f"/responses/{name}")
     numbers = await scrape(measured)
@@ -153,7 +153,9 @@ async def test_a_route_is_counted_as_one_whatever_is_asked_of_it(measured: Serve
     assert numbers["antiphon_http_requests_total{method=GET,route=/v1/responses/{response_id},status=404}"] == 2
 
 
-async def test_background_work_is_counted_from_the_queue_to_its_end(backend: ReplayBackend, measured: Served) -> None:
+async def test_background_work_is_counted_from_the_queue_to_its_end(
+    backend: ReplayBackend, measured: RunningServer
+) -> None:
     queued = await measured.sdk.responses.create(model="m", input="Hi", background=True)
     while queued.status in {"queued", "in_progress"}:
         queued = await measured.sdk.responses.retrieve(queued.id)
@@ -187,15 +189,15 @@ async def test_a_failure_of_the_store_is_counted_by_what_was_to_be_done(backend:
             raise StoreError("The store's disk is full.")
 
     measures = Measures()
-    async with serve(HttpBackend("replay", backend.url), store=Full.open("sqlite://"), measures=measures) as served:
-        status, _ = await served.post("/responses", json={"model": "m", "input": "Hi"})
-        numbers = await scrape(served)
+    async with serve(HttpBackend("replay", backend.url), store=Full.open("sqlite://"), measures=measures) as server:
+        status, _ = await server.post("/responses", json={"model": "m", "input": "Hi"})
+        numbers = await scrape(server)
 
     assert status == 503
     assert numbers["antiphon_store_errors_total{operation=save}"] == 1
 
 
-async def test_an_open_websocket_is_shown(measured: Served) -> None:
+async def test_an_open_websocket_is_displayed(measured: RunningServer) -> None:
     async with measured.http.ws_connect(measured.url + "/responses") as socket:
         await socket.send_json({"type": "response.create", "model": "m", "input": "Hi"})
         await socket.receive()
@@ -203,7 +205,7 @@ async def test_an_open_websocket_is_shown(measured: Served) -> None:
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "Via", "X-Real-IP"])
-async def test_who_asks_through_a_proxy_is_shown_nothing(measured: Served, header: str) -> None:
+async def test_a_client_behind_a_proxy_receives_no_metrics(measured: RunningServer, header: str) -> None:
     async with measured.http.get(measured.url.removesuffix("/v1") + "/metrics", headers={header: "x"}) as response:
         assert (response.status, (await response.json())["error"]["code"]) == (403, "metrics_not_allowed")
 
@@ -212,8 +214,8 @@ async def test_who_asks_through_a_proxy_is_shown_nothing(measured: Served, heade
     ("client", "status"),
     [("127.0.0.9", 200), ("::1", 200), ("::ffff:127.0.0.1", 200), ("10.0.0.1", 200), ("10.0.0.9", 403), ("x", 403)],
 )
-async def test_only_a_program_of_this_machine_is_shown_anything(measured: Served, client: str, status: int) -> None:
-    app = create_app(measured.house.gateway, measured.endpoints)
+async def test_only_a_local_program_can_read_it(measured: RunningServer, client: str, status: int) -> None:
+    app = create_app(measured.application.gateway, measured.endpoints)
     scope = {"type": "http", "method": "GET", "path": "/metrics", "headers": [], "client": (client, 1)}
     scope["server"] = ("10.0.0.1", 8321)
     sent: list[Message] = []
@@ -225,8 +227,8 @@ async def test_only_a_program_of_this_machine_is_shown_anything(measured: Served
     assert sent[0]["status"] == status
 
 
-async def test_they_can_be_left_out(measured: Served) -> None:
-    app = create_app(measured.house.gateway, measured.endpoints, has_metrics=False)
+async def test_they_can_be_left_out(measured: RunningServer) -> None:
+    app = create_app(measured.application.gateway, measured.endpoints, has_metrics=False)
     sent: list[Message] = []
 
     async def send(message: Message) -> None:
@@ -241,15 +243,15 @@ async def test_a_store_that_is_away_hides_only_what_waits_in_it(backend: ReplayB
         async def backlog(self, lead: int = 0) -> Backlog:
             raise StoreError("The store is unreachable.")
 
-    async with serve(HttpBackend("replay", backend.url), store=Away.open("sqlite://"), measures=Measures()) as served:
-        await scrape(served)
-        numbers = await scrape(served)
+    async with serve(HttpBackend("replay", backend.url), store=Away.open("sqlite://"), measures=Measures()) as server:
+        await scrape(server)
+        numbers = await scrape(server)
 
     assert numbers["antiphon_store_errors_total{operation=backlog}"] == 1
     assert "antiphon_background_waiting" not in numbers
 
 
-async def test_requests_are_timed_by_route_and_class_of_status(measured: Served) -> None:
+async def test_requests_are_timed_by_route_and_class_of_status(measured: RunningServer) -> None:
     for name in ("resp_1", "resp_2"):
         await measured.get(f"/responses/{name}")
     await measured.sdk.responses.create(model="m", input="Hi")
@@ -261,14 +263,14 @@ async def test_requests_are_timed_by_route_and_class_of_status(measured: Served)
     assert 0 < numbers["antiphon_http_request_seconds_sum{route=/v1/responses,status_class=2xx}"] < 60
 
 
-async def test_the_version_and_the_process_are_shown(measured: Served) -> None:
+async def test_the_version_and_the_process_are_displayed(measured: RunningServer) -> None:
     numbers = await scrape(measured)
 
     assert any(name.startswith("antiphon_build_info{") and value == 1 for name, value in numbers.items())
     assert numbers["process_cpu_seconds_total"] > 0
 
 
-async def test_the_sandbox_and_the_containers_are_shown(measured: Served) -> None:
+async def test_the_sandbox_and_the_containers_are_displayed(measured: RunningServer) -> None:
     calls, rejections = {"completed": 3, "timeout": 1}, {"busy": 2}
     state = CodeState("bubblewrap", kernels=2, memory=4096, calls=calls, rejections=rejections)
     measured.parts.code_state = lambda: state

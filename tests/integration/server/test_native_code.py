@@ -11,7 +11,7 @@ from antiphon.upstream.options import BackendOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.native import answering, message
 from tests.support.notebooks import CODE, OUTPUTS, SHELL, Notebooks, printed
-from tests.support.parts import called, said
+from tests.support.parts import called, stated
 from tests.support.replay import ReplayBackend
 from tests.support.server import serve
 
@@ -39,12 +39,12 @@ async def test_code_of_such_a_backend_and_its_containers_pass_through(container:
     output: Any = response["output"]
     assert {**output[0], "id": "ci_up"} == RAN
     assert response["tools"] == tools
-    assert (notebooks.asked, notebooks.used) == ([], [])
+    assert (notebooks.requested, notebooks.used) == ([], [])
 
 
 async def test_code_that_ran_here_reaches_such_a_backend_as_a_function_s_call() -> None:
     backend = ReplayBackend(answering([message("4, as I said.")]), speaks_responses=True)
-    chats = ScriptedBackend([called("python", '{"code": "2 + 2"}'), said("4")], name="c", models=["c"])
+    chats = ScriptedBackend([called("python", '{"code": "2 + 2"}'), stated("4")], name="c", models=["c"])
     async with backend.serve(), serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one:
         one.parts.run.toolset = Toolset(code=Notebooks())
         first = await one.sdk.responses.create(model="c", input="Hi", tools=[CODE])  # type: ignore[list-item]
@@ -57,7 +57,7 @@ async def test_code_that_ran_here_reaches_such_a_backend_as_a_function_s_call() 
 
 async def test_commands_that_ran_here_reach_such_a_backend_without_their_container() -> None:
     backend = ReplayBackend(answering([message("One.")]), speaks_responses=True)
-    chats = ScriptedBackend([called("shell", '{"commands": ["ls"]}'), said("One.")], name="c", models=["c"])
+    chats = ScriptedBackend([called("shell", '{"commands": ["ls"]}'), stated("One.")], name="c", models=["c"])
     async with backend.serve(), serve(HttpBackend("n", backend.url), chats, shares={"n": NATIVE}) as one:
         one.parts.run.toolset = Toolset(code=Notebooks(printed("a.csv")))
         first = await one.sdk.responses.create(model="c", input="Hi", tools=[SHELL])
@@ -75,7 +75,7 @@ async def test_a_chat_backend_that_takes_over_runs_the_code_here() -> None:
     run = called("python", '{"code": "2 + 2"}')
     speaks, chats = (
         ScriptedBackend(broken, name="b", models=["m"]),
-        ScriptedBackend([run, said("4")], name="c", models=["m"]),
+        ScriptedBackend([run, stated("4")], name="c", models=["m"]),
     )
     notebooks, dialects = Notebooks(), {"b": "openai", "c": "generic"}
     async with serve(speaks, chats, dialects=dialects, shares={"b": BackendOptions(weight=1e9)}) as one:

@@ -12,10 +12,10 @@ from antiphon.server.websocket import connection as websocket
 from antiphon.testing import check_event_stream
 from tests.support.openai_types import EVENTS
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse, text
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.socket import talk, text_of
 
-LOOK, LEAP = ({"type": "function", "name": name, "parameters": {"type": "object"}} for name in ("look", "leap"))
+INSPECT_TOOL, LEAP = ({"type": "function", "name": name, "parameters": {"type": "object"}} for name in ("look", "leap"))
 
 ORPHAN = [{"type": "function_call_output", "call_id": "call_9", "output": "Sunny."}]
 
@@ -24,13 +24,13 @@ def call(name: str, index: int = 0) -> dict[str, Any]:
     return {"index": index, "id": f"call_{name}", "type": "function", "function": {"name": name, "arguments": "{}"}}
 
 
-def says(*parts: dict[str, Any], ends: str = "stop") -> Answer:
+def states(*parts: dict[str, Any], ends: str = "stop") -> Answer:
     return Answer([sse(*parts, delta(ends))])
 
 
-async def stream(served: Served, **body: Any) -> tuple[str, str]:
+async def stream(server: RunningServer, **body: Any) -> tuple[str, str]:
     """Ask for a stream; return its content type and its text."""
-    async with served.http.post(f"{served.url}/responses", json={"model": "m", "stream": True, **body}) as reply:
+    async with server.http.post(f"{server.url}/responses", json={"model": "m", "stream": True, **body}) as reply:
         return reply.headers["content-type"], await reply.text()
 
 
@@ -38,8 +38,8 @@ def events_in(body: str) -> list[dict[str, Any]]:
     return [json.loads(line.removeprefix("data: ")) for line in body.splitlines() if line.startswith("data: ")]
 
 
-async def events_of(served: Served, **body: Any) -> list[dict[str, Any]]:
-    events = events_in((await stream(served, **body))[1])
+async def events_of(server: RunningServer, **body: Any) -> list[dict[str, Any]]:
+    events = events_in((await stream(server, **body))[1])
     assert check_event_stream(events) == []
     return events
 
@@ -57,10 +57,10 @@ def kinds(events: list[dict[str, Any]]) -> list[str]:
 # 1
 
 
-async def test_a_string_is_a_message_of_the_user(served: Served, backend: ReplayBackend) -> None:
-    _, as_string = await served.post("/responses", json={"model": "m", "input": "Hi"})
+async def test_a_string_is_a_message_of_the_user(server: RunningServer, backend: ReplayBackend) -> None:
+    _, as_string = await server.post("/responses", json={"model": "m", "input": "Hi"})
     message = {"type": "message", "role": "user", "content": "Hi"}
-    _, as_items = await served.post("/responses", json={"model": "m", "input": [message]})
+    _, as_items = await server.post("/responses", json={"model": "m", "input": [message]})
 
     assert without_ids(as_string["output"]) == without_ids(as_items["output"])
     assert backend.requests[0] == backend.requests[1]
@@ -70,13 +70,13 @@ async def test_a_string_is_a_message_of_the_user(served: Served, backend: Replay
 # 2
 
 
-async def test_a_plain_answer_is_json(served: Served) -> None:
-    async with served.http.post(f"{served.url}/responses", json={"model": "m", "input": "Hi"}) as reply:
+async def test_a_plain_answer_is_json(server: RunningServer) -> None:
+    async with server.http.post(f"{server.url}/responses", json={"model": "m", "input": "Hi"}) as reply:
         assert reply.headers["content-type"] == "application/json"
 
 
-async def test_a_streams_event_is_named_by_the_type_in_its_body_and_has_no_id(served: Served) -> None:
-    content_type, body = await stream(served, input="Hi")
+async def test_a_streams_event_is_named_by_the_type_in_its_body_and_has_no_id(server: RunningServer) -> None:
+    content_type, body = await stream(server, input="Hi")
     named = [line.removeprefix("event: ") for line in body.splitlines() if line.startswith("event: ")]
 
     assert content_type.partition(";")[0] == "text/event-stream"
@@ -84,9 +84,9 @@ async def test_a_streams_event_is_named_by_the_type_in_its_body_and_has_no_id(se
     assert not any(line.startswith("id:") for line in body.splitlines())
 
 
-async def test_a_stream_ends_with_its_terminal_event(served: Served) -> None:
+async def test_a_stream_ends_with_its_terminal_event(server: RunningServer) -> None:
     """We send no `[DONE]` behind it, which Open Responses asks for: OpenAI sends none, and its clients need none."""
-    _, body = await stream(served, input="Hi")
+    _, body = await stream(server, input="Hi")
 
     assert events_in(body)[-1]["type"] == "response.completed"
     assert "[DONE]" not in body
@@ -95,22 +95,22 @@ async def test_a_stream_ends_with_its_terminal_event(served: Served) -> None:
 # 3
 
 
-async def test_every_item_has_an_id_a_type_and_a_status(served: Served, backend: ReplayBackend) -> None:
+async def test_every_item_has_an_id_a_type_and_a_status(server: RunningServer, backend: ReplayBackend) -> None:
     """But for `compaction`, whose kind has no status at OpenAI either."""
-    backend.script = lambda request: says(
+    backend.script = lambda request: states(
         delta(reasoning_content="Hm."), delta(content="Well."), delta(tool_calls=[call("look")]), ends="tool_calls"
     )
-    events = await events_of(served, input="Hi", tools=[LOOK])
+    events = await events_of(server, input="Hi", tools=[INSPECT_TOOL])
     items = [event["item"] for event in events if "item" in event]
-    _, listed = await served.get(f"/responses/{events[-1]['response']['id']}/input_items")
+    _, listed = await server.get(f"/responses/{events[-1]['response']['id']}/input_items")
 
     assert {item["type"] for item in items} == {"reasoning", "message", "function_call"}
     assert all(item["id"] and item["status"] for item in [*items, *listed["data"]])  # type: ignore[misc]
     assert len({item["id"] for item in items}) == 3
 
 
-async def test_an_item_is_in_progress_then_completed_and_changes_no_more(served: Served) -> None:
-    events = await events_of(served, input="Hi there")
+async def test_an_item_is_in_progress_then_completed_and_changes_no_more(server: RunningServer) -> None:
+    events = await events_of(server, input="Hi there")
     (added,) = [event["item"] for event in events if event["type"] == "response.output_item.added"]
     (done,) = [event["item"] for event in events if event["type"] == "response.output_item.done"]
 
@@ -121,10 +121,10 @@ async def test_an_item_is_in_progress_then_completed_and_changes_no_more(served:
 
 @pytest.mark.parametrize("cut", [{"content": "We"}, {"reasoning_content": "H"}, {"tool_calls": [call("leap", 1)]}])
 async def test_an_incomplete_item_is_the_last_and_its_response_is_incomplete(
-    served: Served, backend: ReplayBackend, cut: dict[str, Any]
+    server: RunningServer, backend: ReplayBackend, cut: dict[str, Any]
 ) -> None:
-    backend.script = lambda request: says(delta(tool_calls=[call("look")]), delta(**cut), ends="length")
-    response = (await events_of(served, input="Hi", tools=[LOOK, LEAP]))[-1]["response"]
+    backend.script = lambda request: states(delta(tool_calls=[call("look")]), delta(**cut), ends="length")
+    response = (await events_of(server, input="Hi", tools=[INSPECT_TOOL, LEAP]))[-1]["response"]
 
     assert [item["status"] for item in response["output"]] == ["completed", "incomplete"]
     assert response["status"] == "incomplete"
@@ -134,8 +134,8 @@ async def test_an_incomplete_item_is_the_last_and_its_response_is_incomplete(
 # 4
 
 
-async def test_a_message_streams_as_item_part_deltas_and_their_ends(served: Served) -> None:
-    assert kinds(await events_of(served, input="Hi there")) == [
+async def test_a_message_streams_as_item_part_deltas_and_their_ends(server: RunningServer) -> None:
+    assert kinds(await events_of(server, input="Hi there")) == [
         "output_item.added",
         "content_part.added",
         "output_text.delta",
@@ -145,16 +145,16 @@ async def test_a_message_streams_as_item_part_deltas_and_their_ends(served: Serv
     ]
 
 
-async def test_an_item_begins_with_its_fields_set_to_nothing(served: Served, backend: ReplayBackend) -> None:
-    backend.script = lambda request: says(
+async def test_an_item_begins_with_its_fields_set_to_nothing(server: RunningServer, backend: ReplayBackend) -> None:
+    backend.script = lambda request: states(
         delta(reasoning_content="Hm."), delta(content="Well."), delta(tool_calls=[call("look")]), ends="tool_calls"
     )
-    events = await events_of(served, input="Hi", tools=[LOOK])
-    thought, message, asked = (event["item"] for event in events if event["type"] == "response.output_item.added")
+    events = await events_of(server, input="Hi", tools=[INSPECT_TOOL])
+    thought, message, requested = (event["item"] for event in events if event["type"] == "response.output_item.added")
     part = next(event["part"] for event in events if event["type"] == "response.content_part.added")
 
     assert (thought["summary"], message["content"], message["role"]) == ([], [], "assistant")
-    assert (asked["arguments"], asked["name"], asked["call_id"]) == ("", "look", "call_look")
+    assert (requested["arguments"], requested["name"], requested["call_id"]) == ("", "look", "call_look")
     assert part["type"] in ("reasoning_text", "output_text")
     assert part["text"] == ""
 
@@ -162,9 +162,11 @@ async def test_an_item_begins_with_its_fields_set_to_nothing(served: Served, bac
 # 5
 
 
-async def test_a_fault_in_a_stream_is_an_error_and_then_response_failed(served: Served, backend: ReplayBackend) -> None:
+async def test_a_fault_in_a_stream_is_an_error_and_then_response_failed(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
     backend.script = lambda request: Answer([sse(delta(content="We"), {"error": {"message": "It burns."}})])
-    events = await events_of(served, input="Hi")
+    events = await events_of(server, input="Hi")
 
     assert [event["type"] for event in events[-2:]] == ["error", "response.failed"]
     assert events[-1]["response"]["status"] == "failed"
@@ -174,12 +176,12 @@ async def test_a_fault_in_a_stream_is_an_error_and_then_response_failed(served: 
 # 6
 
 
-async def test_nothing_is_sent_that_the_api_does_not_name(served: Served, backend: ReplayBackend) -> None:
+async def test_nothing_is_sent_that_the_api_does_not_name(server: RunningServer, backend: ReplayBackend) -> None:
     """So no type of ours needs a prefix. `keepalive`, which OpenAI sends too, is the one event of no package."""
-    backend.script = lambda request: says(
+    backend.script = lambda request: states(
         delta(reasoning_content="Hm."), delta(content="Well."), delta(tool_calls=[call("look")]), ends="tool_calls"
     )
-    events = await events_of(served, input="Hi", tools=[LOOK])
+    events = await events_of(server, input="Hi", tools=[INSPECT_TOOL])
 
     assert {event["type"] for event in events} <= EVENTS.keys()
 
@@ -188,14 +190,14 @@ async def test_nothing_is_sent_that_the_api_does_not_name(served: Served, backen
 
 
 async def test_a_chain_is_the_parents_input_then_its_output_then_the_new_input(
-    served: Served, backend: ReplayBackend
+    server: RunningServer, backend: ReplayBackend
 ) -> None:
     first, second = "One", "Two"
-    _, parent = await served.post("/responses", json={"model": "m", "input": first})
-    _, child = await served.post(
+    _, parent = await server.post("/responses", json={"model": "m", "input": first})
+    _, child = await server.post(
         "/responses", json={"model": "m", "input": second, "previous_response_id": parent["id"]}
     )
-    await served.post("/responses", json={"model": "m", "input": "Three", "previous_response_id": child["id"]})
+    await server.post("/responses", json={"model": "m", "input": "Three", "previous_response_id": child["id"]})
 
     assert [message["content"] for message in backend.requests[-1]["messages"]] == [
         "One", "You said: One", "Two", "You said: Two", "Three"
@@ -218,41 +220,41 @@ CHOICES = pytest.mark.parametrize(
 @CHOICES
 @pytest.mark.parametrize("is_stream", [True, False])
 async def test_a_call_of_a_tool_that_is_not_allowed_does_not_reach_the_client(
-    served: Served, backend: ReplayBackend, choice: Any, heard: list[str], is_stream: bool
+    server: RunningServer, backend: ReplayBackend, choice: Any, received: list[str], is_stream: bool
 ) -> None:
     """Whether the tool is offered beside the allowed ones, or one that the model makes up."""
     calls = [call("leap"), call("look", 1), call("dream", 2)]
     backend.script = lambda request: (
-        says(*(delta(tool_calls=[each]) for each in calls), ends="tool_calls")
+        states(*(delta(tool_calls=[each]) for each in calls), ends="tool_calls")
         if is_stream
         else Answer([completion(None, tool_calls=calls)], JSON)
     )
-    body = {"model": "m", "input": "Leap", "tools": [LOOK, LEAP], "tool_choice": choice}
+    body = {"model": "m", "input": "Leap", "tools": [INSPECT_TOOL, LEAP], "tool_choice": choice}
     if is_stream:
-        response = (await events_of(served, **body))[-1]["response"]
+        response = (await events_of(server, **body))[-1]["response"]
     else:
-        _, response = await served.post("/responses", json=body)
+        _, response = await server.post("/responses", json=body)
 
-    assert [item["name"] for item in response["output"]] == heard
+    assert [item["name"] for item in response["output"]] == received
     assert response["status"] == "completed"
 
 
 @CHOICES
-async def test_nor_is_it_kept_for_the_next_turn(
-    served: Served, backend: ReplayBackend, choice: Any, heard: list[str]
+async def test_it_is_not_stored_for_the_next_turn_either(
+    server: RunningServer, backend: ReplayBackend, choice: Any, received: list[str]
 ) -> None:
-    backend.script = lambda request: says(delta(tool_calls=[call("leap")]), delta(content="Well."), ends="tool_calls")
-    tools = [LOOK, LEAP]
-    first = (await events_of(served, input="Leap", tools=tools, tool_choice=choice))[-1]["response"]
-    await events_of(served, input="And?", tools=tools, previous_response_id=first["id"])
+    backend.script = lambda request: states(delta(tool_calls=[call("leap")]), delta(content="Well."), ends="tool_calls")
+    tools = [INSPECT_TOOL, LEAP]
+    first = (await events_of(server, input="Leap", tools=tools, tool_choice=choice))[-1]["response"]
+    await events_of(server, input="And?", tools=tools, previous_response_id=first["id"])
 
     assert [message["role"] for message in backend.requests[-1]["messages"]] == ["user", "assistant", "user"]
     assert "tool_calls" not in backend.requests[-1]["messages"][1]
 
 
-async def test_tools_that_may_not_be_called_are_told_back_all_the_same(served: Served) -> None:
-    _, response = await served.post(
-        "/responses", json={"model": "m", "input": "Hi", "tools": [LOOK, LEAP], "tool_choice": allowing("look")}
+async def test_tools_that_may_not_be_called_are_still_echoed(server: RunningServer) -> None:
+    _, response = await server.post(
+        "/responses", json={"model": "m", "input": "Hi", "tools": [INSPECT_TOOL, LEAP], "tool_choice": allowing("look")}
     )
 
     assert [tool["name"] for tool in response["tools"]] == ["look", "leap"]  # type: ignore[attr-defined]
@@ -269,21 +271,21 @@ OVERFLOW = Answer(
 
 
 async def test_without_truncation_what_is_too_long_fails_and_nothing_is_dropped(
-    served: Served, backend: ReplayBackend
+    server: RunningServer, backend: ReplayBackend
 ) -> None:
     backend.script = lambda request: OVERFLOW
     turns = [{"role": role, "content": "Tide"} for role in ("user", "assistant", "user")]
-    status, told = await served.post("/responses", json={"model": "m", "input": turns, "truncation": "disabled"})
+    status, body = await server.post("/responses", json={"model": "m", "input": turns, "truncation": "disabled"})
 
     assert status == 400
-    assert told["error"]["code"] == "context_length_exceeded"  # type: ignore[index]
+    assert body["error"]["code"] == "context_length_exceeded"  # type: ignore[index]
     assert [len(request["messages"]) for request in backend.requests] == [3]
 
 
-async def test_with_it_the_oldest_goes(served: Served, backend: ReplayBackend) -> None:
+async def test_with_it_the_oldest_goes(server: RunningServer, backend: ReplayBackend) -> None:
     backend.script = lambda request: Answer([text("Hi")]) if len(request["messages"]) < 3 else OVERFLOW
     turns = [{"role": role, "content": "Tide"} for role in ("user", "assistant", "user")]
-    events = await events_of(served, input=turns, truncation="auto")
+    events = await events_of(server, input=turns, truncation="auto")
 
     assert events[-1]["response"]["status"] == "completed"
     assert events[-1]["response"]["truncation"] == "auto"
@@ -293,7 +295,7 @@ async def test_with_it_the_oldest_goes(served: Served, backend: ReplayBackend) -
 
 
 @pytest.mark.parametrize(
-    ("says", "status", "kind"),
+    ("states", "status", "kind"),
     [
         ({"input": 7}, 400, "invalid_request_error"),
         ({"model": None}, 400, "invalid_request_error"),
@@ -301,31 +303,31 @@ async def test_with_it_the_oldest_goes(served: Served, backend: ReplayBackend) -
     ],
 )
 async def test_an_error_is_an_object_of_type_code_param_and_message(
-    served: Served, says: dict[str, Any], status: int, kind: str
+    server: RunningServer, states: dict[str, Any], status: int, kind: str
 ) -> None:
     """Its types are OpenAI's: `invalid_request_error`, not Open Responses' `invalid_request`."""
-    told, body = await served.post("/responses", json={"model": "m", "input": "Hi", **says})
+    answer, body = await server.post("/responses", json={"model": "m", "input": "Hi", **states})
     error: Any = body["error"]
 
-    assert told == status
+    assert answer == status
     assert error.keys() == {"type", "code", "param", "message"}
     assert (error["type"], bool(error["message"])) == (kind, True)
 
 
 @pytest.mark.parametrize(("failed", "status", "kind"), [(429, 429, "requests"), (500, 502, "server_error")])
 async def test_a_models_fault_has_the_status_of_its_kind(
-    served: Served, backend: ReplayBackend, failed: int, status: int, kind: str
+    server: RunningServer, backend: ReplayBackend, failed: int, status: int, kind: str
 ) -> None:
     """OpenAI's types again, for `too_many_requests` and `model_error`; 502 tells a model's fault from ours."""
     backend.script = lambda request: Answer([b'{"error": {"message": "No."}}'], JSON, failed)
-    told, body = await served.post("/responses", json={"model": "m", "input": "Hi"})
+    answer, body = await server.post("/responses", json={"model": "m", "input": "Hi"})
 
-    assert (told, body["error"]["type"]) == (status, kind)  # type: ignore[index]
+    assert (answer, body["error"]["type"]) == (status, kind)  # type: ignore[index]
 
 
-async def test_what_is_not_there_is_404(served: Served) -> None:
+async def test_what_is_not_there_is_404(server: RunningServer) -> None:
     """Of the type `invalid_request_error`, as at OpenAI; Open Responses has `not_found`."""
-    status, body = await served.get("/responses/resp_9")
+    status, body = await server.get("/responses/resp_9")
 
     assert (status, body["error"]["type"]) == (404, "invalid_request_error")  # type: ignore[index]
 
@@ -333,9 +335,11 @@ async def test_what_is_not_there_is_404(served: Served) -> None:
 # 11
 
 
-async def test_reasoning_is_raw_content_and_unstored_it_is_opaque_too(served: Served, backend: ReplayBackend) -> None:
-    backend.script = lambda request: says(delta(reasoning_content="Hm."), delta(content="Well."))
-    thought = (await events_of(served, input="Hi", store=False))[-1]["response"]["output"][0]
+async def test_reasoning_is_raw_content_and_unstored_it_is_opaque_too(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
+    backend.script = lambda request: states(delta(reasoning_content="Hm."), delta(content="Well."))
+    thought = (await events_of(server, input="Hi", store=False))[-1]["response"]["output"][0]
 
     assert thought["content"] == [{"type": "reasoning_text", "text": "Hm."}]
     assert thought["summary"] == []
@@ -345,19 +349,19 @@ async def test_reasoning_is_raw_content_and_unstored_it_is_opaque_too(served: Se
 # 12
 
 
-async def test_a_conversation_is_told_back(served: Served) -> None:
-    _, conversation = await served.post("/conversations", json={})
-    _, response = await served.post(
+async def test_a_conversation_is_echoed(server: RunningServer) -> None:
+    _, conversation = await server.post("/conversations", json={})
+    _, response = await server.post(
         "/responses", json={"model": "m", "input": "Hi", "conversation": conversation["id"]}
     )
 
     assert response["conversation"] == {"id": conversation["id"]}
 
 
-async def test_no_web_is_searched_where_none_may_be(served: Served, backend: ReplayBackend) -> None:
+async def test_no_web_is_searched_where_none_may_be(server: RunningServer, backend: ReplayBackend) -> None:
     """Nor anywhere else: a tool that only a server can run is left out, and a header says so."""
     body = {"model": "m", "input": "Hi", "tools": [{"type": "web_search", "external_web_access": False}]}
-    async with served.http.post(f"{served.url}/responses", json=body) as reply:
+    async with server.http.post(f"{server.url}/responses", json=body) as reply:
         assert reply.status == 200
         assert reply.headers["antiphon-ignored-tools"] == "web_search"
 
@@ -367,72 +371,74 @@ async def test_no_web_is_searched_where_none_may_be(served: Served, backend: Rep
 # 13
 
 
-async def test_a_socket_on_the_same_path_gives_the_events_of_a_stream(served: Served) -> None:
-    async with talk(served) as one:
-        heard = await one.create("Hi there")
-    streamed = await events_of(served, input="Hi there", stream_options={"include_obfuscation": False})
+async def test_a_socket_on_the_same_path_gives_the_events_of_a_stream(server: RunningServer) -> None:
+    async with talk(server) as one:
+        received = await one.create("Hi there")
+    streamed = await events_of(server, input="Hi there", stream_options={"include_obfuscation": False})
 
-    assert check_event_stream(heard) == []
-    assert [event["type"] for event in heard] == [event["type"] for event in streamed]
-    assert without_ids(heard[-1]["response"]["output"]) == without_ids(streamed[-1]["response"]["output"])
-
-
-async def test_a_turn_on_a_socket_begins_with_response_create(served: Served) -> None:
-    async with talk(served) as one:
-        await one.say({"model": "m", "input": "Hi"})
-        assert (await one.hear())["type"] == "error"
+    assert check_event_stream(received) == []
+    assert [event["type"] for event in received] == [event["type"] for event in streamed]
+    assert without_ids(received[-1]["response"]["output"]) == without_ids(streamed[-1]["response"]["output"])
 
 
-async def test_background_has_no_place_on_a_socket(served: Served) -> None:
+async def test_a_turn_on_a_socket_begins_with_response_create(server: RunningServer) -> None:
+    async with talk(server) as one:
+        await one.send_text({"model": "m", "input": "Hi"})
+        assert (await one.receive_event())["type"] == "error"
+
+
+async def test_background_has_no_place_on_a_socket(server: RunningServer) -> None:
     """`stream` may be said there, which Open Responses rules out: what is implied anyway does no harm."""
-    async with talk(served) as one:
+    async with talk(server) as one:
         assert (await one.refusal(background=True))["param"] == "background"
-        assert (await one.made(stream=True))["status"] == "completed"
+        assert (await one.created(stream=True))["status"] == "completed"
 
 
-async def test_one_response_is_in_flight_at_a_time(served: Served) -> None:
+async def test_one_response_is_in_flight_at_a_time(server: RunningServer) -> None:
     """Unless they are in several lanes (`stream_id`), which came to OpenAI's API after the rule was written."""
-    async with talk(served) as one:
-        await one.ask("One")
-        await one.ask("Two")
-        heard = [*await one.until("response.completed"), *await one.until("response.completed")]
+    async with talk(server) as one:
+        await one.send_request("One")
+        await one.send_request("Two")
+        received = [*await one.until("response.completed"), *await one.until("response.completed")]
 
-    ids = [event["response"]["id"] for event in heard if "response" in event]
+    ids = [event["response"]["id"] for event in received if "response" in event]
     assert [ids[0]] * 3 + [ids[-1]] * 3 == ids
-    assert [text_of(event["response"]) for event in heard if event["type"] == "response.completed"] == [
+    assert [text_of(event["response"]) for event in received if event["type"] == "response.completed"] == [
         "You said: One ", "You said: Two "
     ]  # fmt: skip
 
 
-async def test_an_unstored_response_can_be_followed_on_its_socket(served: Served, backend: ReplayBackend) -> None:
-    async with talk(served) as one:
-        first = await one.made("One", store=False)
-        await one.made("Two", store=False, previous_response_id=first["id"])
+async def test_an_unstored_response_can_be_followed_on_its_socket(
+    server: RunningServer, backend: ReplayBackend
+) -> None:
+    async with talk(server) as one:
+        first = await one.created("One", store=False)
+        await one.created("Two", store=False, previous_response_id=first["id"])
 
     assert [message["content"] for message in backend.requests[-1]["messages"]] == ["One", "You said: One ", "Two"]
 
 
-async def test_a_continuation_that_fails_evicts_what_it_followed(served: Served) -> None:
-    async with talk(served) as one:
-        first = await one.made(store=False)
+async def test_a_continuation_that_fails_evicts_what_it_followed(server: RunningServer) -> None:
+    async with talk(server) as one:
+        first = await one.created(store=False)
         await one.refusal(ORPHAN, store=False, previous_response_id=first["id"])
-        gone = await one.refusal(store=False, previous_response_id=first["id"])
+        removed = await one.refusal(store=False, previous_response_id=first["id"])
 
-    assert gone["code"] == "previous_response_not_found"
-
-
-async def test_an_error_on_a_socket_is_an_envelope_with_status_and_code(served: Served) -> None:
-    async with talk(served) as one:
-        (told,) = await one.create(previous_response_id="resp_9")
-
-    assert (told["type"], told["status"]) == ("error", 400)
-    assert told["error"]["code"] == "previous_response_not_found"
+    assert removed["code"] == "previous_response_not_found"
 
 
-async def test_a_socket_lives_for_60_minutes_at_most(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_on_a_socket_is_an_envelope_with_status_and_code(server: RunningServer) -> None:
+    async with talk(server) as one:
+        (reported,) = await one.create(previous_response_id="resp_9")
+
+    assert (reported["type"], reported["status"]) == ("error", 400)
+    assert reported["error"]["code"] == "previous_response_not_found"
+
+
+async def test_a_socket_lives_for_60_minutes_at_most(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     assert websocket.OPEN_FOR == 60 * 60
     monkeypatch.setattr(websocket, "OPEN_FOR", 0.05)
-    async with talk(served) as one:
-        told = await one.hear()
+    async with talk(server) as one:
+        reported = await one.receive_event()
 
-    assert told["error"]["code"] == "websocket_connection_limit_reached"
+    assert reported["error"]["code"] == "websocket_connection_limit_reached"

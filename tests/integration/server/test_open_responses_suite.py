@@ -9,9 +9,9 @@ import pytest
 
 from antiphon.testing import check_event_stream
 from antiphon_verify.samples import png
-from tests.integration.server.test_open_responses import LOOK, ORPHAN, call, events_of, says
+from tests.integration.server.test_open_responses import INSPECT_TOOL, ORPHAN, call, events_of, states
 from tests.support.replay import ReplayBackend, delta
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.socket import Talk, talk
 
 TEXT, NUMBER, INTEGER, BOOLEAN, LIST, OBJECT, NULL = str, (int, float), int, bool, list, dict, type(None)
@@ -73,9 +73,9 @@ def checked(response: Any) -> dict[str, Any]:
     return dict(response)
 
 
-async def made(served: Served, input: Any = "Hi", **parameters: Any) -> dict[str, Any]:
+async def created(server: RunningServer, input: Any = "Hi", **parameters: Any) -> dict[str, Any]:
     """Make a response over HTTP that has every key, ended well and says something."""
-    status, response = await served.post("/responses", json={"model": "m", "input": input, **parameters})
+    status, response = await server.post("/responses", json={"model": "m", "input": input, **parameters})
     assert status == 200, response
     assert response["output"]
     return checked(response)
@@ -83,62 +83,62 @@ async def made(served: Served, input: Any = "Hi", **parameters: Any) -> dict[str
 
 async def on_socket(one: Talk, input: Any = "Hi", **parameters: Any) -> dict[str, Any]:
     """Make such a response on a socket."""
-    heard = await one.create(input, **parameters)
-    assert check_event_stream(heard) == []
-    return checked(heard[-1]["response"])
+    received = await one.create(input, **parameters)
+    assert check_event_stream(received) == []
+    return checked(received[-1]["response"])
 
 
-async def test_basic_response(served: Served) -> None:
-    response = await made(served)
+async def test_basic_response(server: RunningServer) -> None:
+    response = await created(server)
 
     assert (response["status"], response["output"][0]["type"]) == ("completed", "message")
     assert response["usage"]["total_tokens"] > 0
 
 
 @pytest.mark.parametrize("phase", ["commentary", "final_answer"])
-async def test_assistant_phase(served: Served, phase: str) -> None:
-    said = {"type": "message", "role": "assistant", "phase": phase, "content": "Hello."}
+async def test_assistant_phase(server: RunningServer, phase: str) -> None:
+    content = {"type": "message", "role": "assistant", "phase": phase, "content": "Hello."}
 
-    await made(served, [USER, said, USER])
+    await created(server, [USER, content, USER])
 
 
-async def test_response_output_phase_schema(served: Served) -> None:
+async def test_response_output_phase_schema(server: RunningServer) -> None:
     """A message's `phase` is there only where it is known; no Chat Completions model tells one."""
-    (message,) = (await made(served))["output"]
+    (message,) = (await created(server))["output"]
 
     assert message.get("phase", "final_answer") in (None, "commentary", "final_answer")
 
 
-async def test_streaming_response(served: Served) -> None:
-    events = await events_of(served, input="Hi there")
+async def test_streaming_response(server: RunningServer) -> None:
+    events = await events_of(server, input="Hi there")
 
     assert {event["type"].removeprefix("response.") for event in events} <= STREAMED
     assert all(isinstance(event["sequence_number"], int) for event in events)
     checked(events[-1]["response"])
 
 
-async def test_system_prompt(served: Served, backend: ReplayBackend) -> None:
-    await made(served, [{"type": "message", "role": "system", "content": "Talk like a pirate."}, USER])
+async def test_system_prompt(server: RunningServer, backend: ReplayBackend) -> None:
+    await created(server, [{"type": "message", "role": "system", "content": "Talk like a pirate."}, USER])
 
     assert backend.requests[0]["messages"][0]["content"] == "Talk like a pirate."
 
 
-async def test_multi_turn(served: Served, backend: ReplayBackend) -> None:
-    await made(served, [USER, {"type": "message", "role": "assistant", "content": "Hello."}, USER])
+async def test_multi_turn(server: RunningServer, backend: ReplayBackend) -> None:
+    await created(server, [USER, {"type": "message", "role": "assistant", "content": "Hello."}, USER])
 
     assert [message["role"] for message in backend.requests[0]["messages"]] == ["user", "assistant", "user"]
 
 
-async def test_tool_calling(served: Served, backend: ReplayBackend) -> None:
-    backend.script = lambda request: says(delta(tool_calls=[call("look")]), ends="tool_calls")
-    (item,) = (await made(served, tools=[LOOK]))["output"]
+async def test_tool_calling(server: RunningServer, backend: ReplayBackend) -> None:
+    backend.script = lambda request: states(delta(tool_calls=[call("look")]), ends="tool_calls")
+    (item,) = (await created(server, tools=[INSPECT_TOOL]))["output"]
 
     assert (item["type"], item["name"], item["arguments"]) == ("function_call", "look", "{}")
 
 
-async def test_tool_calling_in_a_stream(served: Served, backend: ReplayBackend) -> None:
-    backend.script = lambda request: says(delta(tool_calls=[call("look")]), ends="tool_calls")
-    events = await events_of(served, input="Look", tools=[LOOK])
+async def test_tool_calling_in_a_stream(server: RunningServer, backend: ReplayBackend) -> None:
+    backend.script = lambda request: states(delta(tool_calls=[call("look")]), ends="tool_calls")
+    events = await events_of(server, input="Look", tools=[INSPECT_TOOL])
 
     assert [event["type"].removeprefix("response.") for event in events[2:-1]] == [
         "output_item.added",
@@ -148,16 +148,16 @@ async def test_tool_calling_in_a_stream(served: Served, backend: ReplayBackend) 
     ]
 
 
-async def test_image_input(served: Served, backend: ReplayBackend) -> None:
-    backend.script = lambda request: says(delta(content="Red."))
-    look = [{"type": "input_text", "text": "Look"}, {"type": "input_image", "image_url": RED, "detail": "auto"}]
-    await made(served, [{"type": "message", "role": "user", "content": look}])
+async def test_image_input(server: RunningServer, backend: ReplayBackend) -> None:
+    backend.script = lambda request: states(delta(content="Red."))
+    poll = [{"type": "input_text", "text": "Look"}, {"type": "input_image", "image_url": RED, "detail": "auto"}]
+    await created(server, [{"type": "message", "role": "user", "content": poll}])
 
     assert backend.requests[0]["messages"][0]["content"][1]["image_url"]["url"] == RED
 
 
-async def test_compact_response(served: Served) -> None:
-    status, compacted = await served.post(
+async def test_compact_response(server: RunningServer) -> None:
+    status, compacted = await server.post(
         "/responses/compact", json={"model": "m", "input": [USER], "prompt_cache_key": "key"}
     )
     output: Any = compacted["output"]
@@ -168,47 +168,47 @@ async def test_compact_response(served: Served) -> None:
     assert output[-1]["encrypted_content"]
 
 
-async def test_compact_missing_model(served: Served) -> None:
-    assert (await served.post("/responses/compact", json={"input": [USER]}))[0] == 400
+async def test_compact_missing_model(server: RunningServer) -> None:
+    assert (await server.post("/responses/compact", json={"input": [USER]}))[0] == 400
 
 
-async def test_websocket_response(served: Served) -> None:
-    async with talk(served) as one:
+async def test_websocket_response(server: RunningServer) -> None:
+    async with talk(server) as one:
         assert (await on_socket(one))["output"]
 
 
-async def test_websocket_sequential_responses(served: Served) -> None:
-    async with talk(served) as one:
+async def test_websocket_sequential_responses(server: RunningServer) -> None:
+    async with talk(server) as one:
         first, second = await on_socket(one), await on_socket(one)
 
     assert first["id"] != second["id"]
 
 
-async def test_websocket_continuation(served: Served) -> None:
-    async with talk(served) as one:
+async def test_websocket_continuation(server: RunningServer) -> None:
+    async with talk(server) as one:
         first = await on_socket(one, store=False)
         second = await on_socket(one, store=False, previous_response_id=first["id"])
 
     assert (second["previous_response_id"], second["store"]) == (first["id"], False)
 
 
-async def test_websocket_reconnect_store_false_recovery(served: Served) -> None:
-    async with talk(served) as one:
+async def test_websocket_reconnect_store_false_recovery(server: RunningServer) -> None:
+    async with talk(server) as one:
         lost = await on_socket(one, store=False)
-    async with talk(served) as one:
+    async with talk(server) as one:
         error = await one.refusal(store=False, previous_response_id=lost["id"])
         await on_socket(one, store=False)
 
     assert error["code"] == "previous_response_not_found"
 
 
-async def test_websocket_previous_response_not_found(served: Served) -> None:
-    async with talk(served) as one:
+async def test_websocket_previous_response_not_found(server: RunningServer) -> None:
+    async with talk(server) as one:
         assert (await one.refusal(previous_response_id="resp_9"))["code"] == "previous_response_not_found"
 
 
-async def test_websocket_failed_continuation_evicts_cache(served: Served) -> None:
-    async with talk(served) as one:
+async def test_websocket_failed_continuation_evicts_cache(server: RunningServer) -> None:
+    async with talk(server) as one:
         parent = await on_socket(one, store=False)
         await one.refusal(ORPHAN, store=False, previous_response_id=parent["id"])
         error = await one.refusal(store=False, previous_response_id=parent["id"])
@@ -216,18 +216,18 @@ async def test_websocket_failed_continuation_evicts_cache(served: Served) -> Non
     assert error["code"] == "previous_response_not_found"
 
 
-async def test_websocket_compact_new_chain(served: Served, backend: ReplayBackend) -> None:
-    _, compacted = await served.post("/responses/compact", json={"model": "m", "input": [USER]})
+async def test_websocket_compact_new_chain(server: RunningServer, backend: ReplayBackend) -> None:
+    _, compacted = await server.post("/responses/compact", json={"model": "m", "input": [USER]})
     output: Any = compacted["output"]
-    async with talk(served) as one:
+    async with talk(server) as one:
         response = await on_socket(one, [*output, {**USER, "content": "Go on"}])
 
     assert response["previous_response_id"] is None
     assert [message["content"] for message in backend.requests[-1]["messages"]][::2] == ["Hi", "Go on"]
 
 
-async def test_websocket_generate_false(served: Served, backend: ReplayBackend) -> None:
-    async with talk(served) as one:
+async def test_websocket_generate_false(server: RunningServer, backend: ReplayBackend) -> None:
+    async with talk(server) as one:
         warm = await on_socket(one, store=False, generate=False)
         assert (warm["output"], backend.requests) == ([], [])
         await on_socket(one, "Go on", store=False, previous_response_id=warm["id"])

@@ -17,7 +17,7 @@ from antiphon.upstream.http import HttpBackend
 from tests.support.cases import each
 from tests.support.openai_items import Variant, variants
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.socket import talk
 from tests.support.waiting import eventually
 
@@ -109,12 +109,12 @@ CONVERSATIONS = conversations()
 
 
 @pytest_asyncio.fixture
-async def served() -> AsyncIterator[Served]:
+async def server() -> AsyncIterator[RunningServer]:
     def script(request: dict[str, Any]) -> Answer:
         return Answer([text("Yes.")]) if request.get("stream") else Answer([completion("Yes.")], JSON)
 
-    async with ReplayBackend(script).serve() as backend, serve(HttpBackend("b", backend.url)) as served:
-        yield served
+    async with ReplayBackend(script).serve() as backend, serve(HttpBackend("b", backend.url)) as server:
+        yield server
 
 
 def test_every_variant_is_compared_for_repetitions() -> None:
@@ -129,53 +129,53 @@ def test_the_variants_have_every_call_and_output() -> None:
 
 
 @each("kind", CONVERSATIONS)
-async def test_plain_streamed_counted_and_compacted(served: Served, kind: str) -> None:
+async def test_plain_streamed_counted_and_compacted(server: RunningServer, kind: str) -> None:
     items = CONVERSATIONS[kind]
     body = {"model": "m", "input": items}
-    status, plain = await served.post("/responses", json=body)
+    status, plain = await server.post("/responses", json=body)
     assert (status, plain.get("error")) == (200, None)
     for path in ("/responses/input_tokens", "/responses/compact"):
-        status, answer = await served.post(path, json=body)
+        status, answer = await server.post(path, json=body)
         assert (status, answer.get("error")) == (200, None), path
-    async with served.http.post(served.url + "/responses", json={**body, "stream": True}) as streamed:
+    async with server.http.post(server.url + "/responses", json={**body, "stream": True}) as streamed:
         assert ENDS & set(re.findall(rb"event: (response\.\w+)", await streamed.read()))
     compacted = {**body, "input": items, "context_management": [{"type": "compaction", "compact_threshold": 1000}]}
-    status, answer = await served.post("/responses", json=compacted)
+    status, answer = await server.post("/responses", json=compacted)
     assert (status, answer.get("error")) == (200, None)
 
 
 @each("kind", CONVERSATIONS)
-async def test_continued_stored_and_shown(served: Served, kind: str) -> None:
-    status, first = await served.post("/responses", json={"model": "m", "input": CONVERSATIONS[kind]})
+async def test_a_continued_response_is_stored_and_displayed(server: RunningServer, kind: str) -> None:
+    status, first = await server.post("/responses", json={"model": "m", "input": CONVERSATIONS[kind]})
     assert status == 200, first
     more = {"model": "m", "input": "And?", "previous_response_id": first["id"]}
-    status, second = await served.post("/responses", json=more)
+    status, second = await server.post("/responses", json=more)
     assert (status, second.get("error")) == (200, None)
     for path in ("", "/input_items?limit=100"):
-        status, _ = await served.get(f"/responses/{first['id']}{path}")
+        status, _ = await server.get(f"/responses/{first['id']}{path}")
         assert status == 200
     fresh = [item for item in CONVERSATIONS[kind] if item.get("type") != "mcp_approval_request"]
-    status, conversation = await served.post("/conversations", json={})
-    status, answer = await served.post(
+    status, conversation = await server.post("/conversations", json={})
+    status, answer = await server.post(
         "/responses", json={"model": "m", "input": fresh, "conversation": conversation["id"]}
     )
     assert (status, answer.get("error")) == (200, None)
-    status, answer = await served.post(
+    status, answer = await server.post(
         "/responses", json={"model": "m", "input": "And?", "conversation": conversation["id"]}
     )
     assert (status, answer.get("error")) == (200, None)
-    async with served.http.get(f"{served.url.removesuffix('/v1')}/admin/v1/responses/{first['id']}") as shown:
-        assert shown.status == 200
+    async with server.http.get(f"{server.url.removesuffix('/v1')}/admin/v1/responses/{first['id']}") as displayed:
+        assert displayed.status == 200
 
 
 @each("kind", CONVERSATIONS)
-async def test_in_the_background_and_over_a_websocket(served: Served, kind: str) -> None:
+async def test_in_the_background_and_over_a_websocket(server: RunningServer, kind: str) -> None:
     body = {"model": "m", "input": CONVERSATIONS[kind], "background": True}
-    status, queued = await served.post("/responses", json=body)
+    status, queued = await server.post("/responses", json=body)
     assert status == 200, queued
     path = f"/responses/{queued['id']}"
-    _, ended = await eventually(lambda: served.get(path), lambda one: one[1]["status"] not in ("queued", "in_progress"))
+    _, ended = await eventually(lambda: server.get(path), lambda one: one[1]["status"] not in ("queued", "in_progress"))
     assert ended["status"] in ENDED
-    async with talk(served) as client:
-        made = await client.made(CONVERSATIONS[kind])
-        assert made["status"] in ENDED
+    async with talk(server) as client:
+        created = await client.created(CONVERSATIONS[kind])
+        assert created["status"] in ENDED

@@ -6,14 +6,14 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from antiphon.server.limits import ANY, Limits, hosts_of, is_local
+from antiphon.server.limits import ANY, ServerLimits, hosts_of, is_local
 from antiphon.upstream.http import HttpBackend
-from tests.support.raw import BODY, error_of, post, say, status_of
+from tests.support.raw import BODY, error_of, post, state, status_of
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 PAGE = "https://app.example.com"
-LOCAL = Limits(hosts=hosts_of("127.0.0.1", ["ai.example.com"]), origins=frozenset({PAGE}))
+LOCAL = ServerLimits(hosts=hosts_of("127.0.0.1", ["ai.example.com"]), origins=frozenset({PAGE}))
 
 
 @pytest.fixture
@@ -23,9 +23,11 @@ async def local(backend: ReplayBackend):
         yield one
 
 
-async def ask(served: Served, method: str = "GET", path: str = "/models", **headers: str) -> tuple[int, dict[str, str]]:
+async def request(
+    server: RunningServer, method: str = "GET", path: str = "/models", **headers: str
+) -> tuple[int, dict[str, str]]:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    async with served.http.request(method, served.url + path, headers=sent) as response:
+    async with server.http.request(method, server.url + path, headers=sent) as response:
         return response.status, {name.lower(): value for name, value in response.headers.items()}
 
 
@@ -36,8 +38,8 @@ async def ask(served: Served, method: str = "GET", path: str = "/models", **head
         *("[::1]:8321", "host.docker.internal:8321", "ai.example.com", "AI.example.com:443"),
     ],
 )
-async def test_the_names_of_this_machine_and_those_allowed_are_answered(local: Served, host: str) -> None:
-    assert (await ask(local, host=host))[0] == 200
+async def test_the_names_of_this_machine_and_those_allowed_are_answered(local: RunningServer, host: str) -> None:
+    assert (await request(local, host=host))[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -65,8 +67,10 @@ async def test_the_names_of_this_machine_and_those_allowed_are_answered(local: S
         "evil.com#localhost",
     ],
 )
-async def test_another_name_is_refused_and_said_what_to_set(local: Served, backend: ReplayBackend, host: str) -> None:
-    reply = await say(local.url, post().replace(b"host: x", b"host: " + host.encode()))
+async def test_another_name_is_refused_with_the_setting_to_change(
+    local: RunningServer, backend: ReplayBackend, host: str
+) -> None:
+    reply = await state(local.url, post().replace(b"host: x", b"host: " + host.encode()))
 
     assert (status_of(reply), error_of(reply)["code"]) == (421, None)
     assert "allowed_hosts" in error_of(reply)["message"]
@@ -74,34 +78,36 @@ async def test_another_name_is_refused_and_said_what_to_set(local: Served, backe
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics", "/openapi.json", "/nowhere"])
-async def test_every_path_is_guarded(local: Served, path: str) -> None:
-    asked = b"GET %s HTTP/1.1\r\nhost: evil.com\r\nconnection: close\r\n\r\n" % path.encode()
+async def test_every_path_is_guarded(local: RunningServer, path: str) -> None:
+    requested = b"GET %s HTTP/1.1\r\nhost: evil.com\r\nconnection: close\r\n\r\n" % path.encode()
 
-    assert status_of(await say(local.url, asked)) == 421
+    assert status_of(await state(local.url, requested)) == 421
 
 
-async def test_a_request_without_host_is_refused(served: Served) -> None:
-    reply = await say(served.url, post().replace(b"host: x\r\n", b""))
+async def test_a_request_without_host_is_refused(server: RunningServer) -> None:
+    reply = await state(server.url, post().replace(b"host: x\r\n", b""))
 
     assert (status_of(reply), error_of(reply)["code"]) == (400, None)
 
 
-async def test_http_1_0_needs_no_host(served: Served) -> None:
-    assert status_of(await say(served.url, b"GET /v1/models HTTP/1.0\r\n\r\n")) == 200
+async def test_http_1_0_needs_no_host(server: RunningServer) -> None:
+    assert status_of(await state(server.url, b"GET /v1/models HTTP/1.0\r\n\r\n")) == 200
 
 
 @pytest.mark.parametrize(
     "header", [b"host: y", b"authorization: Bearer b", b"content-type: text/plain", b"content-encoding: gzip"]
 )
-async def test_a_header_that_stands_twice_is_refused(served: Served, backend: ReplayBackend, header: bytes) -> None:
+async def test_a_header_that_stands_twice_is_refused(
+    server: RunningServer, backend: ReplayBackend, header: bytes
+) -> None:
     first = header.partition(b":")[0] + b": application/json"
-    reply = await say(served.url, post(BODY, first, header))
+    reply = await state(server.url, post(BODY, first, header))
 
     assert (status_of(reply), error_of(reply)["code"]) == (400, None)
     assert backend.requests == []
 
 
-async def test_who_listens_for_everybody_answers_under_any_name_until_some_are_allowed() -> None:
+async def test_a_public_listener_answers_under_any_name_until_some_are_allowed() -> None:
     assert hosts_of("0.0.0.0", []) == hosts_of("192.168.0.7", []) == {ANY}
     assert "evil.com" not in hosts_of("0.0.0.0", ["ai.example.com"])
     assert ANY in hosts_of("127.0.0.1", ["*"])
@@ -117,45 +123,47 @@ async def test_who_listens_for_everybody_answers_under_any_name_until_some_are_a
 @pytest.mark.parametrize(
     "origin", ["https://evil.example", "null", "http://127.0.0.1:1", "https://app.example.com:444"]
 )
-async def test_a_page_of_another_site_is_refused_and_shown_nothing(local: Served, origin: str) -> None:
-    status, headers = await ask(local, origin=origin)
+async def test_a_page_of_another_site_is_refused_without_data(local: RunningServer, origin: str) -> None:
+    status, headers = await request(local, origin=origin)
 
     assert status == 403
     assert "access-control-allow-origin" not in headers
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/json"])
-async def test_a_page_of_another_site_makes_no_response(local: Served, backend: ReplayBackend, kind: str) -> None:
+async def test_a_page_of_another_site_makes_no_response(
+    local: RunningServer, backend: ReplayBackend, kind: str
+) -> None:
     sent = post(BODY, b"origin: https://evil.example", b"content-type: " + kind.encode()).replace(
         b": x", b": localhost"
     )
-    reply = await say(local.url, sent)
+    reply = await state(local.url, sent)
 
     assert (status_of(reply), error_of(reply)["code"]) == (403, "origin_not_allowed")
     assert "allowed_origins" in error_of(reply)["message"]
     assert backend.requests == []
 
 
-async def test_a_page_of_this_server_is_answered(local: Served) -> None:
-    assert (await ask(local, origin=local.url.removesuffix("/v1")))[0] == 200
+async def test_a_page_of_this_server_is_answered(local: RunningServer) -> None:
+    assert (await request(local, origin=local.url.removesuffix("/v1")))[0] == 200
 
 
-async def test_a_page_that_is_allowed_may_read_the_answer(local: Served) -> None:
-    status, headers = await ask(local, origin=PAGE)
+async def test_a_page_that_is_allowed_may_read_the_answer(local: RunningServer) -> None:
+    status, headers = await request(local, origin=PAGE)
 
     assert (status, headers["access-control-allow-origin"], headers["vary"]) == (200, PAGE, "origin")
     assert "access-control-allow-credentials" not in headers
 
 
-async def test_a_page_that_is_allowed_may_read_an_error(local: Served) -> None:
-    status, headers = await ask(local, path="/nowhere", origin=PAGE)
+async def test_a_page_that_is_allowed_may_read_an_error(local: RunningServer) -> None:
+    status, headers = await request(local, path="/nowhere", origin=PAGE)
 
     assert (status, headers["access-control-allow-origin"]) == (404, PAGE)
 
 
-async def test_a_browser_is_told_what_a_page_may_do(local: Served) -> None:
-    asked = {"access_control_request_method": "POST", "access_control_request_headers": "authorization,x-stainless-os"}
-    status, headers = await ask(local, "OPTIONS", "/responses", origin=PAGE, **asked)
+async def test_a_browser_receives_the_permissions_of_a_page(local: RunningServer) -> None:
+    body = {"access_control_request_method": "POST", "access_control_request_headers": "authorization,x-stainless-os"}
+    status, headers = await request(local, "OPTIONS", "/responses", origin=PAGE, **body)
 
     assert status == 200
     assert headers["access-control-allow-origin"] == PAGE
@@ -163,23 +171,23 @@ async def test_a_browser_is_told_what_a_page_may_do(local: Served) -> None:
     assert headers["access-control-allow-headers"] == "authorization,x-stainless-os"
 
 
-async def test_a_browser_is_told_nothing_for_another_page(local: Served) -> None:
-    asked = {"origin": "https://evil.example", "access_control_request_method": "POST"}
-    status, headers = await ask(local, "OPTIONS", "/responses", **asked)
+async def test_a_browser_receives_no_permissions_for_another_page(local: RunningServer) -> None:
+    body = {"origin": "https://evil.example", "access_control_request_method": "POST"}
+    status, headers = await request(local, "OPTIONS", "/responses", **body)
 
     assert status == 403
     assert not any(name.startswith("access-control-allow") for name in headers)
 
 
-async def test_every_page_may_ask_where_the_operator_wants_it(backend: ReplayBackend) -> None:
-    async with serve(HttpBackend("replay", backend.url), limits=Limits(origins=frozenset({ANY}))) as served:
-        status, headers = await ask(served, origin="null")
+async def test_every_page_can_send_requests_if_the_operator_allows_it(backend: ReplayBackend) -> None:
+    async with serve(HttpBackend("replay", backend.url), limits=ServerLimits(origins=frozenset({ANY}))) as server:
+        status, headers = await request(server, origin="null")
 
     assert (status, headers["access-control-allow-origin"]) == (200, "null")
 
 
 @pytest.mark.parametrize(("origin", "opens"), [(PAGE, True), ("https://evil.example", False), ("null", False)])
-async def test_a_websocket_is_opened_for_the_same_pages(local: Served, origin: str, opens: bool) -> None:
+async def test_a_websocket_is_opened_for_the_same_pages(local: RunningServer, origin: str, opens: bool) -> None:
     url = local.url.replace("http://", "ws://") + "/responses"
     if opens:
         async with connect(url, origin=origin):
@@ -190,8 +198,8 @@ async def test_a_websocket_is_opened_for_the_same_pages(local: Served, origin: s
     assert json.loads(caught.value.response.body)["error"]["code"] == "origin_not_allowed"
 
 
-async def test_a_websocket_under_another_name_is_refused(local: Served) -> None:
+async def test_a_websocket_under_another_name_is_refused(local: RunningServer) -> None:
     upgrade = b"connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: "
-    asked = b"GET /v1/responses HTTP/1.1\r\nhost: evil.com\r\n" + upgrade + b"AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    requested = b"GET /v1/responses HTTP/1.1\r\nhost: evil.com\r\n" + upgrade + b"AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 
-    assert status_of(await say(local.url, asked)) == 421
+    assert status_of(await state(local.url, requested)) == 421

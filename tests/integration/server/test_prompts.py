@@ -13,7 +13,7 @@ from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.options import BackendOptions
 from tests.support.native import answering, message
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.socket import talk
 
 PNG = (
@@ -35,9 +35,9 @@ SEEN = [
 ]
 
 
-async def made(served: Served, **template: Any) -> str:
+async def created(server: RunningServer, **template: Any) -> str:
     """Create a prompt; return its id."""
-    status, prompt = await served.post("/prompts", json=template or TEMPLATE)
+    status, prompt = await server.post("/prompts", json=template or TEMPLATE)
     assert status == 200, prompt
     return str(prompt["id"])
 
@@ -55,16 +55,16 @@ async def create(sdk: AsyncOpenAI, **body: Any) -> Any:
     return response
 
 
-async def error_of(served: Served, **body: Any) -> tuple[int, Any]:
-    status, reply = await served.post("/responses", json={"input": "When?", **body})
+async def error_of(server: RunningServer, **body: Any) -> tuple[int, Any]:
+    status, reply = await server.post("/responses", json={"input": "When?", **body})
     return status, reply.get("error")
 
 
 @pytest.mark.parametrize("ways", [{}, {"background": True}, {"store": False}])
 async def test_the_sdk_makes_a_response_of_a_prompt(
-    stateful: Served, backend: ReplayBackend, ways: dict[str, Any]
+    stateful: RunningServer, backend: ReplayBackend, ways: dict[str, Any]
 ) -> None:
-    prompt = naming(await made(stateful))
+    prompt = naming(await created(stateful))
     response = await create(stateful.sdk, prompt=prompt, **ways)
 
     assert response.status == "completed"
@@ -83,8 +83,8 @@ async def test_the_sdk_makes_a_response_of_a_prompt(
         assert [one.to_dict()["content"][0]["text"] for one in items] == ["When?"]
 
 
-async def test_the_sdk_streams_a_response_of_a_prompt(stateful: Served, backend: ReplayBackend) -> None:
-    prompt = naming(await made(stateful))
+async def test_the_sdk_streams_a_response_of_a_prompt(stateful: RunningServer, backend: ReplayBackend) -> None:
+    prompt = naming(await created(stateful))
     async with await stateful.sdk.responses.create(prompt=prompt, input="When?", stream=True) as stream:
         events = [event async for event in stream]
 
@@ -95,16 +95,16 @@ async def test_the_sdk_streams_a_response_of_a_prompt(stateful: Served, backend:
     assert backend.requests[-1]["messages"] == SEEN
 
 
-async def test_a_prompt_with_instructions_alone_is_echoed_as_a_text(stateful: Served) -> None:
-    prompt_id = await made(stateful, instructions="Be brief.")
+async def test_a_prompt_with_instructions_alone_is_echoed_as_a_text(stateful: RunningServer) -> None:
+    prompt_id = await created(stateful, instructions="Be brief.")
     response = await create(stateful.sdk, model="m", prompt={"id": prompt_id})
     assert (response.instructions, response.prompt.to_dict()) == ("Be brief.", {"id": prompt_id})
 
 
 async def test_fields_of_the_request_count_more_than_those_of_its_prompt(
-    stateful: Served, backend: ReplayBackend
+    stateful: RunningServer, backend: ReplayBackend
 ) -> None:
-    prompt_id = await made(stateful)
+    prompt_id = await created(stateful)
     mine = {"instructions": "Be brief.", "temperature": 1.5, "model": "m"}
     await create(stateful.sdk, prompt=naming(prompt_id), **mine)
     sent = backend.requests[-1]
@@ -112,8 +112,8 @@ async def test_fields_of_the_request_count_more_than_those_of_its_prompt(
     assert sent["temperature"] == 1.5
 
 
-async def test_messages_of_a_prompt_are_no_part_of_the_chain(stateful: Served, backend: ReplayBackend) -> None:
-    prompt = naming(await made(stateful))
+async def test_messages_of_a_prompt_are_no_part_of_the_chain(stateful: RunningServer, backend: ReplayBackend) -> None:
+    prompt = naming(await created(stateful))
     first = await create(stateful.sdk, prompt=prompt)
     await create(stateful.sdk, model="m", previous_response_id=first.id, input="And then?")
     without = backend.requests[-1]["messages"]
@@ -124,8 +124,8 @@ async def test_messages_of_a_prompt_are_no_part_of_the_chain(stateful: Served, b
     assert second.previous_response_id == first.id
 
 
-async def test_a_prompt_in_a_conversation_leaves_nothing_in_it(stateful: Served, backend: ReplayBackend) -> None:
-    prompt = naming(await made(stateful))
+async def test_a_prompt_in_a_conversation_leaves_nothing_in_it(stateful: RunningServer, backend: ReplayBackend) -> None:
+    prompt = naming(await created(stateful))
     conversation = (await stateful.sdk.conversations.create()).id
     for _ in range(2):
         await create(stateful.sdk, prompt=prompt, conversation=conversation)
@@ -134,8 +134,8 @@ async def test_a_prompt_in_a_conversation_leaves_nothing_in_it(stateful: Served,
     assert [one.to_dict()["role"] for one in items] == ["user", "assistant"] * 2
 
 
-async def test_messages_of_a_prompt_need_no_input(stateful: Served, backend: ReplayBackend) -> None:
-    prompt = naming(await made(stateful))
+async def test_messages_of_a_prompt_need_no_input(stateful: RunningServer, backend: ReplayBackend) -> None:
+    prompt = naming(await created(stateful))
     response = await stateful.sdk.responses.create(prompt=prompt)
     assert response.status == "completed"
     assert backend.requests[-1]["messages"] == SEEN[:2]
@@ -146,8 +146,10 @@ async def test_messages_of_a_prompt_need_no_input(stateful: Served, backend: Rep
     assert backend.requests[-1]["messages"] == SEEN[:2]
 
 
-async def test_a_version_that_is_named_is_used_and_else_the_default(stateful: Served, backend: ReplayBackend) -> None:
-    prompt_id = await made(stateful, instructions="One")
+async def test_a_version_that_is_named_is_used_and_else_the_default(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
+    prompt_id = await created(stateful, instructions="One")
     await stateful.post(f"/prompts/{prompt_id}", json={"instructions": "Two"})
     await stateful.post(f"/prompts/{prompt_id}", json={"instructions": "Three", "set_as_default": False})
     for version, expected in ((None, "Two"), ("1", "One"), ("3", "Three")):
@@ -159,9 +161,9 @@ async def test_a_version_that_is_named_is_used_and_else_the_default(stateful: Se
 
 
 async def test_a_background_response_keeps_the_version_it_was_queued_with(
-    stateful: Served, backend: ReplayBackend
+    stateful: RunningServer, backend: ReplayBackend
 ) -> None:
-    prompt_id = await made(stateful)
+    prompt_id = await created(stateful)
     stateful.parts.process.drain()
     stateful.parts.process.accepts_work = True
     queued = await stateful.sdk.responses.create(prompt=naming(prompt_id), input="When?", background=True)
@@ -175,9 +177,9 @@ async def test_a_background_response_keeps_the_version_it_was_queued_with(
 
 
 async def test_an_image_and_a_file_become_parts_where_their_placeholders_stand(
-    stateful: Served, backend: ReplayBackend
+    stateful: RunningServer, backend: ReplayBackend
 ) -> None:
-    prompt_id = await made(
+    prompt_id = await created(
         stateful, messages=[{"role": "user", "content": "See {{photo}} and {{ notes }} of {{who}}."}]
     )
     file = await stateful.sdk.files.create(file=("notes.txt", b"High water at nine."), purpose="user_data")
@@ -193,28 +195,28 @@ async def test_an_image_and_a_file_become_parts_where_their_placeholders_stand(
     assert parts[4]["text"] == " of Ada."
 
 
-async def test_a_file_that_is_unknown_is_named_by_its_variable(stateful: Served) -> None:
-    prompt_id = await made(stateful, messages=[{"role": "user", "content": "{{notes}}"}])
+async def test_a_file_that_is_unknown_is_named_by_its_variable(stateful: RunningServer) -> None:
+    prompt_id = await created(stateful, messages=[{"role": "user", "content": "{{notes}}"}])
     notes = {"type": "input_file", "file_id": "file-none"}
     status, error = await error_of(stateful, model="m", prompt=naming(prompt_id, notes=notes))
     assert (status, error["param"]) == (404, "prompt.variables.notes.file_id")
     assert error["message"] == "No such File object: file-none"
 
 
-async def test_a_websocket_takes_prompts(stateful: Served, backend: ReplayBackend) -> None:
-    prompt = naming(await made(stateful))
+async def test_a_websocket_takes_prompts(stateful: RunningServer, backend: ReplayBackend) -> None:
+    prompt = naming(await created(stateful))
     async with talk(stateful) as conversation:
-        response = await conversation.made("When?", model=None, prompt=prompt)
+        response = await conversation.created("When?", model=None, prompt=prompt)
         assert backend.requests[-1]["messages"] == SEEN
         assert response["prompt"] == prompt
-        await conversation.made("And then?", previous_response_id=response["id"], store=False)
+        await conversation.created("And then?", previous_response_id=response["id"], store=False)
         assert backend.requests[-1]["messages"][0] == SEEN[2]
         refused = await conversation.refusal("When?", prompt={"id": "pmpt_x"})
         assert refused["message"] == "Prompt with id 'pmpt_x' not found."
 
 
-async def test_what_a_prompt_adds_is_counted(stateful: Served) -> None:
-    prompt_id = await made(stateful, instructions="A long instruction. " * 50)
+async def test_what_a_prompt_adds_is_counted(stateful: RunningServer) -> None:
+    prompt_id = await created(stateful, instructions="A long instruction. " * 50)
     counted = []
     for prompt in ({"prompt": {"id": prompt_id}}, {}):
         status, count = await stateful.post("/responses/input_tokens", json={"model": "m", "input": "Hi", **prompt})
@@ -223,10 +225,10 @@ async def test_what_a_prompt_adds_is_counted(stateful: Served) -> None:
     assert counted[0] > counted[1] + 150
 
 
-async def test_an_idempotent_request_is_replied_to_alike_after_its_prompt_is_gone(
-    stateful: Served, backend: ReplayBackend
+async def test_an_idempotent_request_has_the_same_reply_after_its_prompt_is_deleted(
+    stateful: RunningServer, backend: ReplayBackend
 ) -> None:
-    prompt_id = await made(stateful)
+    prompt_id = await created(stateful)
     body = {"input": "When?", "prompt": naming(prompt_id)}
     key = {"idempotency-key": f"one {prompt_id}"}
     _, first = await stateful.post("/responses", json=body, headers=key)
@@ -235,13 +237,13 @@ async def test_an_idempotent_request_is_replied_to_alike_after_its_prompt_is_gon
     other = {"idempotency-key": f"two {prompt_id}"}
     assert (await stateful.post("/responses", json=body, headers=other))[0] == 404
     # What was refused has reserved nothing: the same key may be used again.
-    await made(stateful)
+    await created(stateful)
     status, _ = await stateful.post("/responses", json={"input": "Hi", "model": "m"}, headers=other)
     assert status == 200
 
 
-async def test_a_text_is_never_read_as_template(stateful: Served, backend: ReplayBackend) -> None:
-    prompt_id = await made(stateful, instructions="{{a}} {{b}} { {a}} {{ a b }}")
+async def test_a_text_is_never_read_as_template(stateful: RunningServer, backend: ReplayBackend) -> None:
+    prompt_id = await created(stateful, instructions="{{a}} {{b}} { {a}} {{ a b }}")
     variables = {"a": "{{b}} \\1 {{a}}", "b": {"type": "input_text", "text": "{{a}}"}}
     await create(stateful.sdk, model="m", prompt=naming(prompt_id, **variables))
     assert backend.requests[-1]["messages"][0]["content"] == "{{b}} \\1 {{a}} {{a}} { {a}} {{ a b }}"
@@ -279,15 +281,15 @@ async def test_a_text_is_never_read_as_template(stateful: Served, backend: Repla
 )
 @pytest.mark.parametrize("ways", [{}, {"stream": True}, {"background": True}])
 async def test_a_prompt_that_is_wrong_is_rejected_by_name(
-    stateful: Served, prompt: Any, status: int, code: str, param: str, message: str, ways: dict[str, Any]
+    stateful: RunningServer, prompt: Any, status: int, code: str, param: str, message: str, ways: dict[str, Any]
 ) -> None:
     if isinstance(prompt, dict) and prompt.get("id") == "OURS":
-        prompt = {**prompt, "id": await made(stateful)}
+        prompt = {**prompt, "id": await created(stateful)}
     expected = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
     assert await error_of(stateful, prompt=prompt, **ways) == (status, expected)
 
 
-async def test_errors_come_in_the_order_schema_conversation_prompt_previous_response(stateful: Served) -> None:
+async def test_errors_come_in_the_order_schema_conversation_prompt_previous_response(stateful: RunningServer) -> None:
     unknown = {"prompt": {"id": "pmpt_x"}}
     _, error = await error_of(stateful, **unknown, temperature=9, conversation="conv_x")
     assert error["param"] == "temperature"
@@ -295,27 +297,29 @@ async def test_errors_come_in_the_order_schema_conversation_prompt_previous_resp
     assert error["param"] == "conversation"
     _, error = await error_of(stateful, **unknown, previous_response_id="resp_x")
     assert error["message"] == "Prompt with id 'pmpt_x' not found."
-    _, error = await error_of(stateful, prompt=naming(await made(stateful)), previous_response_id="resp_x")
+    _, error = await error_of(stateful, prompt=naming(await created(stateful)), previous_response_id="resp_x")
     assert error["code"] == "previous_response_not_found"
 
 
-async def test_a_prompt_without_a_model_needs_one_in_the_request(stateful: Served) -> None:
-    prompt_id = await made(stateful, instructions="Be brief.")
+async def test_a_prompt_without_a_model_needs_one_in_the_request(stateful: RunningServer) -> None:
+    prompt_id = await created(stateful, instructions="Be brief.")
     _, error = await error_of(stateful, prompt={"id": prompt_id})
     assert (error["code"], error["param"]) == ("missing_required_parameter", "model")
     _, error = await error_of(stateful, prompt={"id": prompt_id}, model="m", input="")
     assert (error["code"], error["param"]) == ("missing_required_parameter", "input")
 
 
-async def test_variables_cannot_make_a_prompt_huge(stateful: Served) -> None:
-    prompt_id = await made(stateful, instructions="{{a}}" * 2000)
+async def test_variables_cannot_make_a_prompt_huge(stateful: RunningServer) -> None:
+    prompt_id = await created(stateful, instructions="{{a}}" * 2000)
     status, error = await error_of(stateful, model="m", prompt=naming(prompt_id, a="x" * 1000))
     assert (status, error["param"]) == (400, "prompt.variables")
 
 
-async def test_tools_of_a_prompt_satisfy_a_choice_of_the_request(stateful: Served, backend: ReplayBackend) -> None:
+async def test_tools_of_a_prompt_satisfy_a_choice_of_the_request(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     tool = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
-    prompt_id = await made(stateful, instructions="Look.", defaults={"tools": [tool]})
+    prompt_id = await created(stateful, instructions="Look.", defaults={"tools": [tool]})
     await create(stateful.sdk, model="m", prompt={"id": prompt_id}, tool_choice={"type": "function", "name": "look"})
     assert backend.requests[-1]["tools"][0]["function"]["name"] == "look"
     _, error = await error_of(
@@ -324,8 +328,8 @@ async def test_tools_of_a_prompt_satisfy_a_choice_of_the_request(stateful: Serve
     assert error["param"] == "tool_choice"
 
 
-async def test_answers_are_cached_by_what_a_prompt_says(stateful: Served, backend: ReplayBackend) -> None:
-    prompt_id = await made(stateful)
+async def test_answers_are_cached_by_the_content_of_a_prompt(stateful: RunningServer, backend: ReplayBackend) -> None:
+    prompt_id = await created(stateful)
     body = {"prompt": naming(prompt_id), "extra_body": {"antiphon": {"cache": True}}, "input": prompt_id}
     for _ in range(2):
         await create(stateful.sdk, **body)
@@ -336,10 +340,10 @@ async def test_answers_are_cached_by_what_a_prompt_says(stateful: Served, backen
 
 
 async def test_what_one_replica_stores_another_uses_at_once(
-    stateful: Served, backend: ReplayBackend, store_url: str
+    stateful: RunningServer, backend: ReplayBackend, store_url: str
 ) -> None:
     async with serve(HttpBackend("replay", backend.url, ""), store=store_url) as other:
-        prompt_id = await made(stateful, instructions="One")
+        prompt_id = await created(stateful, instructions="One")
         await create(other.sdk, model="m", prompt={"id": prompt_id})
         await other.post(f"/prompts/{prompt_id}", json={"instructions": "Two"})
         await create(stateful.sdk, model="m", prompt={"id": prompt_id})
@@ -347,7 +351,7 @@ async def test_what_one_replica_stores_another_uses_at_once(
 
 
 async def test_prompts_of_the_settings_can_be_used_and_read_and_not_changed(
-    stateful: Served, backend: ReplayBackend
+    stateful: RunningServer, backend: ReplayBackend
 ) -> None:
     config = PromptConfig(instructions="Help {{customer}}.", model="m", version=3)
     stateful.parts.objects.named_prompts = named_prompts({"support": config, "other": config})
@@ -356,8 +360,13 @@ async def test_prompts_of_the_settings_can_be_used_and_read_and_not_changed(
     status, error = await error_of(stateful, prompt={"id": "support", "version": "2"})
     assert (status, error["message"]) == (404, "Prompt with id 'support' and version '2' not found.")
 
-    status, shown = await stateful.get("/prompts/support")
-    assert (status, shown["version"], shown["is_default"], shown["variables"]) == (200, 3, True, ["customer"])
+    status, displayed = await stateful.get("/prompts/support")
+    assert (status, displayed["version"], displayed["is_default"], displayed["variables"]) == (
+        200,
+        3,
+        True,
+        ["customer"],
+    )
     for method, path, body in (
         ("POST", "/prompts/support", {"instructions": "No."}),
         ("DELETE", "/prompts/support", None),
@@ -368,9 +377,9 @@ async def test_prompts_of_the_settings_can_be_used_and_read_and_not_changed(
 
 
 async def test_the_console_shows_the_request_and_what_the_backend_received(
-    stateful: Served, backend: ReplayBackend
+    stateful: RunningServer, backend: ReplayBackend
 ) -> None:
-    prompt = naming(await made(stateful))
+    prompt = naming(await created(stateful))
     response = await create(stateful.sdk, prompt=prompt)
     url = f"{stateful.url.removesuffix('/v1')}/admin/v1/responses/{response.id}"
     async with stateful.http.get(f"{url}/request") as reply:
@@ -386,10 +395,10 @@ async def test_the_console_shows_the_request_and_what_the_backend_received(
 async def test_a_backend_that_speaks_responses_receives_the_messages() -> None:
     model = ReplayBackend(answering([message("At nine.")]), speaks_responses=True)
     options = {"n": BackendOptions(api="responses")}
-    async with model.serve(), serve(HttpBackend("n", model.url), shares=options) as served:
+    async with model.serve(), serve(HttpBackend("n", model.url), shares=options) as server:
         messages = [*TEMPLATE["messages"], {"role": "assistant", "content": "Yes?"}]  # type: ignore[misc]
-        prompt = naming(await made(served, **{**TEMPLATE, "messages": messages}))
-        await create(served.sdk, prompt=prompt)
+        prompt = naming(await created(server, **{**TEMPLATE, "messages": messages}))
+        await create(server.sdk, prompt=prompt)
     (sent,) = model.requests
     assert "prompt" not in sent
     assert (sent["instructions"], sent["temperature"]) == ("You help Ada.", 0.25)

@@ -40,7 +40,7 @@ def recorded() -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason=MISSING)
-def test_every_recorded_output_item_is_taken_as_input_and_given_back_as_it_came() -> None:
+def test_every_recorded_output_item_is_accepted_as_input_and_echoed_unchanged() -> None:
     items = recorded()
     assert len(items) > 200
     for name, item in items:
@@ -74,22 +74,23 @@ def scripted(request: dict[str, Any]) -> Answer:
     if not tools or request.get("tool_choice") == "none" or request["messages"][-1]["role"] == "tool":
         return Answer([text("Done.")]) if request.get("stream") else Answer([completion("Done.")], JSON)
     function = next((t["function"] for t in tools if "patch" in t["function"]["name"]), tools[0]["function"])
-    said = {"input": "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"} if "patch" in function["name"] else {}
-    call = {"id": "call_1", "type": "function", "function": {"name": function["name"], "arguments": json.dumps(said)}}
+    stated = {"input": "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"} if "patch" in function["name"] else {}
+    call = {"id": "call_1", "type": "function", "function": {"name": function["name"], "arguments": json.dumps(stated)}}
     return Answer([completion(None, tool_calls=[call])], JSON)
 
 
 @pytest.mark.skipif(not REQUESTS.is_dir(), reason=MISSING)
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 async def test_a_recorded_request_is_answered_and_its_output_is_taken_back(body: dict[str, Any]) -> None:
-    async with ReplayBackend(scripted).serve() as backend, serve(HttpBackend("b", backend.url)) as served:
-        status, first = await served.post("/responses", json=body)
+    async with ReplayBackend(scripted).serve() as backend, serve(HttpBackend("b", backend.url)) as server:
+        status, first = await server.post("/responses", json=body)
         assert status == 200, first
         answers = [answer_to(item) for item in first["output"] if item.get("call_id")]
-        given = body["input"] if isinstance(body["input"], list) else [{"role": "user", "content": body["input"]}]
-        asked = [item for item in given if item.get("type") != "compaction_trigger"]
-        status, second = await served.post(
-            "/responses", json=body | {"input": [*asked, *first["output"], *answers, {"role": "user", "content": "x"}]}
+        provided = body["input"] if isinstance(body["input"], list) else [{"role": "user", "content": body["input"]}]
+        requested = [item for item in provided if item.get("type") != "compaction_trigger"]
+        status, second = await server.post(
+            "/responses",
+            json=body | {"input": [*requested, *first["output"], *answers, {"role": "user", "content": "x"}]},
         )
         assert status == 200, second
 

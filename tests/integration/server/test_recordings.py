@@ -13,7 +13,7 @@ from antiphon.upstream.http import HttpBackend
 from tests.support.openai_types import OpenAITypes
 from tests.support.recordings import MISSING, recorded
 from tests.support.replay import JSON, STREAM, Answer, ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.translate import at_random
 from tests.unit.translation.from_chat.test_recordings import expected_status, of_one_choice, read
 
@@ -49,19 +49,19 @@ def dialects(path: Path) -> dict[str, str]:
     return {"replay": "snowflake"} if path.name.startswith("snowflake") else {}
 
 
-async def stream(served: Served, path: Path) -> list[dict[str, Any]]:
+async def stream(server: RunningServer, path: Path) -> list[dict[str, Any]]:
     """The events of the server's answer to a request that tells the backend which recording to send."""
     body = {"model": "m", "input": path.name, "stream": True}
-    async with served.http.post(f"{served.url}/responses", json=body) as response:
+    async with server.http.post(f"{server.url}/responses", json=body) as response:
         assert response.status == 200, await response.text()
         blocks = (await response.read()).decode().split("\n\n")
     return [json.loads(block.partition("\ndata: ")[2]) for block in blocks if block.startswith("event: ")]
 
 
-async def check_stream(served: Served, path: Path) -> None:
-    events = await stream(served, path)
+async def check_stream(server: RunningServer, path: Path) -> None:
+    events = await stream(server, path)
     terminal = events[-1]["response"]
-    _, stored = await served.get(f"/responses/{terminal['id']}")
+    _, stored = await server.get(f"/responses/{terminal['id']}")
 
     assert_event_stream(events)
     assert [error for event in events for error in TYPES.errors(event)] == []
@@ -78,14 +78,14 @@ def is_refusal(path: Path) -> bool:
     return isinstance(error, dict) and error.get("code") in (400, "invalid_request_error")
 
 
-async def check_plain(served: Served, path: Path) -> None:
-    status, told = await served.post("/responses", json={"model": "m", "input": path.name})
+async def check_plain(server: RunningServer, path: Path) -> None:
+    status, body = await server.post("/responses", json={"model": "m", "input": path.name})
     if expected_status(path) == "failed":
-        assert status == (400 if is_refusal(path) else 502), told
+        assert status == (400 if is_refusal(path) else 502), body
         return
-    assert status == 200, told
-    assert Response.model_validate(told).output_text == text_of(told)
-    assert text_of(told).strip() == read(path).text.strip()
+    assert status == 200, body
+    assert Response.model_validate(body).output_text == text_of(body)
+    assert text_of(body).strip() == read(path).text.strip()
 
 
 def sent(request: dict[str, Any]) -> Answer:
@@ -102,11 +102,11 @@ async def check_all(paths: list[Path], check: Any) -> None:
     for names in ({}, {"replay": "snowflake"}):
         async with (
             ReplayBackend(sent).serve() as backend,
-            serve(HttpBackend("replay", backend.url), dialects=names) as served,
+            serve(HttpBackend("replay", backend.url), dialects=names) as server,
         ):
             chosen = [path for path in paths if dialects(path) == names]
             for start in range(0, len(chosen), AT_ONCE):
-                await asyncio.gather(*(check(served, path) for path in chosen[start : start + AT_ONCE]))
+                await asyncio.gather(*(check(server, path) for path in chosen[start : start + AT_ONCE]))
 
 
 @pytest.mark.wide
@@ -122,9 +122,9 @@ async def test_every_recorded_plain_answer_reads_as_a_response() -> None:
 
 @pytest.mark.wide
 async def test_the_sdk_reads_recorded_streams_by_its_own_helper() -> None:
-    async with ReplayBackend(sent).serve() as backend, serve(HttpBackend("replay", backend.url)) as served:
+    async with ReplayBackend(sent).serve() as backend, serve(HttpBackend("replay", backend.url)) as server:
         for path in [path for path in share(STREAMS, 0) if expected_status(path) == "completed"]:
-            async with served.sdk.responses.stream(model="m", input=path.name) as stream:
-                said = [event.delta async for event in stream if event.type == "response.output_text.delta"]
+            async with server.sdk.responses.stream(model="m", input=path.name) as stream:
+                stated = [event.delta async for event in stream if event.type == "response.output_text.delta"]
                 final = await stream.get_final_response()
-            assert "".join(said) == final.output_text
+            assert "".join(stated) == final.output_text

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.server import Served
+from tests.support.server import RunningServer
 
 HI = {"model": "m", "input": "Hi", "stream": True}
 STREAMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -19,21 +19,21 @@ STREAMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("path", "body"), STREAMS.values(), ids=STREAMS)
-async def test_a_stream_asks_proxies_not_to_buffer_it(served: Served, path: str, body: dict[str, Any]) -> None:
-    async with served.http.post(served.url + path, json=body) as reply:
+async def test_a_stream_disables_buffering_by_proxies(server: RunningServer, path: str, body: dict[str, Any]) -> None:
+    async with server.http.post(server.url + path, json=body) as reply:
         assert reply.headers["content-type"].startswith("text/event-stream"), await reply.text()
         assert reply.headers["x-accel-buffering"] == "no"
         await reply.read()
 
 
-async def test_a_stored_stream_asks_proxies_not_to_buffer_it(served: Served) -> None:
-    async with served.http.post(served.url + "/responses", json={**HI, "background": True}) as reply:
+async def test_a_stored_stream_disables_buffering_by_proxies(server: RunningServer) -> None:
+    async with server.http.post(server.url + "/responses", json={**HI, "background": True}) as reply:
         (first, *_) = [json.loads(line[6:]) for line in (await reply.read()).splitlines() if line.startswith(b"data: ")]
-    async with served.http.get(f"{served.url}/responses/{first['response']['id']}?stream=true") as again:
+    async with server.http.get(f"{server.url}/responses/{first['response']['id']}?stream=true") as again:
         assert (again.headers["cache-control"], again.headers["x-accel-buffering"]) == ("no-cache", "no")
         await again.read()
 
 
-async def test_a_reply_that_is_not_streamed_may_be_buffered(served: Served) -> None:
-    async with served.http.post(served.url + "/responses", json={**HI, "stream": False}) as reply:
+async def test_a_reply_that_is_not_streamed_may_be_buffered(server: RunningServer) -> None:
+    async with server.http.post(server.url + "/responses", json={**HI, "stream": False}) as reply:
         assert "x-accel-buffering" not in reply.headers

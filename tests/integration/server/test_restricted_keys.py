@@ -14,7 +14,7 @@ from antiphon.access import api_keys
 from antiphon.config import PromptConfig, Settings
 from antiphon.errors import BackendError
 from antiphon.storage.operations import api_keys as stored_api_keys
-from antiphon.storage.records.tenants import Limits
+from antiphon.storage.records.tenants import KeyLimits
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from antiphon.translation.dialects.profile import ModelProfile
@@ -22,8 +22,8 @@ from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.integration.server.test_image_generation import CALL, DONE, TOOL, serving
 from tests.support.keys import bearing, issue, issued
-from tests.support.parts import plain, said
-from tests.support.server import Served, serve
+from tests.support.parts import plain, stated
+from tests.support.server import RunningServer, serve
 from tests.support.shelves import STORE, Shelves
 
 EMBEDDING = Settings(search_embeddings="embedder")
@@ -36,10 +36,10 @@ MORE: Any = {"type": "additional_tools", "role": "developer", "tools": [TOOL]}
     [{"tools": [TOOL]}, {"tools": [TOOL], "background": True}, {"input": [MORE, MESSAGE]}],
     ids=["request", "background", "input"],
 )
-async def test_no_image_is_made_for_a_key_without_the_images_model(body: dict[str, Any]) -> None:
-    async with serving("sqlite://", CALL, DONE) as (served, images, model):
-        refused = bearing(await issue(served.parts.store, models=("m",)))
-        status, answer = await served.post("/responses", json={"model": "m", "input": "x", **body}, headers=refused)
+async def test_no_image_is_created_for_a_key_without_the_images_model(body: dict[str, Any]) -> None:
+    async with serving("sqlite://", CALL, DONE) as (server, images, model):
+        refused = bearing(await issue(server.parts.store, models=("m",)))
+        status, answer = await server.post("/responses", json={"model": "m", "input": "x", **body}, headers=refused)
     error: Any = answer["error"]
     assert (status, error["code"], error["param"]) == (400, "model_not_found", "tools")
     assert "painter" not in error["message"]
@@ -48,8 +48,8 @@ async def test_no_image_is_made_for_a_key_without_the_images_model(body: dict[st
 
 @pytest.mark.parametrize("is_background", [False, True])
 async def test_a_key_with_the_images_model_makes_images(is_background: bool) -> None:
-    async with serving("sqlite://", CALL, DONE) as (served, images, _):
-        sdk = served.sdk.with_options(api_key=await issue(served.parts.store, models=("m", "painter")))
+    async with serving("sqlite://", CALL, DONE) as (server, images, _):
+        sdk = server.sdk.with_options(api_key=await issue(server.parts.store, models=("m", "painter")))
         response = await sdk.responses.create(model="m", input="x", tools=[TOOL], background=is_background)
         while response.status in ("queued", "in_progress"):
             response = await sdk.responses.retrieve(response.id)
@@ -61,12 +61,12 @@ async def test_a_restriction_that_is_lifted_no_longer_holds_on_an_open_websocket
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     create = {"type": "response.create", "model": "m", "input": "x", "tools": [TOOL]}
-    async with serving("sqlite://", CALL, DONE) as (served, images, _):
-        key, kept = await issued(served.parts.store, models=("m",))
-        async with served.http.ws_connect(f"{served.url}/responses", headers=bearing(key)) as socket:
+    async with serving("sqlite://", CALL, DONE) as (server, images, _):
+        key, stored_key = await issued(server.parts.store, models=("m",))
+        async with server.http.ws_connect(f"{server.url}/responses", headers=bearing(key)) as socket:
             await socket.send_json(create)
             refused = await socket.receive_json()
-            await served.parts.store.write(stored_api_keys.put, replace(kept, limits=Limits()))
+            await server.parts.store.write(stored_api_keys.put, replace(stored_key, limits=KeyLimits()))
             await socket.send_json(create)
             while (event := await socket.receive_json())["type"] not in ("error", "response.completed"):
                 pass
@@ -75,10 +75,10 @@ async def test_a_restriction_that_is_lifted_no_longer_holds_on_an_open_websocket
 
 
 async def test_an_unknown_model_is_answered_with_those_that_the_key_allows() -> None:
-    async with serve(ScriptedBackend([], models=["open", "secret"])) as served:
-        keys = [bearing(await issue(served.parts.store, models=one)) for one in ((), ("open", "gone"))]
+    async with serve(ScriptedBackend([], models=["open", "secret"])) as server:
+        keys = [bearing(await issue(server.parts.store, models=one)) for one in ((), ("open", "gone"))]
         texts = [
-            json.dumps(await served.post("/responses", json={"model": model, "input": "x"}, headers=key))
+            json.dumps(await server.post("/responses", json={"model": model, "input": "x"}, headers=key))
             for key, model in ((keys[0], "demo"), (keys[1], "demo"), (keys[1], "gone"))
         ]
     assert ["'open'" in text for text in texts] == [True] * 3
@@ -86,41 +86,41 @@ async def test_an_unknown_model_is_answered_with_those_that_the_key_allows() -> 
 
 
 async def test_files_are_embedded_only_for_keys_with_the_embedding_model() -> None:
-    async with serve(ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as served:
-        restricted = bearing(await issue(served.parts.store, models=("m",)))
+    async with serve(ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as server:
+        restricted = bearing(await issue(server.parts.store, models=("m",)))
         body = {"name": "notes"}
-        status, made = await served.post("/vector_stores", json=body, headers=restricted)
-        store: Any = made
-        attached = await served.post(
+        status, created = await server.post("/vector_stores", json=body, headers=restricted)
+        store: Any = created
+        attached = await server.post(
             f"/vector_stores/{store['id']}/files", json={"file_id": "file-1"}, headers=restricted
         )
         batch = {"file_ids": ["file-1"]}
-        together = await served.post(f"/vector_stores/{store['id']}/file_batches", json=batch, headers=restricted)
-        again = await served.post(f"/vector_stores/{store['id']}/reindex", headers=restricted)
-        begun = await served.post("/vector_stores", json={**body, **batch}, headers=restricted)
+        together = await server.post(f"/vector_stores/{store['id']}/file_batches", json=batch, headers=restricted)
+        again = await server.post(f"/vector_stores/{store['id']}/reindex", headers=restricted)
+        begun = await server.post("/vector_stores", json={**body, **batch}, headers=restricted)
     assert status == 200
     codes = [(one[0], one[1]["error"]["code"]) for one in (attached, together, again, begun)]  # type: ignore[index] # JSON
     assert codes == [(400, "model_not_found")] * 4
 
 
 async def test_a_key_with_the_embedding_model_attaches_files() -> None:
-    async with serve(ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as served:
-        sdk = served.sdk.with_options(api_key=await issue(served.parts.store, models=("m", "embedder")))
+    async with serve(ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as server:
+        sdk = server.sdk.with_options(api_key=await issue(server.parts.store, models=("m", "embedder")))
         file = await sdk.files.create(file=("a.txt", b"Alpha."), purpose="user_data")
-        made = await sdk.vector_stores.create(name="notes")
-        attached = await sdk.vector_stores.files.create(made.id, file_id=file.id)
+        created = await sdk.vector_stores.create(name="notes")
+        attached = await sdk.vector_stores.files.create(created.id, file_id=file.id)
     assert attached.id == file.id
 
 
 @pytest.mark.parametrize(("weights", "status"), [(None, 400), ((1, 0), 400), ((0.5, 0.5), 400), ((0, 1), 200)])
 async def test_a_search_by_meaning_is_refused_to_keys_without_the_embedding_model(weights: Any, status: int) -> None:
     ranking = weights and {"hybrid_search": {"embedding_weight": weights[0], "text_weight": weights[1]}}
-    async with serve(backend := ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as served:
-        restricted = bearing(await issue(served.parts.store, models=("m",)))
-        _, store = await served.post("/vector_stores", json={"name": "notes"}, headers=restricted)
+    async with serve(backend := ScriptedBackend([], models=["m", "embedder"]), settings=EMBEDDING) as server:
+        restricted = bearing(await issue(server.parts.store, models=("m",)))
+        _, store = await server.post("/vector_stores", json={"name": "notes"}, headers=restricted)
         path = f"/vector_stores/{store['id']}/search"
         body = {"query": "tides"} | ({"ranking_options": ranking} if ranking else {})
-        found, answer = await served.post(path, json=body, headers=restricted)
+        found, answer = await server.post(path, json=body, headers=restricted)
     assert (found, backend.requests) == (status, [])
     if status == 400:
         error: Any = answer["error"]
@@ -175,9 +175,9 @@ REFUSED = {
 
 
 @asynccontextmanager
-async def house(*models: str) -> AsyncIterator[tuple[Served, str, list[ScriptedBackend]]]:
+async def deployment(*models: str) -> AsyncIterator[tuple[RunningServer, str, list[ScriptedBackend]]]:
     """A server with a blind model `m`, helpers, and every way to them; and a key for these models."""
-    blind = ScriptedBackend([said("Hi.")] * 9, name="blind", models=["m"])
+    blind = ScriptedBackend([stated("Hi.")] * 9, name="blind", models=["m"])
     helpers = [
         ScriptedBackend(lambda request: {"data": [{"embedding": [1.0, 0.0]}]}, name="embedder", models=["embedder"]),
         *(ScriptedBackend([plain("A cat.")] * 9, name=name, models=[name]) for name in ("eye", "painter")),
@@ -196,14 +196,14 @@ async def house(*models: str) -> AsyncIterator[tuple[Served, str, list[ScriptedB
         vision="eye",
         prompts={"eye-prompt": PromptConfig(model="eye", instructions="Look.")},
     )
-    async with serve(blind, *helpers, shares=shares, settings=settings, has_tools=True) as served:
-        images = served.parts.run.toolset.images
-        served.parts.run.toolset = Toolset(images=images, file_search=FileSearch(Shelves()))
-        yield served, await issue(served.parts.store, models=models), helpers
+    async with serve(blind, *helpers, shares=shares, settings=settings, has_tools=True) as server:
+        images = server.parts.run.toolset.images
+        server.parts.run.toolset = Toolset(images=images, file_search=FileSearch(Shelves()))
+        yield server, await issue(server.parts.store, models=models), helpers
 
 
-async def ended(served: Served, key: str, **body: Any) -> Response:
-    sdk = served.sdk.with_options(api_key=key)
+async def ended(server: RunningServer, key: str, **body: Any) -> Response:
+    sdk = server.sdk.with_options(api_key=key)
     response = await sdk.responses.create(**{"model": "m", **body})
     async with asyncio.timeout(30):
         while response.status in ("queued", "in_progress"):
@@ -213,10 +213,10 @@ async def ended(served: Served, key: str, **body: Any) -> Response:
 
 async def test_a_restricted_key_reaches_no_further_model() -> None:
     replies: dict[str, Any] = {}
-    async with house("m") as (served, key, helpers):
+    async with deployment("m") as (server, key, helpers):
         for name, reach in REFUSED.items():
             body = {field: value for field, value in {"model": "m", "input": "x", **reach.body}.items() if value}
-            status, answer = await served.post(reach.path, json=body, headers=bearing(key))
+            status, answer = await server.post(reach.path, json=body, headers=bearing(key))
             replies[name] = status, answer.get("error", {})
     found = {name: (status, error.get("code"), error.get("param")) for name, (status, error) in replies.items()}
     assert found == {name: (400, reach.code, reach.param) for name, reach in REFUSED.items()}
@@ -227,8 +227,8 @@ async def test_a_restricted_key_reaches_no_further_model() -> None:
 
 @pytest.mark.parametrize("window", [{}, WINDOW], ids=["soon", "deferred"])
 async def test_no_image_is_described_in_the_background_for_a_restricted_key(window: dict[str, Any]) -> None:
-    async with house("m") as (served, key, helpers):
-        response = await ended(served, key, input=SEEN, background=True, extra_body=window)
+    async with deployment("m") as (server, key, helpers):
+        response = await ended(server, key, input=SEEN, background=True, extra_body=window)
     assert (response.status, response.error and response.error.message.split(" is not")[0]) == (
         "failed",
         "The description of images",
@@ -237,8 +237,8 @@ async def test_no_image_is_described_in_the_background_for_a_restricted_key(wind
 
 
 async def test_an_image_is_described_for_a_key_with_the_models_of_both() -> None:
-    async with house("m", "eye") as (served, key, (_, eye, _)):
-        responses = [await ended(served, key, input=SEEN, background=one, store=True) for one in (False, True)]
+    async with deployment("m", "eye") as (server, key, (_, eye, _)):
+        responses = [await ended(server, key, input=SEEN, background=one, store=True) for one in (False, True)]
     assert [response.status for response in responses] == ["completed"] * 2
     assert len(eye.requests) == 1  # the second description is known
 
@@ -249,8 +249,8 @@ async def test_the_cache_embeds_a_question_only_for_keys_with_its_model(
     models: list[str], embedded: int, is_background: bool
 ) -> None:
     cached = {"antiphon": {"cache": True}}
-    async with house(*models) as (served, key, (embedder, *_)):
-        response = await ended(served, key, input="How old is it?", background=is_background, extra_body=cached)
+    async with deployment(*models) as (server, key, (embedder, *_)):
+        response = await ended(server, key, input="How old is it?", background=is_background, extra_body=cached)
     assert (response.status, len(embedder.requests)) == ("completed", embedded)
 
 
@@ -258,10 +258,10 @@ async def test_no_image_is_drawn_by_a_backends_own_tool_for_a_key_without_its_mo
     backend = ScriptedBackend([], models=["m"])
     shares = {backend.name: BackendOptions(api="responses")}
     body = {"model": "m", "input": "x"}
-    async with serve(backend, shares=shares) as served:
-        key = bearing(await issue(served.parts.store, models=("m",)))
+    async with serve(backend, shares=shares) as server:
+        key = bearing(await issue(server.parts.store, models=("m",)))
         replies = [
-            await served.post("/responses", json={**body, "tools": [tool], "background": one}, headers=key)
+            await server.post("/responses", json={**body, "tools": [tool], "background": one}, headers=key)
             for tool in (TOOL, {**TOOL, "model": "painter"})
             for one in (False, True)
         ]
@@ -275,8 +275,8 @@ async def test_no_image_is_drawn_by_a_backends_own_tool_for_a_key_without_its_mo
 async def test_a_fallback_is_the_operators_choice_for_restricted_keys_too() -> None:
     failing, other = (
         ScriptedBackend([BackendError("down")] * 9, name="a", models=["m"]),
-        ScriptedBackend([said("Hi.")], name="b", models=["other"]),
+        ScriptedBackend([stated("Hi.")], name="b", models=["other"]),
     )
-    async with serve(failing, other, fallback={"m": ["other"]}) as served:
-        response = await ended(served, await issue(served.parts.store, models=("m",)), input="x")
+    async with serve(failing, other, fallback={"m": ["other"]}) as server:
+        response = await ended(server, await issue(server.parts.store, models=("m",)), input="x")
     assert (response.status, len(other.requests)) == ("completed", 1)

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import STREAM, Answer, ReplayBackend, delta, sse
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 CALLS = {
     "look": "{}",
@@ -62,8 +62,8 @@ def act(request: dict[str, Any]) -> Answer:
     if request["messages"][-1]["role"] != "user" or "x" in str(request["messages"][-1]["content"]):
         return Answer([sse(delta(content="Done."), delta("stop"))], STREAM)
     calls = [
-        delta(tool_calls=[{"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": said}}])
-        for i, (name, said) in enumerate(CALLS.items())
+        delta(tool_calls=[{"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": stated}}])
+        for i, (name, stated) in enumerate(CALLS.items())
     ]
     return Answer(
         [sse(delta(reasoning_content="Hm."), delta(content="Let us see."), *calls, delta("tool_calls"))], STREAM
@@ -71,27 +71,27 @@ def act(request: dict[str, Any]) -> Answer:
 
 
 @pytest_asyncio.fixture
-async def served() -> AsyncIterator[Served]:
-    async with ReplayBackend(act).serve() as backend, serve(HttpBackend("b", backend.url)) as served:
-        yield served
+async def server() -> AsyncIterator[RunningServer]:
+    async with ReplayBackend(act).serve() as backend, serve(HttpBackend("b", backend.url)) as server:
+        yield server
 
 
 @pytest.mark.parametrize("way", ["model_dump", "without nulls", "json", "streamed"])
 @pytest.mark.parametrize("store", [True, False], ids=["stored", "unstored"])
-async def test_a_dump_of_every_kind_of_item_is_taken_as_input(served: Served, way: str, store: bool) -> None:
-    asked: dict[str, Any] = {"model": "m", "tools": TOOLS, "store": store}
+async def test_a_dump_of_every_kind_of_item_is_taken_as_input(server: RunningServer, way: str, store: bool) -> None:
+    requested: dict[str, Any] = {"model": "m", "tools": TOOLS, "store": store}
     if way == "streamed":
-        async with served.sdk.responses.stream(input="Hi", **asked) as stream:
+        async with server.sdk.responses.stream(input="Hi", **requested) as stream:
             response: Any = await stream.get_final_response()
     else:
-        response = await served.sdk.responses.create(input="Hi", **asked)
+        response = await server.sdk.responses.create(input="Hi", **requested)
     if way == "json":
         dumped = json.loads(response.model_dump_json())["output"]
     else:
         dumped = [item.model_dump(exclude_none=way == "without nulls") for item in response.output]
     answers = [OUTPUTS[item["type"]] | {"call_id": item["call_id"]} for item in dumped if item["type"] in OUTPUTS]
-    follow = await served.sdk.responses.create(
-        input=[{"role": "user", "content": "Hi"}, *dumped, *answers, {"role": "user", "content": "x"}], **asked
+    follow = await server.sdk.responses.create(
+        input=[{"role": "user", "content": "Hi"}, *dumped, *answers, {"role": "user", "content": "x"}], **requested
     )
 
     assert len(answers) == len(CALLS)
@@ -99,18 +99,18 @@ async def test_a_dump_of_every_kind_of_item_is_taken_as_input(served: Served, wa
     assert follow.output_text == "Done."
 
 
-async def test_a_conversation_keeps_and_gives_back_every_kind_of_item(served: Served) -> None:
-    kept = await served.sdk.conversations.create()
-    first = await served.sdk.responses.create(model="m", tools=TOOLS, input="Hi", conversation=kept.id)  # type: ignore[arg-type]
+async def test_a_conversation_keeps_and_gives_back_every_kind_of_item(server: RunningServer) -> None:
+    stored = await server.sdk.conversations.create()
+    first = await server.sdk.responses.create(model="m", tools=TOOLS, input="Hi", conversation=stored.id)  # type: ignore[arg-type]
     answers = [OUTPUTS[item.type] | {"call_id": item.call_id} for item in first.output if item.type in OUTPUTS]  # type: ignore[union-attr]
-    await served.sdk.responses.create(model="m", tools=TOOLS, input=answers, conversation=kept.id)  # type: ignore[arg-type]
-    _, listed = await served.get(f"/conversations/{kept.id}/items?limit=100&order=asc")
-    shown = {item["type"]: item for item in listed["data"]}  # type: ignore[attr-defined]
+    await server.sdk.responses.create(model="m", tools=TOOLS, input=answers, conversation=stored.id)  # type: ignore[arg-type]
+    _, listed = await server.get(f"/conversations/{stored.id}/items?limit=100&order=asc")
+    displayed = {item["type"]: item for item in listed["data"]}  # type: ignore[attr-defined]
 
-    assert shown.keys() == {"message", "reasoning", *OUTPUTS, *(each["type"] for each in OUTPUTS.values())}
-    assert shown["computer_call_output"]["output"]["image_url"] is None
-    _, whole = await served.get(
-        f"/conversations/{kept.id}/items?limit=100&include[]=computer_call_output.output.image_url"
+    assert displayed.keys() == {"message", "reasoning", *OUTPUTS, *(each["type"] for each in OUTPUTS.values())}
+    assert displayed["computer_call_output"]["output"]["image_url"] is None
+    _, whole = await server.get(
+        f"/conversations/{stored.id}/items?limit=100&include[]=computer_call_output.output.image_url"
     )
     images = [item["output"]["image_url"] for item in whole["data"] if item["type"] == "computer_call_output"]  # type: ignore[attr-defined]
     assert images == [SCREEN["image_url"]]

@@ -13,7 +13,7 @@ from antiphon.upstream.http import HttpBackend
 from tests.support.chance import examples
 from tests.support.changed_stores import ChangedStore
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 JSON = "application/json"
 KEY = "sk-secret-backend-key"
@@ -33,8 +33,8 @@ breaks = st.text(st.sampled_from('a\r\n\u2028\u2029\x85\x00 :{}"\\')) | st.text(
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
-async def test_a_template_is_text_like_any_other(backend: ReplayBackend, served: Served, template: str) -> None:
-    status, response = await served.post(
+async def test_a_template_is_text_like_any_other(backend: ReplayBackend, server: RunningServer, template: str) -> None:
+    status, response = await server.post(
         "/responses",
         json={"model": "m", "input": template, "instructions": template, "metadata": {"a": template}, "user": template},
     )
@@ -60,37 +60,37 @@ def events_in(body: bytes) -> list[tuple[str, dict[str, Any]]]:
 
 
 @examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(said=st.lists(breaks, min_size=1, max_size=4), name=breaks, call_id=breaks, arguments=breaks)
-async def test_nothing_that_a_model_says_becomes_an_event(
-    backend: ReplayBackend, served: Served, said: list[str], name: str, call_id: str, arguments: str
+@given(stated=st.lists(breaks, min_size=1, max_size=4), name=breaks, call_id=breaks, arguments=breaks)
+async def test_no_output_of_a_model_becomes_an_event(
+    backend: ReplayBackend, server: RunningServer, stated: list[str], name: str, call_id: str, arguments: str
 ) -> None:
     call = {"index": 0, "id": call_id, "type": "function", "function": {"name": name or "f", "arguments": arguments}}
-    chunks = [*(delta(content=each) for each in said), delta(tool_calls=[call]), delta("tool_calls")]
+    chunks = [*(delta(content=each) for each in stated), delta(tool_calls=[call]), delta("tool_calls")]
     backend.script = lambda _: Answer([sse(*chunks)])
-    async with served.http.post(
-        f"{served.url}/responses", json={"model": "m", "input": "Hi", "stream": True}
+    async with server.http.post(
+        f"{server.url}/responses", json={"model": "m", "input": "Hi", "stream": True}
     ) as response:
         events = events_in(await response.read())
 
     assert [kind for kind, _ in events] == [event["type"] for _, event in events]
     assert [event["sequence_number"] for _, event in events] == list(range(len(events)))
     deltas = [event["delta"] for kind, event in events if kind == "response.output_text.delta"]
-    assert "".join(deltas) in ("".join(said), "")
+    assert "".join(deltas) in ("".join(stated), "")
     assert events[-1][0] in {"response.completed", "response.failed"}
 
 
 @pytest.mark.parametrize("field", ["model", "user", "metadata", "prompt_cache_key", "safety_identifier", "input"])
-async def test_no_field_becomes_a_header(served: Served, field: str) -> None:
+async def test_no_field_becomes_a_header(server: RunningServer, field: str) -> None:
     value: Any = "x\r\nset-cookie: a=b\r\n\r\nHTTP/1.1 200 OK"
     body = {"model": "m", "input": "Hi", field: {"a": value} if field == "metadata" else value}
-    async with served.http.post(f"{served.url}/responses", json=body) as response:
+    async with server.http.post(f"{server.url}/responses", json=body) as response:
         await response.read()
         assert "set-cookie" not in {name.lower() for name in response.headers}
         assert "\n" not in "".join(response.headers.values())
 
 
 async def test_a_backend_that_repeats_what_it_was_sent_gives_no_key_away(
-    backend: ReplayBackend, served: Served
+    backend: ReplayBackend, server: RunningServer
 ) -> None:
     for status in (200, 400, 401, 404, 429, 500):
         backend.script = lambda request, status=status: Answer(
@@ -103,12 +103,12 @@ async def test_a_backend_that_repeats_what_it_was_sent_gives_no_key_away(
             status,
             headers={"retry-after": "sk-secret-backend-key", "x-echo": "sk-secret-backend-key"},
         )
-        for path, asked in (("responses", {"input": "Hi"}), ("chat/completions", {"messages": [{"role": "user"}]})):
+        for path, requested in (("responses", {"input": "Hi"}), ("chat/completions", {"messages": [{"role": "user"}]})):
             for stream in (True, False):
-                body = {"model": "m", "stream": stream, **asked}
-                async with served.http.post(f"{served.url}/{path}", json=body) as response:
-                    told = (await response.text()) + str(response.headers)
-                assert KEY not in told
+                body = {"model": "m", "stream": stream, **requested}
+                async with server.http.post(f"{server.url}/{path}", json=body) as response:
+                    reported = (await response.text()) + str(response.headers)
+                assert KEY not in reported
     assert KEY in backend.heads[0].decode()
 
 
@@ -123,9 +123,9 @@ class Broken(ChangedStore):
 
 
 async def test_a_fault_of_the_server_shows_none_of_its_insides(backend: ReplayBackend) -> None:
-    async with serve(HttpBackend("replay", backend.url), store=Broken.open("sqlite://")) as served:
-        created, first = await served.post("/responses", json={"model": "m", "input": "Hi"})
-        retrieved, second = await served.get(f"/responses/resp_{'0' * 48}")
+    async with serve(HttpBackend("replay", backend.url), store=Broken.open("sqlite://")) as server:
+        created, first = await server.post("/responses", json={"model": "m", "input": "Hi"})
+        retrieved, second = await server.get(f"/responses/resp_{'0' * 48}")
 
     assert (created, retrieved) == (500, 503)
     for body in (first, second):
@@ -136,8 +136,8 @@ async def test_a_fault_of_the_server_shows_none_of_its_insides(backend: ReplayBa
     "broken",
     [b"\xff\xfe", b"{", b"[" * 100_000, b'{"model": "m", "input": 1e999}', b'{"model": "m", "input": "\\ud800"}'],
 )
-async def test_a_body_that_is_none_is_refused_without_a_word_of_how_it_was_read(served: Served, broken: bytes) -> None:
-    async with served.http.post(f"{served.url}/responses", data=broken, headers={"content-type": JSON}) as response:
+async def test_an_invalid_body_is_rejected_without_parser_details(server: RunningServer, broken: bytes) -> None:
+    async with server.http.post(f"{server.url}/responses", data=broken, headers={"content-type": JSON}) as response:
         assert response.status < 500
         assert INSIDES.search(await response.text()) is None
 
@@ -150,12 +150,12 @@ async def test_a_body_that_is_none_is_refused_without_a_word_of_how_it_was_read(
     ],
     ids=["lengths", "letters"],
 )
-async def test_how_long_a_delta_is_on_the_line_does_not_tell_its_text(
-    backend: ReplayBackend, served: Served, words: list[str]
+async def test_the_size_of_a_delta_does_not_reveal_its_text(
+    backend: ReplayBackend, server: RunningServer, words: list[str]
 ) -> None:
     backend.script = lambda _: Answer([text(*words)])
-    async with served.http.post(
-        f"{served.url}/responses", json={"model": "m", "input": "Hi", "stream": True}
+    async with server.http.post(
+        f"{server.url}/responses", json={"model": "m", "input": "Hi", "stream": True}
     ) as response:
         lines = [line for line in (await response.read()).split(b"\n") if b'output_text.delta"' in line[:50]]
     sizes = [len(re.sub(rb'"sequence_number":\d+', b"", line)) for line in lines if line.startswith(b"data")]
@@ -165,8 +165,8 @@ async def test_how_long_a_delta_is_on_the_line_does_not_tell_its_text(
     assert max(sizes) - min(sizes) <= 16
 
 
-async def test_a_client_may_do_without_the_padding(backend: ReplayBackend, served: Served) -> None:
+async def test_a_client_may_do_without_the_padding(backend: ReplayBackend, server: RunningServer) -> None:
     backend.script = lambda _: Answer([text("a", "bcd")])
     body = {"model": "m", "input": "Hi", "stream": True, "stream_options": {"include_obfuscation": False}}
-    async with served.http.post(f"{served.url}/responses", json=body) as response:
+    async with server.http.post(f"{server.url}/responses", json=body) as response:
         assert b"obfuscation" not in await response.read()

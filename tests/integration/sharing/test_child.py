@@ -112,13 +112,13 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-@pytest.mark.parametrize("looks", [0, 1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize("polls", [0, 1, 2, 3, 5, 8, 13])
 @pytest.mark.filterwarnings("error")
-async def test_however_often_it_is_cancelled_a_program_has_ended_and_its_pipes_are_closed(looks: int) -> None:
+async def test_however_often_it_is_cancelled_a_program_has_ended_and_its_pipes_are_closed(polls: int) -> None:
     """Cancelled again and again from so many turns of the loop on: while it starts, receives, and ends."""
     turns, before = child_turns(), open_files()
     running = asyncio.create_task(child("import time; time.sleep(60)", turns=turns).run(b"x" * 5_000_000))
-    await let_others_run(looks)
+    await let_others_run(polls)
     while not running.done():
         running.cancel()
         await let_others_run()

@@ -1,7 +1,7 @@
 import asyncio
 
 from antiphon.errors import BackendError
-from antiphon.sharing.scheduler import Usage
+from antiphon.sharing.scheduler import SchedulerUsage
 from antiphon.status.status import Status, status_of, together
 from antiphon.upstream.backend_state import BackendState, LoadReport
 from antiphon.upstream.health import MOST_FAILURES
@@ -14,35 +14,35 @@ from tests.support.waiting import let_others_run
 
 def known(*names: str) -> tuple[list[BackendState], Status]:
     """Backends, and what is told of them after they were changed."""
-    made, _ = scripted_parts()
-    made.models = ModelRegistry([Listed(name, ["m"]) for name in names], lambda: 0.0, clock=lambda: 100.0)
-    return made.models.backends, status_of(made.models, len(made.process.runs), {})
+    created, _ = scripted_parts()
+    created.models = ModelRegistry([Listed(name, ["m"]) for name in names], lambda: 0.0, clock=lambda: 100.0)
+    return created.models.backends, status_of(created.models, len(created.process.runs), {})
 
 
-def told(*changes: tuple[int, str]) -> Status:
-    made, _ = scripted_parts()
-    made.models = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], lambda: 0.0, clock=lambda: 100.0)
+def reported(*changes: tuple[int, str]) -> Status:
+    created, _ = scripted_parts()
+    created.models = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], lambda: 0.0, clock=lambda: 100.0)
     for place, what in changes:
-        _fail(made.models.backends[place], what)
-    return status_of(made.models, len(made.process.runs), {})
+        _fail(created.models.backends[place], what)
+    return status_of(created.models, len(created.process.runs), {})
 
 
-def _fail(served: BackendState, what: str) -> None:
+def _fail(backend: BackendState, what: str) -> None:
     failure = Failure(429, wait=20) if what == "resting" else Failure(500)
     for _ in range(MOST_FAILURES if what == "out" else 1):
-        served.health.failed(failure, BackendError("What a client said.", gist=f"It is {what}."), 90.0)
+        backend.health.failed(failure, BackendError("What a client said.", gist=f"It is {what}."), 90.0)
 
 
-def test_health_is_told_with_what_went_wrong_last_and_when() -> None:
-    a, b = told((0, "out"), (1, "resting")).backends
+def test_health_is_reported_with_the_last_failure_and_its_time() -> None:
+    a, b = reported((0, "out"), (1, "resting")).backends
 
     assert (a.health, a.ejections, a.last_error, a.last_error_ago) == ("out", 1, "It is out.", 10.0)
     assert (b.health, b.rests_for, b.ejections) == ("resting", 10.0, 0)
-    assert (told().backends[0].health, told().backends[0].last_error_ago) == ("up", None)
+    assert (reported().backends[0].health, reported().backends[0].last_error_ago) == ("up", None)
 
 
-def test_numbers_of_several_workers_are_added_up_and_what_they_disagree_on_is_said() -> None:
-    both = together([told((0, "out")), told((1, "failing"))])
+def test_numbers_of_several_workers_are_summed_and_disagreements_reported() -> None:
+    both = together([reported((0, "out")), reported((1, "failing"))])
 
     assert (both.workers, [one.name for one in both.backends]) == (2, ["a", "b"])
     assert [one.health for one in both.backends] == ["mixed", "up"]
@@ -50,48 +50,48 @@ def test_numbers_of_several_workers_are_added_up_and_what_they_disagree_on_is_sa
     assert both.backends[1].last_error == "It is failing."
 
 
-def test_models_are_told_by_whoever_knows_them_and_loaded_where_a_backend_tells() -> None:
-    (served, *_), before = known("a")
-    served.models, served.load, served.error = [{"id": "m"}], LoadReport(loaded=frozenset({"m"})), ""
-    made, _ = scripted_parts()
-    made.models.backends = [served]
-    after = together([before, status_of(made.models, len(made.process.runs), {})])
+def test_models_are_reported_by_every_source_and_as_loaded_if_a_backend_reports_it() -> None:
+    (server, *_), before = known("a")
+    server.models, server.load, server.error = [{"id": "m"}], LoadReport(loaded=frozenset({"m"})), ""
+    created, _ = scripted_parts()
+    created.models.backends = [server]
+    after = together([before, status_of(created.models, len(created.process.runs), {})])
 
     assert before.backends[0].error
     assert (after.backends[0].models, after.backends[0].loaded, after.backends[0].error) == (["m"], ["m"], "")
 
 
-def test_slots_and_the_queue_are_told() -> None:
-    made, _ = scripted_parts()
-    served = made.models.backends[0]
-    served.update(options=BackendOptions(concurrency=3, queue=7))
-    served.slots.in_use, served.slots.waiting = 2, 1
-    (one,) = status_of(made.models, len(made.process.runs), {}).backends
+def test_slots_and_the_queue_are_reported() -> None:
+    created, _ = scripted_parts()
+    backend = created.models.backends[0]
+    backend.update(options=BackendOptions(concurrency=3, queue=7))
+    backend.slots.in_use, backend.slots.waiting = 2, 1
+    (one,) = status_of(created.models, len(created.process.runs), {}).backends
 
     assert (one.in_flight, one.concurrency, one.waiting, one.queue) == (2, 3, 1, 7)
 
 
-async def test_the_first_request_that_waits_for_a_backend_says_for_how_long() -> None:
-    made, _ = scripted_parts()
-    served = made.models.backends[0]
-    served.update(options=BackendOptions(concurrency=1, queue=7))
-    before = status_of(made.models, 0, {}).backends[0]
-    await served.slots.enter()
-    waiting = asyncio.create_task(served.slots.enter())
+async def test_the_first_request_that_waits_for_a_backend_reports_its_wait() -> None:
+    created, _ = scripted_parts()
+    backend = created.models.backends[0]
+    backend.update(options=BackendOptions(concurrency=1, queue=7))
+    before = status_of(created.models, 0, {}).backends[0]
+    await backend.slots.enter()
+    waiting = asyncio.create_task(backend.slots.enter())
     await let_others_run()
-    after = status_of(made.models, 0, {}).backends[0]
-    served.slots.leave()
+    after = status_of(created.models, 0, {}).backends[0]
+    backend.slots.leave()
     await waiting
 
     assert before.oldest_wait == 0
     assert after.oldest_wait > 0
-    assert together([status_of(made.models, 0, {}), status_of(made.models, 0, {})]).backends[0].oldest_wait == 0
+    assert together([status_of(created.models, 0, {}), status_of(created.models, 0, {})]).backends[0].oldest_wait == 0
 
 
 def test_shared_resources_of_several_workers_are_added_up_but_for_the_oldest_wait() -> None:
-    made, _ = scripted_parts()
-    one = status_of(made.models, 0, {"pages": Usage(3, 4, 2, 1.5), "calls": Usage(9, 0, 0, 0.0)})
-    other = status_of(made.models, 0, {"pages": Usage(1, 4, 1, 2.5), "jobs": Usage(1, 16, 0, 0.0)})
+    created, _ = scripted_parts()
+    one = status_of(created.models, 0, {"pages": SchedulerUsage(3, 4, 2, 1.5), "calls": SchedulerUsage(9, 0, 0, 0.0)})
+    other = status_of(created.models, 0, {"pages": SchedulerUsage(1, 4, 1, 2.5), "jobs": SchedulerUsage(1, 16, 0, 0.0)})
 
     pages, calls, jobs = together([one, other]).shared
     assert (pages.name, pages.in_use, pages.capacity, pages.waiting, pages.oldest_wait) == ("pages", 4, 8, 3, 2.5)

@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.storage.operations import api_keys, budgets
 from antiphon.storage.records.money import Budget, MoneyClaim, TenantBudget
-from antiphon.storage.records.tenants import ApiKey, Limits, UsageRecord
+from antiphon.storage.records.tenants import ApiKey, KeyLimits, UsageRecord
 from antiphon.storage.store import Store
 from tests.store.making import new_key
 from tests.support.stores import opened
@@ -37,8 +37,8 @@ async def store(store_url: str, clock: Clock) -> AsyncIterator[Store]:
         yield one
 
 
-async def kept(store: Store, tenant: str, budget: Budget | None = None) -> ApiKey:
-    key = new_key(tenant, limits=Limits(budget=budget))
+async def stored(store: Store, tenant: str, budget: Budget | None = None) -> ApiKey:
+    key = new_key(tenant, limits=KeyLimits(budget=budget))
     await store.write(api_keys.put, key)
     return key
 
@@ -56,11 +56,11 @@ async def settle(store: Store, key: ApiKey, cost: int, taken: int, at: int = NOO
 async def has_room(store: Store, key: ApiKey, cost: int, own: Budget | None, shared: Budget | None = None) -> bool:
     """Whether so much can be taken; it is taken then."""
     claim = MoneyClaim(key.tenant, key.id, cost, own, shared)
-    return (await store.write(api_keys.take, key.id, Limits(), 0, claim)).is_granted
+    return (await store.write(api_keys.take, key.id, KeyLimits(), 0, claim)).is_granted
 
 
 async def test_the_budget_of_a_tenant_counts_what_all_its_keys_spent_and_nothing_of_others(store: Store) -> None:
-    first, second, stranger = [await kept(store, tenant) for tenant in ("acme", "acme", "other")]
+    first, second, stranger = [await stored(store, tenant) for tenant in ("acme", "acme", "other")]
     for key, cost in ((first, 30), (second, 30), (stranger, 90)):
         await spend(store, key, cost)
 
@@ -70,7 +70,7 @@ async def test_the_budget_of_a_tenant_counts_what_all_its_keys_spent_and_nothing
 
 
 async def test_the_budget_of_a_key_counts_what_it_spent_and_nothing_of_the_tenants_other_keys(store: Store) -> None:
-    first, second = [await kept(store, "acme") for _ in range(2)]
+    first, second = [await stored(store, "acme") for _ in range(2)]
     await spend(store, first, 30)
     await spend(store, second, 90)
 
@@ -80,7 +80,7 @@ async def test_the_budget_of_a_key_counts_what_it_spent_and_nothing_of_the_tenan
 
 @pytest.mark.parametrize("is_shared", [False, True])
 async def test_a_budget_counts_its_own_day_and_month(store: Store, is_shared: bool) -> None:
-    key = await kept(store, "acme")
+    key = await stored(store, "acme")
     for days, cost in ((0, 10), (1, 20), (14, 30), (15, 90)):  # 15 days ago it was October
         await spend(store, key, cost, NOON - days * DAY)
 
@@ -96,7 +96,7 @@ async def test_a_budget_counts_its_own_day_and_month(store: Store, is_shared: bo
 async def test_a_key_that_was_idle_for_long_has_the_requests_of_one_minute_and_no_more(
     store: Store, clock: Clock
 ) -> None:
-    limits = Limits(requests_per_minute=2, tokens_per_minute=2)
+    limits = KeyLimits(requests_per_minute=2, tokens_per_minute=2)
     key = new_key(limits=limits)
     await store.write(api_keys.put, key)
     for _ in range(2):
@@ -109,7 +109,7 @@ async def test_a_key_that_was_idle_for_long_has_the_requests_of_one_minute_and_n
 
 
 async def test_a_new_day_begins_with_what_was_spent_and_without_what_was_reserved(store: Store, clock: Clock) -> None:
-    key, both = await kept(store, "acme", BUDGET), Budget(100, 150)
+    key, both = await stored(store, "acme", BUDGET), Budget(100, 150)
     assert await has_room(store, key, 50, both, both)
     assert await has_room(store, key, 40, both, both)
     await settle(store, key, 30, 50)
@@ -123,7 +123,7 @@ async def test_a_new_day_begins_with_what_was_spent_and_without_what_was_reserve
 async def test_what_ends_on_a_later_day_is_spent_in_the_month_and_frees_nothing_of_that_day(
     store: Store, clock: Clock
 ) -> None:
-    key, both = await kept(store, "acme", BUDGET), Budget(100, 200)
+    key, both = await stored(store, "acme", BUDGET), Budget(100, 200)
     assert await has_room(store, key, 90, both)
     clock.now += DAY
     assert await has_room(store, key, 60, both)
@@ -138,7 +138,7 @@ async def test_what_ends_on_a_later_day_is_spent_in_the_month_and_frees_nothing_
 async def test_what_is_settled_of_an_earlier_day_is_counted_once_when_the_next_begins(
     store: Store, clock: Clock
 ) -> None:
-    key, both = await kept(store, "acme", BUDGET), Budget(100, 150)
+    key, both = await stored(store, "acme", BUDGET), Budget(100, 150)
     assert await has_room(store, key, 90, both)
     clock.now += DAY
     await settle(store, key, 80, 90, clock.now)
@@ -149,9 +149,9 @@ async def test_what_is_settled_of_an_earlier_day_is_counted_once_when_the_next_b
 
 
 async def test_a_key_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(store: Store) -> None:
-    key = await kept(store, "acme", BUDGET)
+    key = await stored(store, "acme", BUDGET)
     assert await has_room(store, key, 10, BUDGET)
-    await store.write(api_keys.put, replace(key, limits=Limits()))
+    await store.write(api_keys.put, replace(key, limits=KeyLimits()))
     await spend(store, key, 60)
     await store.write(api_keys.put, key)
 
@@ -160,18 +160,18 @@ async def test_a_key_without_a_budget_that_has_one_again_counts_what_it_spent_me
 
 
 async def test_a_key_that_is_changed_and_keeps_its_budget_keeps_what_is_reserved(store: Store) -> None:
-    key = await kept(store, "acme", BUDGET)
+    key = await stored(store, "acme", BUDGET)
     assert await has_room(store, key, 60, BUDGET)
     await store.write(api_keys.put, replace(key, name="another"))
 
     assert not await has_room(store, key, 41, BUDGET)
 
 
-async def test_only_the_key_whose_budget_ends_begins_again(store: Store) -> None:
-    ended, other, stranger = [await kept(store, tenant, BUDGET) for tenant in ("acme", "acme", "other")]
+async def test_only_an_expired_budget_restarts(store: Store) -> None:
+    ended, other, stranger = [await stored(store, tenant, BUDGET) for tenant in ("acme", "acme", "other")]
     for key in (ended, other, stranger):
         assert await has_room(store, key, 60, BUDGET)
-    await store.write(api_keys.put, replace(ended, limits=Limits()))
+    await store.write(api_keys.put, replace(ended, limits=KeyLimits()))
 
     assert await has_room(store, ended, 100, BUDGET)
     assert not await has_room(store, other, 41, BUDGET)
@@ -179,7 +179,7 @@ async def test_only_the_key_whose_budget_ends_begins_again(store: Store) -> None
 
 
 async def test_a_tenant_without_a_budget_that_has_one_again_counts_what_it_spent_meanwhile(store: Store) -> None:
-    key, stranger = await kept(store, "acme"), await kept(store, "other")
+    key, stranger = await stored(store, "acme"), await stored(store, "other")
     for one in (key, stranger):
         await store.write(budgets.put_tenant, TenantBudget(one.tenant, BUDGET))
         assert await has_room(store, one, 10, None, BUDGET)

@@ -10,9 +10,9 @@ import pytest
 
 from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import chains, jobs, responses
-from antiphon.storage.operations.step import ask
+from antiphon.storage.operations.step import query_rows
 from antiphon.storage.postgres.store import PostgresStore
-from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem, StoredResponse
+from antiphon.storage.records.responses import PageQuery, StoredItem, StoredItemPage, StoredResponse
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.upkeep import purge
 from tests.support.postgres import Postgres
@@ -64,9 +64,9 @@ def walks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def counted(query: str, *values: Any) -> Any:
         found.extend([values[-1]] if query == "measure_chain" else [])
-        return ask(query, *values)
+        return query_rows(query, *values)
 
-    monkeypatch.setattr(chains, "ask", counted)
+    monkeypatch.setattr(chains, "query_rows", counted)
     return found
 
 
@@ -98,7 +98,7 @@ async def test_a_list_does_not_walk_up_a_chain_that_is_known(stores: Sequence[Sq
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     for number in range(LENGTH, LENGTH + 2):
         await store.save(turn(number))
-    assert await input_page(store, "", f"resp_{LENGTH + 1}", PageQuery(9)) == ItemPage([])
+    assert await input_page(store, "", f"resp_{LENGTH + 1}", PageQuery(9)) == StoredItemPage([])
     assert len(walks) == 1
 
 
@@ -144,7 +144,7 @@ async def test_what_expires_of_the_turns_that_were_added_is_missed(stores: Seque
     assert await length(store, turn(LENGTH + 1)) == 1
 
 
-async def test_a_response_that_was_saved_anew_is_found_again(stores: Sequence[SqlStore], walks: list[int]) -> None:
+async def test_a_response_saved_again_is_found_again(stores: Sequence[SqlStore], walks: list[int]) -> None:
     store = stores[0]
     assert await length(store, turn(LENGTH - 1)) == LENGTH
     await store.save(turn(7))
@@ -171,7 +171,7 @@ async def test_another_tenants_deletions_cost_no_walk(stores: Sequence[SqlStore]
     assert len(walks) == 1
 
 
-async def test_turns_that_another_process_made_cost_no_walk(stores: Sequence[SqlStore], walks: list[int]) -> None:
+async def test_turns_of_another_process_need_no_walk(stores: Sequence[SqlStore], walks: list[int]) -> None:
     for store in stores:
         assert await length(store, turn(LENGTH - 1)) == LENGTH
     for number in range(LENGTH, LENGTH + 40):
@@ -192,14 +192,14 @@ async def test_what_a_purge_deletes_is_missed(stores: Sequence[SqlStore], clock:
     assert await length(store, turn(LENGTH - 1)) == LENGTH - 8
 
 
-async def test_no_more_are_counted_than_asked(stores: Sequence[SqlStore]) -> None:
+async def test_no_more_than_requested_are_counted(stores: Sequence[SqlStore]) -> None:
     store = stores[0]
     assert await length(store, turn(LENGTH - 1)) == LENGTH
 
     assert [await length(store, turn(LENGTH - 1), most) for most in (3, LENGTH - 1, LENGTH)] == [3, LENGTH - 1, LENGTH]
 
 
-async def test_a_chain_that_is_longer_than_asked_is_not_whole(stores: Sequence[SqlStore]) -> None:
+async def test_a_chain_longer_than_requested_is_incomplete(stores: Sequence[SqlStore]) -> None:
     extents = [await stores[0].measure_chain("", f"resp_{LENGTH - 1}", most) for most in (LENGTH - 1, LENGTH, 1, 2)]
 
     assert [(one.length, one.is_whole) for one in extents] == [

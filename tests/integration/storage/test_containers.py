@@ -11,7 +11,7 @@ from antiphon.storage.operations import containers, idempotency, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.containers import ContainerQuota
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import expire_containers
@@ -34,15 +34,15 @@ async def replicas(store_url: str) -> AsyncIterator[tuple[Store, Store]]:
 
 
 async def test_the_quota_is_exact_over_replicas(replicas: tuple[Store, Store]) -> None:
-    made = [new_container("t") for _ in range(12)]
+    created = [new_container("t") for _ in range(12)]
     quota = ContainerQuota(5, 1, 1)
     admitted = await asyncio.gather(
-        *(replicas[number % 2].write(containers.put, one, [], quota) for number, one in enumerate(made))
+        *(replicas[number % 2].write(containers.put, one, [], quota) for number, one in enumerate(created))
     )
     assert sum(admitted) == 5
 
 
-async def test_one_replica_holds_a_container_and_the_other_sees_whose_kernel_is_newest(
+async def test_one_replica_leases_a_container_and_the_other_sees_the_owner_of_the_newest_kernel(
     replicas: tuple[Store, Store],
 ) -> None:
     one, other = replicas
@@ -84,7 +84,7 @@ async def test_files_at_one_path_that_come_at_once_are_one_file(replicas: tuple[
             for number, file in enumerate(files)
         )
     )
-    assert len({kept[0].id for kept in stored if kept}) == 1
+    assert len({stored[0].id for stored in stored if stored}) == 1
     assert await other.read(sizes.stored_bytes, "t") == 10
     assert len(await one.write(stored_files.claim_stale, 100)) == 7
 
@@ -105,7 +105,7 @@ async def test_a_use_is_written_at_most_once_a_minute(store_url: str) -> None:
     await store.close()
 
 
-async def test_a_container_that_expired_runs_for_nobody_whatever_the_sweeper_does(store_url: str) -> None:
+async def test_an_expired_container_runs_no_calls_whatever_the_sweeper_does(store_url: str) -> None:
     now = [time.time()]
     store = await opened(store_url, lambda: now[0])
     container = new_container("t", last_active_at=int(now[0]))
@@ -127,15 +127,20 @@ async def test_a_container_that_expired_runs_for_nobody_whatever_the_sweeper_doe
     await store.close()
 
 
-async def test_a_reply_is_kept_with_a_container_and_with_a_file(replicas: tuple[Store, Store]) -> None:
+async def test_a_reply_is_stored_with_a_container_and_with_a_file(replicas: tuple[Store, Store]) -> None:
     one, other = replicas
     container = new_container("t")
     (file,) = await written(one, container, "a.csv")
-    for key, made in (("k1", container.id), ("k2", file.id)):
-        await one.write(idempotency.reserve, "t", key, b"print", made, "w")
-    await one.write(containers.put, container, [], AMPLE, reply=Reply("t", "k1", False, b"container"))
+    for key, created in (("k1", container.id), ("k2", file.id)):
+        await one.write(idempotency.reserve, "t", key, b"print", created, "w")
+    await one.write(containers.put, container, [], AMPLE, reply=StoredReply("t", "k1", False, b"container"))
     await one.write(
-        containers.put_files, container.tenant, container.id, [file], AMPLE, reply=Reply("t", "k2", False, b"file")
+        containers.put_files,
+        container.tenant,
+        container.id,
+        [file],
+        AMPLE,
+        reply=StoredReply("t", "k2", False, b"file"),
     )
     replies = [(await other.read(idempotency.find, "t", key)) for key in ("k1", "k2")]
     assert [found and found.reply and found.reply.body for found in replies] == [b"container", b"file"]

@@ -11,7 +11,7 @@ import pytest
 
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import jobs, leases
-from antiphon.storage.operations.step import ask
+from antiphon.storage.operations.step import query_rows
 from antiphon.storage.records.jobs import Backlog, Deferral, Job, LockResult, Slots
 from antiphon.storage.sqlite.file import open_reader
 from antiphon.storage.sqlite.rows import perform_alone
@@ -24,7 +24,7 @@ from tests.support.stores import opened
 
 TENANTS = ("a", "b")
 WORKERS = ("one", "two")
-SLOTS, KEPT_FREE = 3, 1
+SLOTS, RESERVED_SLOTS = 3, 1
 LATER = int(time.time()) + 86_400
 BEGIN_BY = {"soonest": 0, "due": 1, "idle": LATER}
 STEPS = 40
@@ -72,7 +72,7 @@ class Queue:
     async def claim(self, worker: str) -> None:
         before = await self.running(worker)
         free = SLOTS - len(before)
-        job = await self.store.write(jobs.claim, worker, 1_000_000, None, Slots(free, free - KEPT_FREE))
+        job = await self.store.write(jobs.claim, worker, 1_000_000, None, Slots(free, free - RESERVED_SLOTS))
         for one in WORKERS:
             for running in await self.running(one):
                 self.waiting.discard(running.response.id)
@@ -81,11 +81,11 @@ class Queue:
         if job is None:
             assert not self.waits("soonest")
             assert not (self.waits("due") and free > 0)
-            assert not (self.waits("idle") and free > KEPT_FREE)
+            assert not (self.waits("idle") and free > RESERVED_SLOTS)
             return
         kind = self.kinds[job.response.id]
         assert kind == "soonest" or not self.waits("soonest")
-        assert kind != "idle" or (not self.waits("due") and free > KEPT_FREE)
+        assert kind != "idle" or (not self.waits("due") and free > RESERVED_SLOTS)
         assert len(owned) <= SLOTS
         assert job.uses_idle is (kind == "idle")
         returned = {one.response.id for one in before} - owned.keys()
@@ -125,8 +125,8 @@ async def test_no_deferred_job_takes_a_slot_that_another_could_use_and_each_begi
 
 async def test_jobs_in_idle_slots_do_not_put_the_other_jobs_of_their_tenant_back(store: Store) -> None:
     """A tenant with two of them comes before one with a job that nothing returns."""
-    held = [("a", LATER), ("a", LATER), ("b", 0)]
-    for tenant, begin_by in held:
+    retained = [("a", LATER), ("a", LATER), ("b", 0)]
+    for tenant, begin_by in retained:
         await put(store, begin_by, tenant)
         assert await store.write(jobs.claim, "one", 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
     for tenant in ("b", "a"):
@@ -137,7 +137,7 @@ async def test_jobs_in_idle_slots_do_not_put_the_other_jobs_of_their_tenant_back
     assert [job.response.tenant for job in claimed if job] == ["a", "b"]
 
 
-async def test_a_claim_looks_only_at_the_idle_slots_of_its_worker_and_tenant(tmp_path: Path) -> None:
+async def test_a_claim_reads_only_the_idle_slots_of_its_worker_and_tenant(tmp_path: Path) -> None:
     """The others stay unlocked, for the claims of other workers."""
     store = SqliteStore.open(f"sqlite://{tmp_path}/antiphon.db")
     for worker in WORKERS:
@@ -146,7 +146,7 @@ async def test_a_claim_looks_only_at_the_idle_slots_of_its_worker_and_tenant(tmp
             assert await store.write(jobs.claim, worker, 1_000_000, None, Slots(SLOTS, SLOTS)) is not None
     await store.close()
     with closing(open_reader(tmp_path / "antiphon.db")) as connection:
-        rows = perform_alone(connection, act_of(ask, "in_idle_slots", "one", "a", "key"))
+        rows = perform_alone(connection, act_of(query_rows, "in_idle_slots", "one", "a", "key"))
 
     assert [row[1:] for row in rows] == [(0, 1, 0), (1, 0, 0), (1, 1, 0)]  # the newest first
 

@@ -23,17 +23,17 @@ from antiphon.storage.operations import (
 )
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.operations import vector_stores as stored_vector_stores
-from antiphon.storage.operations.idempotency import KEPT
+from antiphon.storage.operations.idempotency import RETAINED
 from antiphon.storage.operations.step import FEW_BYTES
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.chat_completions import CompletionQuery, StoredCompletion
 from antiphon.storage.records.containers import ContainerQuery
-from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem, StoredResponse
+from antiphon.storage.records.responses import PageQuery, StoredItem, StoredItemPage, StoredResponse
 from antiphon.storage.records.tenants import Announcement, StoredAnswer, WebhookEndpoint
-from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
+from antiphon.storage.records.vector_stores import NewAttachment, StoredVectorStore
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.store import Store
-from antiphon.storage.upkeep import KEPT_FAILURES, expire_containers, purge
+from antiphon.storage.upkeep import STORED_FAILURES, expire_containers, purge
 from tests.store import containers
 from tests.store.containers import new_container, written
 from tests.store.files import AMPLE, new_file
@@ -96,7 +96,7 @@ async def follows_what_is_known(store: Store) -> bool:
 
 
 async def is_on_the_page(store: Store) -> bool:
-    return await input_page(store, "", "new", PageQuery(9)) == ItemPage([OLD, ENDS, NEW])
+    return await input_page(store, "", "new", PageQuery(9)) == StoredItemPage([OLD, ENDS, NEW])
 
 
 async def is_in_the_history(store: Store) -> bool:
@@ -137,9 +137,9 @@ READS: Mapping[str, Callable[[Store], Awaitable[bool]]] = {
 
 
 async def test_every_read_finds_it_until_the_second_before(store: Store, clock: Clock) -> None:
-    clock.times = [END - KEPT]
+    clock.times = [END - RETAINED]
     await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
-    await store.write(answers.keep, StoredAnswer("", b"key", b"{}", END, END))
+    await store.write(answers.put, StoredAnswer("", b"key", b"{}", END, END))
     await save_chain(store)
     clock.times = [END - 1]
     assert [name for name, read in READS.items() if not await read(store)] == []
@@ -165,7 +165,7 @@ async def test_what_expires_while_a_list_is_read_is_not_in_it(
     clock.times = [END - 1, END - 1, END]
     expected = items[::-1] if descending else items
 
-    assert await input_page(store, "", name, PageQuery(9, descending=descending)) == ItemPage(expected)
+    assert await input_page(store, "", name, PageQuery(9, descending=descending)) == StoredItemPage(expected)
 
 
 @pytest.mark.parametrize("name", ["ends", "new"])
@@ -209,7 +209,7 @@ async def test_a_key_is_reserved_until_the_second_before_and_free_from_its_secon
     clock.times = [END]
     await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     found = []
-    for name, at in (("resp_2", END + KEPT - 1), ("resp_3", END + KEPT), ("resp_4", END + KEPT)):
+    for name, at in (("resp_2", END + RETAINED - 1), ("resp_3", END + RETAINED), ("resp_4", END + RETAINED)):
         clock.times = [at]
         found.append((await store.write(idempotency.reserve, "", "key", b"print", name, "w")).response_id)
 
@@ -229,12 +229,12 @@ async def give_up_a_delivery(store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("table", "age"),
-    [("responses", 0), ("chat_completions", 0), ("answers", 0), ("keys", KEPT), ("deliveries", KEPT_FAILURES)],
+    [("responses", 0), ("chat_completions", 0), ("answers", 0), ("keys", RETAINED), ("deliveries", STORED_FAILURES)],
 )
 async def test_a_purge_takes_it_from_its_second_on(store: Store, clock: Clock, table: str, age: int) -> None:
     clock.times = [END]
     await save_chain(store)
-    await store.write(answers.keep, StoredAnswer("", b"key", b"{}", END, END))
+    await store.write(answers.put, StoredAnswer("", b"key", b"{}", END, END))
     await store.write(chat_completions.save, StoredCompletion("chatcmpl-1", b"{}", ("m", "m"), expires_at=END))
     await store.write(idempotency.reserve, "", "key", b"print", "resp_1", "w")
     await give_up_a_delivery(store)
@@ -248,7 +248,7 @@ async def test_a_file_that_expires_in_the_middle_of_a_purge_still_leaves_its_sto
     file = new_file("t", expires_at=END)
     await store.write(files.begin, "t", file.blob, 3600)
     await store.write(files.put, file, AMPLE)
-    await store.write(stored_vector_stores.create, VectorStore("vs_1", "t", END - 1), [NewStoreFile(file.id)])
+    await store.write(stored_vector_stores.create, StoredVectorStore("vs_1", "t", END - 1), [NewAttachment(file.id)])
 
     async def at_first_too_early(limit: int) -> int:
         clock.times = [END - is_early]

@@ -156,7 +156,7 @@ async def all_pages(store: Store, tenant: str, query: FactsQuery) -> list[str]:
 @pytest.mark.wide
 @examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(rows, min_size=6, max_size=9), filters, st.integers(1, 4), st.integers(2, 9), st.booleans())
-async def test_a_list_finds_what_a_look_at_all_rows_finds(
+async def test_a_list_finds_the_same_as_a_scan_of_all_rows(
     store: Store, drawn: list[dict[str, object]], filters: Sequence[Filters], limit: int, most_read: int, down: bool
 ) -> None:
     tenant, run = new_id("tenant"), new_id("x")
@@ -189,7 +189,7 @@ async def test_a_key_is_found_by_its_name(store: Store) -> None:
         assert [one.id for one in page.facts] == expected
 
 
-async def test_a_list_says_how_far_it_read(store: Store) -> None:
+async def test_a_list_reports_how_far_it_read(store: Store) -> None:
     tenant = new_id("tenant")
     facts = [new_facts(tenant=tenant, began=began, backend="b" if began == 1 else "a") for began in range(1, 11)]
     await store.write(stored_facts.put_new, facts)
@@ -205,10 +205,10 @@ async def test_a_list_says_how_far_it_read(store: Store) -> None:
 )
 async def test_a_list_with_many_comparisons_reads_fewer_rows(store: Store, line: str) -> None:
     tenant = new_id("tenant")
-    made = [new_facts(tenant=tenant, began=number, ended=number) for number in range(20, 0, -1)]
-    await store.write(stored_facts.put_new, made)
+    created = [new_facts(tenant=tenant, began=number, ended=number) for number in range(20, 0, -1)]
+    await store.write(stored_facts.put_new, created)
     found = await store.read(facts_page.page, tenant, FactsQuery(9, filters=parse_filters(line, 0), most_read=16))
-    assert (found.facts, found.read_to) == ([], made[7].id)
+    assert (found.facts, found.read_to) == ([], created[7].id)
 
 
 async def test_figures_with_many_comparisons_are_complete_since_later(store: Store) -> None:

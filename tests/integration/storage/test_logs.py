@@ -9,7 +9,7 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.operations import event_log, jobs
 from antiphon.storage.operations.event_log import FRAME_BYTES, FRAMES_AT_ONCE
 from antiphon.storage.operations.step import FEW_BYTES
-from antiphon.storage.records.jobs import Frames
+from antiphon.storage.records.jobs import EventFrames
 from antiphon.storage.records.responses import StoredItem
 from antiphon.storage.store import Store
 from tests.store.making import T, new_response
@@ -32,7 +32,7 @@ async def logged(store: Store, sizes: Sequence[int], item_bytes: int = 2) -> str
     """Queue a response with one item, and with a log of frames of these sizes; return its id."""
     response = new_response([StoredItem("msg_1", b"x" * item_bytes)])
     await store.write(
-        jobs.enqueue, response, b"", [Frames(place, place, b"x" * size) for place, size in enumerate(sizes)]
+        jobs.enqueue, response, b"", [EventFrames(place, place, b"x" * size) for place, size in enumerate(sizes)]
     )
     return response.id
 
@@ -64,7 +64,7 @@ async def test_a_read_returns_as_many_frames_as_fit_and_one_in_any_case(
 
 async def test_a_reader_that_stopped_within_frames_goes_on_there_whatever_other_logs_hold(store: Store) -> None:
     wide = new_response(status="queued")
-    await store.write(jobs.enqueue, wide, b"", [Frames(0, 9, b"0-9"), Frames(10, 19, b"10-19")])
+    await store.write(jobs.enqueue, wide, b"", [EventFrames(0, 9, b"0-9"), EventFrames(10, 19, b"10-19")])
     await logged(store, [1] * 20)
     for after, expected in ((-1, [0, 10]), (3, [0, 10]), (9, [10]), (12, [10]), (19, [])):
         tail = await store.read(event_log.tail, T, wide.id, after)

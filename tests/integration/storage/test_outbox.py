@@ -95,7 +95,7 @@ async def test_of_few_deliveries_the_oldest_are_first_however_many_are_not_due(s
     await store.close()
 
 
-async def test_one_endpoint_with_very_many_deliveries_fills_a_look(store_url: str) -> None:
+async def test_one_endpoint_with_very_many_deliveries_fills_a_poll(store_url: str) -> None:
     store = await open_store(store_url)
     await register(store, "a", 1)
     await end(store, "a", 20)

@@ -9,7 +9,7 @@ from antiphon.storage.input_pages import input_page
 from antiphon.storage.open import open_store
 from antiphon.storage.operations import conversations, pages
 from antiphon.storage.operations import pages as stored_pages
-from antiphon.storage.records.responses import ItemPage, PageQuery, StoredConversation, StoredItem
+from antiphon.storage.records.responses import PageQuery, StoredConversation, StoredItem, StoredItemPage
 from tests.store.making import T, new_response
 
 ITEMS = [StoredItem(f"msg_{size}", b"x" * size, "y") for size in (1, 2, 3, 4, 5)]
@@ -17,14 +17,14 @@ WEIGHTS = {item.id: size + 1 for size, item in enumerate(ITEMS, 1)}
 """The bytes of each with its sealed content."""
 
 
-def expected(query: PageQuery, is_large: bool) -> ItemPage:
+def expected(query: PageQuery, is_large: bool) -> StoredItemPage:
     order = ITEMS[::-1] if query.descending else ITEMS
     places = {item.id: place for place, item in enumerate(order)}
     wanted = order[places[query.after] + 1 if query.after else 0 : places[query.before] if query.before else None]
     count = min(len(wanted), query.limit)
     while is_large and count > 1 and sum(WEIGHTS[item.id] for item in wanted[:count]) > query.most_bytes:
         count -= 1
-    return ItemPage(wanted[:count], count < len(wanted))
+    return StoredItemPage(wanted[:count], count < len(wanted))
 
 
 @pytest.mark.parametrize("is_large", [False, True])

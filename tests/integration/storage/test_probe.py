@@ -40,7 +40,7 @@ def store() -> Written:
     return opened
 
 
-async def test_who_asks_again_soon_has_nothing_written(store: Written) -> None:
+async def test_a_repeated_probe_writes_nothing(store: Written) -> None:
     clock = Clock()
     probe = StoreProbe(lambda: store, clock)
     assert await asyncio.gather(*(probe.is_usable() for _ in range(20))) == [True] * 20

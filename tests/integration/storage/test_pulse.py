@@ -53,10 +53,10 @@ async def test_it_finds_the_moment_between_the_commits_of_a_busy_writer(tmp_path
     pulse, is_over = store.pulse("w"), threading.Event()
     assert pulse is not None
 
-    def act(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
         connection.execute("UPDATE clock SET asked = asked + 1")
         is_over.wait(0.01)  # as a slow disk
-        return given
+        return provided
 
     submit = store._writer.submit
     writes = [submit(act, 0)]

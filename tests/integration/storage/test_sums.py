@@ -63,7 +63,7 @@ async def sum_all(store: Store) -> None:
         pass
 
 
-async def test_figures_outlive_the_facts_that_they_were_made_of(store: Store, clock: Clock) -> None:
+async def test_figures_outlive_the_facts_behind_them(store: Store, clock: Clock) -> None:
     tenant = new_id("tenant")
     await store.write(facts.put_new, [ended(tenant, at, cost=2) for at in (0, 1, 61, 62)])
     await sum_all(store)

@@ -42,7 +42,7 @@ async def test_the_job_of_another_tenant_is_not_found(store: Store) -> None:
 async def test_the_use_of_an_answer_does_not_keep_that_of_another_tenant(store: Store) -> None:
     until = int(time.time()) + 60
     for tenant, used_at in ((T, 2), (OTHER, 1)):
-        await store.write(answers.keep, StoredAnswer(tenant, b"key", bytes(1000), used_at, until))
+        await store.write(answers.put, StoredAnswer(tenant, b"key", bytes(1000), used_at, until))
     await find_answer(store, OTHER, b"key")
     await trim_answers(store, await store.read(answers.size) - 1)
 

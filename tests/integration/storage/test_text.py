@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.replay import JSON, Answer, ReplayBackend, completion
-from tests.support.server import Served
+from tests.support.server import RunningServer
 
 ODD = [
     "\x00",
@@ -22,23 +22,23 @@ ODD = [
 ]
 
 
-async def there_and_back(served: Served, backend: ReplayBackend, text: str) -> dict[str, Any]:
+async def there_and_back(server: RunningServer, backend: ReplayBackend, text: str) -> dict[str, Any]:
     backend.script = lambda request: Answer([completion(request["messages"][-1]["content"])], JSON)
     metadata = {text[:64] or "k": text[:512]}
     body = {"model": "m", "input": [{"role": "user", "content": text}], "metadata": metadata, "instructions": text}
-    status, made = await served.post("/responses", data=io.BytesIO(json.dumps(body, ensure_ascii=False).encode()))
-    assert status == 200, made
-    _, stored = await served.get(f"/responses/{made['id']}")
-    _, items = await served.get(f"/responses/{made['id']}/input_items")
+    status, created = await server.post("/responses", data=io.BytesIO(json.dumps(body, ensure_ascii=False).encode()))
+    assert status == 200, created
+    _, stored = await server.get(f"/responses/{created['id']}")
+    _, items = await server.get(f"/responses/{created['id']}/input_items")
     assert stored["metadata"] == metadata
     assert stored["instructions"] == text
     assert items["data"][0]["content"][0]["text"] == text  # type: ignore[index]
-    assert stored == made
+    assert stored == created
     return stored
 
 
 @pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
-async def test_odd_text_comes_back_as_it_went(stateful: Served, backend: ReplayBackend, text: str) -> None:
+async def test_odd_text_comes_back_as_it_went(stateful: RunningServer, backend: ReplayBackend, text: str) -> None:
     stored = await there_and_back(stateful, backend, text)
     assert stored["output_text"] == text
     _, conversation = await stateful.post(
@@ -50,7 +50,7 @@ async def test_odd_text_comes_back_as_it_went(stateful: Served, backend: ReplayB
 
 
 @pytest.mark.wide("postgres")
-async def test_any_text_comes_back(stateful: Served, backend: ReplayBackend) -> None:
+async def test_any_text_comes_back(stateful: RunningServer, backend: ReplayBackend) -> None:
     """Texts of any characters that JSON can say."""
     dice = random.Random(7)
     for _ in range(40):
@@ -61,12 +61,12 @@ async def test_any_text_comes_back(stateful: Served, backend: ReplayBackend) -> 
 
 
 @pytest.mark.wide
-async def test_ten_megabytes_come_back(stateful: Served, backend: ReplayBackend) -> None:
+async def test_ten_megabytes_come_back(stateful: RunningServer, backend: ReplayBackend) -> None:
     text = "\U0001f600x\x00" * 500_000 + "y" * 7_485_760
     assert len(text.encode()) == 10_485_760
     assert (await there_and_back(stateful, backend, text))["output_text"] == text
 
 
 @pytest.mark.parametrize("body", [b'{"model":"m","input":"\\ud800"}', b'{"model":"m","input":"\xed\xa0\x80"}'])
-async def test_half_a_surrogate_pair_is_refused_at_the_door(served: Served, body: bytes) -> None:
-    assert (await served.post("/responses", data=body))[0] == 400
+async def test_half_a_surrogate_pair_is_refused_at_the_door(server: RunningServer, body: bytes) -> None:
+    assert (await server.post("/responses", data=body))[0] == 400

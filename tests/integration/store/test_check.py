@@ -35,7 +35,7 @@ from antiphon.storage.operations import facts as stored_facts
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.operations import responses as stored_responses
 from antiphon.storage.operations.chunk_parts import Termed
-from antiphon.storage.operations.step import ask
+from antiphon.storage.operations.step import query_rows
 from antiphon.storage.records.chat_completions import CompletionPage, CompletionQuery, StoredCompletion
 from antiphon.storage.records.chunks import (
     ChunkRow,
@@ -63,11 +63,11 @@ from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.records.reports import StoredReport
 from antiphon.storage.records.responses import (
     ChainExtent,
-    ItemPage,
     LargeItem,
     PageQuery,
     StoredConversation,
     StoredItem,
+    StoredItemPage,
     StoredResponse,
 )
 from antiphon.storage.records.sessions import ConsoleSession
@@ -75,10 +75,10 @@ from antiphon.storage.records.tenants import (
     ApiKey,
     BucketState,
     Delivery,
+    KeyLimits,
     KeyReservation,
-    Limits,
-    Reply,
     StorageUse,
+    StoredReply,
     UsageField,
     UsageRecord,
     UsageRow,
@@ -87,9 +87,9 @@ from antiphon.storage.records.tenants import (
 from antiphon.storage.records.vector_stores import (
     Attached,
     Ingestion,
-    NewStoreFile,
+    NewAttachment,
+    StoredVectorStore,
     StorePageQuery,
-    VectorStore,
     VectorStorePage,
 )
 from antiphon.storage.sqlite.store import SqliteStore
@@ -107,7 +107,7 @@ class FindsUnpublished(ChangedStore):
 
 
 class ShowsStoresToAll(ChangedStore):
-    async def find_vector_store(self, tenant: str, store_id: str) -> VectorStore | None:
+    async def find_vector_store(self, tenant: str, store_id: str) -> StoredVectorStore | None:
         return await self.original.find_vector_store(T, store_id)
 
 
@@ -118,7 +118,7 @@ class ListsStoresForwards(ChangedStore):
 
 class AttachesWhatItFinds(ChangedStore):
     async def attach_files(
-        self, tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
+        self, tenant: str, store_id: str, files: Sequence[NewAttachment], batch_id: str | None = None
     ) -> Attached:
         for file in files:
             found = await self.original.attach_files(tenant, store_id, [file], batch_id)
@@ -132,7 +132,7 @@ class CountsNoFailures(ChangedStore):
 
 class IngestsAllAgain(ChangedStore):
     async def attach_files(
-        self, tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
+        self, tenant: str, store_id: str, files: Sequence[NewAttachment], batch_id: str | None = None
     ) -> Attached:
         for file in files:
             await self.write(vector_stores.detach, tenant, store_id, file.file_id)
@@ -168,7 +168,7 @@ class TakesAnyNumberOfChunks(ChangedStore):
 
 
 class KeepsExpiredStores(ChangedStore):
-    async def create_vector_store(self, store: VectorStore, files: Sequence[NewStoreFile] = ()) -> Attached:
+    async def create_vector_store(self, store: StoredVectorStore, files: Sequence[NewAttachment] = ()) -> Attached:
         return await self.original.create_vector_store(replace(store, days=None), files)
 
 
@@ -289,8 +289,8 @@ class ListsTheOldestReportFirst(ChangedStore):
 
 class NeverTrimsReports(ChangedStore):
     async def find_report(self, report_id: str) -> StoredReport | None:
-        kept: dict[str, StoredReport] = self.__dict__.setdefault("kept", {})
-        return await self.original.find_report(report_id) or kept.get(report_id)
+        stored: dict[str, StoredReport] = self.__dict__.setdefault("kept", {})
+        return await self.original.find_report(report_id) or stored.get(report_id)
 
     async def put_report(self, report: StoredReport) -> None:
         self.__dict__.setdefault("kept", {})[report.id] = report
@@ -313,8 +313,8 @@ class KeepsOneOfManyFacts(ChangedStore):
 
 class ShowsSpansToAll(ChangedStore):
     async def spans(self, tenant: str, response_id: str) -> bytes | None:
-        whose: dict[str, str] = self.__dict__.setdefault("whose", {})
-        return await self.original.spans(whose.get(response_id, tenant), response_id)
+        owner: dict[str, str] = self.__dict__.setdefault("whose", {})
+        return await self.original.spans(owner.get(response_id, tenant), response_id)
 
     async def save(self, response: StoredResponse, **how: Any) -> bool:
         self.__dict__.setdefault("whose", {})[response.id] = response.tenant
@@ -348,8 +348,8 @@ class PurgesNot(ChangedStore):
     lacks = ""
 
     async def purge(self, table: str, age: int, limit: int) -> int:
-        gone: int = await self.original.purge(table, age, limit)
-        return 0 if table == self.lacks else gone
+        removed: int = await self.original.purge(table, age, limit)
+        return 0 if table == self.lacks else removed
 
     async def count_expired(self, table: str, age: int) -> int:
         count: int = await self.original.count_expired(table, age)
@@ -369,10 +369,10 @@ class ForgetsSums(ChangedStore):
 
 class SumsLateOnesTwice(SqliteStore):
     async def save(self, response: StoredResponse, **how: Any) -> bool:
-        is_kept = await super().save(response, **how)
+        is_stored = await super().save(response, **how)
         if response.facts is not None:
             await self.write(stored_facts.put_new, [response.facts])
-        return is_kept
+        return is_stored
 
 
 class IgnoresGroups(ChangedStore):
@@ -387,7 +387,7 @@ class NamesAllGroups(ChangedStore):
         return await self.original.figures(tenant, structs.replace(query, most_groups=10**6))
 
 
-class ReadsWithoutSaying(ChangedStore):
+class ReadsWithoutReporting(ChangedStore):
     async def figures(self, tenant: str | None, query: FiguresQuery) -> FiguresFound:
         return await self.original.figures(tenant, structs.replace(query, most_read=10**6))
 
@@ -475,8 +475,8 @@ class Stopped(StoreClock):
 
 
 class ShowsTheExpired(SqliteStore):
-    def __init__(self, *given: Any, **how: Any) -> None:
-        super().__init__(*given, **how)
+    def __init__(self, *value: Any, **how: Any) -> None:
+        super().__init__(*value, **how)
         self.clock = Stopped(ids.now)
 
 
@@ -520,14 +520,14 @@ class DoesNotFence(ChangedStore):
         return await self.original.advance(newest or job, progress)
 
 
-class KeepsWhatIsHalfMade(ChangedStore):
+class KeepsUnfinishedItems(ChangedStore):
     async def advance(self, job: Job, progress: Progress) -> Job | None:
-        return await self.original.advance(job, replace(progress, keep=True))
+        return await self.original.advance(job, replace(progress, save=True))
 
 
-class LosesWhatWasKept(ChangedStore):
+class LosesStoredData(ChangedStore):
     async def advance(self, job: Job, progress: Progress) -> Job | None:
-        return await self.original.advance(job, replace(progress, keep=False))
+        return await self.original.advance(job, replace(progress, save=False))
 
 
 class ExpiresTheLiving(ChangedStore):
@@ -548,7 +548,7 @@ class TakesAtOnce(ChangedStore):
         has_expired = await self.original.expire_worker(worker, beat)
         for one in await self.read(leases.owned, worker) if has_expired else ():
             await self.write(leases.give_back, worker, one)
-        for one in await self.read(leases.held, worker) if has_expired else ():
+        for one in await self.read(leases.retained, worker) if has_expired else ():
             await self.write(leases.release, worker, one)
         return has_expired
 
@@ -579,8 +579,8 @@ class NeedsABeat(ChangedStore):
 
 
 class QueuesEverything(ChangedStore):
-    async def enqueue(self, *given: Any, most: int | None = None) -> LockResult:
-        return await self.original.enqueue(*given)
+    async def enqueue(self, *value: Any, most: int | None = None) -> LockResult:
+        return await self.original.enqueue(*value)
 
 
 class LeavesNoRoom(ChangedStore):
@@ -593,18 +593,18 @@ class IgnoresConcurrency(ChangedStore):
         await self.original.put_api_key(replace(key, limits=replace(key.limits, concurrency=None)))
 
 
-class PurgesWhatIsMade(ChangedStore):
+class PurgesRunningResponses(ChangedStore):
     async def purge(self, table: str, age: int, limit: int) -> int:
-        return await self._with_made(table, await self.original.purge(table, age, limit))
+        return await self._with_created(table, await self.original.purge(table, age, limit))
 
     async def count_expired(self, table: str, age: int) -> int:
-        return await self._with_made(table, await self.original.count_expired(table, age))
+        return await self._with_created(table, await self.original.count_expired(table, age))
 
-    async def _with_made(self, table: str, count: int) -> int:
+    async def _with_created(self, table: str, count: int) -> int:
         if table != "responses":
             return count
-        made = [one for worker in await self.read(leases.beats) for one in await self.read(leases.owned, worker)]
-        return count + len(made)
+        created = [one for worker in await self.read(leases.beats) for one in await self.read(leases.owned, worker)]
+        return count + len(created)
 
 
 class LeadsToOthers(ChangedStore):
@@ -629,7 +629,7 @@ class CountsNoWindow(ChangedStore):
         return replace(waiting, overdue=waiting.deferred)
 
 
-class TellsNobody(SqliteStore):
+class NotifiesNoOne(SqliteStore):
     def _announce(self, changed: str) -> None:
         pass
 
@@ -647,7 +647,7 @@ class AddsInPart(ChangedStore):
         return outcomes[-1]
 
 
-class LetsAnybodyWrite(ChangedStore):
+class LetsOthersWrite(ChangedStore):
     async def lock(self, tenant: str, conversation_id: str, response_id: str, worker: str) -> LockResult:
         outcome = await self.original.lock(tenant, conversation_id, response_id, worker)
         return LockResult.DONE if outcome is LockResult.BUSY else outcome
@@ -665,8 +665,8 @@ class ReservesAgain(ChangedStore):
         return KeyReservation(print, response_id, worker, None)
 
 
-class RepliesForAnybody(SqliteStore):
-    async def save(self, response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> bool:
+class RepliesToOthers(SqliteStore):
+    async def save(self, response: StoredResponse, *, append: bool = False, reply: StoredReply | None = None) -> bool:
         found = await self.read(idempotency.find, reply.tenant, reply.key) if reply else None
         response = replace(response, id=found.response_id) if found else response
         return await super().save(response, append=append, reply=reply)
@@ -674,7 +674,7 @@ class RepliesForAnybody(SqliteStore):
 
 class FreesEverything(ChangedStore):
     async def release(self, worker: str, response_id: str) -> None:
-        for one in await self.read(leases.held, worker):
+        for one in await self.read(leases.retained, worker):
             await self.original.release(worker, one)
 
 
@@ -683,7 +683,7 @@ class DeliversAgain(ChangedStore):
         return await self.original.claim_delivery(delivery_id, -10)
 
 
-class ServesWhoeverHasMost(ChangedStore):
+class ServesTheLargestTenant(ChangedStore):
     async def due(self, limit: int) -> Any:
         found = await self.original.due(limit)
         tenants = [one.tenant for one in found]
@@ -706,7 +706,7 @@ class ForgivesTheLate(ChangedStore):
 
 
 class GrantsTooMuch(ChangedStore):
-    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+    async def take(self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
         return replace(await self.original.take(key_id, limits, tokens, claim), is_granted=True)
 
 
@@ -715,7 +715,7 @@ class KeepsWhatWasTaken(ChangedStore):
         await self.original.charge([replace(use, taken=0) for use in uses])
 
 
-class CountsForEverybody(ChangedStore):
+class CountsForAllTenants(ChangedStore):
     async def usage(
         self,
         tenant: str | None,
@@ -734,19 +734,19 @@ class ForgetsBudgets(ChangedStore):
 
 
 class SpendsWhatIsSpent(ChangedStore):
-    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+    async def take(self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
         return await self.original.take(key_id, limits, tokens)
 
 
 class NamesNoBudget(ChangedStore):
-    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+    async def take(self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
         return replace(await self.original.take(key_id, limits, tokens, claim), exhausted=None)
 
 
 class TakesInPart(ChangedStore):
-    async def take(self, key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
+    async def take(self, key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> BucketState:
         if claim is not None:
-            spent = await self.original.take(key_id, Limits(), 0, claim)
+            spent = await self.original.take(key_id, KeyLimits(), 0, claim)
             if not spent.is_granted:
                 return spent
         return await self.original.take(key_id, limits, tokens)
@@ -768,14 +768,14 @@ class KnowsNoModels(ChangedStore):
 
 
 class ForgetsWhatIsReserved(ChangedStore):
-    async def enqueue(self, *given: Any, **how: Any) -> LockResult:
-        *most, taken = given[:5] if len(given) > 4 else (*given, NOTHING_RESERVED)
-        return await self.original.enqueue(*most, replace(taken, cost=0), *given[5:], **how)
+    async def enqueue(self, *value: Any, **how: Any) -> LockResult:
+        *most, taken = value[:5] if len(value) > 4 else (*value, NOTHING_RESERVED)
+        return await self.original.enqueue(*most, replace(taken, cost=0), *value[5:], **how)
 
 
-class ForgetsWhoPays(ChangedStore):
-    async def enqueue(self, *given: Any, **how: Any) -> LockResult:
-        return await self.original.enqueue(*given[:4], **how)
+class ForgetsThePayer(ChangedStore):
+    async def enqueue(self, *value: Any, **how: Any) -> LockResult:
+        return await self.original.enqueue(*value[:4], **how)
 
 
 class CountsSaves(ChangedStore):
@@ -792,7 +792,7 @@ class CountsSaves(ChangedStore):
         return self.__dict__.get("sizes", {}).get(tenant, 0)
 
 
-class SaysTheWrongSize(ChangedStore):
+class ReportsTheWrongSize(ChangedStore):
     async def find_item(self, *which: Any, **how: Any) -> StoredItem | None:
         found = await self.original.find_item(*which, **how)
         return replace(found, size=found.size + 1) if isinstance(found, LargeItem) else found
@@ -843,7 +843,7 @@ class KeepsTheTextsOfDeletedFiles(ChangedStore):
         text = await self.read(file_texts.find, tenant, file.digest, 1) if file else None
         is_deleted = await self.original.delete_file(tenant, file_id)
         if text is not None:
-            await self.write(file_texts.keep, text)
+            await self.write(file_texts.put, text)
         return is_deleted
 
 
@@ -865,7 +865,7 @@ class ShowsCompletionsToAll(ChangedStore):
 
 
 class ForgetsTheOrder(ChangedStore):
-    async def completion_messages(self, tenant: str, completion_id: str, query: PageQuery) -> ItemPage | None:
+    async def completion_messages(self, tenant: str, completion_id: str, query: PageQuery) -> StoredItemPage | None:
         return await self.original.completion_messages(tenant, completion_id, replace(query, descending=False))
 
 
@@ -917,7 +917,7 @@ class CountsWhatWasDropped(ChangedStore):
             await self.read(jobs.find_job, self.__dict__["tenant"], response_id) if "tenant" in self.__dict__ else None
         )
         if job is not None:
-            await self.original.advance(job, Progress(keep=True))
+            await self.original.advance(job, Progress(save=True))
         await self.original.release_job(worker, response_id)
 
     async def claim(self, *how: Any) -> Job | None:
@@ -929,7 +929,7 @@ class CountsWhatWasDropped(ChangedStore):
 class KeepsAllSessions(ChangedStore):
     async def put_session(self, session: ConsoleSession) -> None:
         times = (session.created_at, session.used_at, session.expires_at)
-        await self._write(lambda: ask("put_session", session.digest, session.key_id, session.key_digest, *times))
+        await self._write(lambda: query_rows("put_session", session.digest, session.key_id, session.key_digest, *times))
 
 
 class RevivesSessions(ChangedStore):
@@ -980,7 +980,7 @@ class ListsFilesOfEveryPurpose(ChangedStore):
 
 
 class SharesNoContent(ChangedStore):
-    async def put_file(self, file: StoredFile, quota: FileQuota, reply: Reply | None = None) -> StoredFile | None:
+    async def put_file(self, file: StoredFile, quota: FileQuota, reply: StoredReply | None = None) -> StoredFile | None:
         return await self.original.put_file(replace(file, digest=file.id.encode()), quota, reply)
 
 
@@ -990,12 +990,12 @@ class ClaimsEveryBlob(ChangedStore):
 
 
 class AdmitsEveryFile(ChangedStore):
-    async def put_file(self, file: StoredFile, quota: FileQuota, reply: Reply | None = None) -> StoredFile | None:
+    async def put_file(self, file: StoredFile, quota: FileQuota, reply: StoredReply | None = None) -> StoredFile | None:
         return await self.original.put_file(file, FileQuota(1000, 10**9), reply)
 
 
 class KeepsExpiredFiles(ChangedStore):
-    async def put_file(self, file: StoredFile, quota: FileQuota, reply: Reply | None = None) -> StoredFile | None:
+    async def put_file(self, file: StoredFile, quota: FileQuota, reply: StoredReply | None = None) -> StoredFile | None:
         return await self.original.put_file(replace(file, expires_at=None), quota, reply)
 
 
@@ -1025,12 +1025,12 @@ class ShowsPartsToAll(ChangedStore):
 
 
 class UploadsForever(ChangedStore):
-    async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: Reply | None = None) -> bool:
+    async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = None) -> bool:
         return await self.original.create_upload(replace(upload, expires_at=upload.expires_at + 10**6), quota, reply)
 
 
 class AdmitsEveryUpload(ChangedStore):
-    async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: Reply | None = None) -> bool:
+    async def create_upload(self, upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = None) -> bool:
         return await self.original.create_upload(upload, FileQuota(1000, 10**9), reply)
 
 
@@ -1072,7 +1072,7 @@ BROKEN = [
     (SumsLateOnesTwice, "A response that is saved with facts which ended late is in the sums at once."),
     (IgnoresGroups, "Figures support filters and groups,"),
     (NamesAllGroups, "If there are more groups than requested,"),
-    (ReadsWithoutSaying, "Figures by a filter that no sum supports say from when on they are complete."),
+    (ReadsWithoutReporting, "Figures by a filter that no sum supports say from when on they are complete."),
     (HasNoChains, "The facts of a response are returned with those of its parents,"),
     (MissesChanges, "Facts that were stored or changed after a position are found,"),
     (RaisesForTheUnknown, "An id that was never saved is unknown to every method, and not an error."),
@@ -1082,7 +1082,7 @@ BROKEN = [
     (SkipsHoles, "A chain with a gap, or with a cycle, has no history."),
     (RemembersChains, "A long chain is counted again after each change,"),
     (FindsTheNewest, "An item's id can appear in many responses,"),
-    (SaysTheWrongSize, "With `few`, a large item can be returned as its size alone;"),
+    (ReportsTheWrongSize, "With `few`, a large item can be returned as its size alone;"),
     (LeavesOutTheItems, "A large job can be claimed without its data,"),
     (ShowsTheExpired, "From its `expires_at` on a response is unknown;"),
     (SharesAmongTenants, "No data of one tenant is known to another."),
@@ -1091,8 +1091,8 @@ BROKEN = [
     (LosesAtClosing, "Saved data still exists when the store is opened again."),
     (ClaimsTwice, "A queued response is claimed once,"),
     (DoesNotFence, "A worker without the newest version of a job can neither advance nor finish it."),
-    (KeepsWhatIsHalfMade, "An expired worker's jobs are claimed by another:"),
-    (LosesWhatWasKept, "An expired worker's jobs are claimed by another:"),
+    (KeepsUnfinishedItems, "An expired worker's jobs are claimed by another:"),
+    (LosesStoredData, "An expired worker's jobs are claimed by another:"),
     (ExpiresTheLiving, "An expired worker's jobs are claimed by another:"),
     (CountsThemLost, "A job that is returned,"),
     (TakesAtOnce, "An expired worker keeps a job that no other claimed,"),
@@ -1105,27 +1105,27 @@ BROKEN = [
     (QueuesEverything, "Of concurrent jobs no more of a tenant wait than allowed;"),
     (LeavesNoRoom, "A worker receives no more jobs of one tenant than it allows;"),
     (IgnoresConcurrency, "A key has no more jobs in progress than its limit;"),
-    (PurgesWhatIsMade, "A response that expired while its job runs remains until the job has ended;"),
+    (PurgesRunningResponses, "A response that expired while its job runs remains until the job has ended;"),
     (LeadsToOthers, "A response that names another tenant's parent or conversation leads"),
     (ServesTheCrowd, "The tenant with the fewest jobs in progress is next,"),
     (CountsTheClaimed, "The backlog counts exactly the waiting jobs,"),
     (CountsNoWindow, "The backlog counts waiting deferred jobs separately,"),
-    (TellsNobody, "A listener is notified when a job waits,"),
+    (NotifiesNoOne, "A listener is notified when a job waits,"),
     (AnnouncesWhatWasRefused, "A job that cannot be finished notifies no listener."),
     (AddsInPart, "No item is in a conversation twice;"),
-    (LetsAnybodyWrite, "One response holds a conversation;"),
+    (LetsOthersWrite, "One response holds a conversation;"),
     (TakesTheCallersWord, "A queued response's position in its conversation is the end of it at"),
     (ReservesAgain, "Of many concurrent reservations of a key one succeeds,"),
-    (RepliesForAnybody, "The reply is stored in one step with the response,"),
+    (RepliesToOthers, "The reply is stored in one step with the response,"),
     (FreesEverything, "A worker can list what it holds,"),
     (DeliversAgain, "An event waits once for each subscribed endpoint of its tenant,"),
     (RetriesNothing, "A waiting or abandoned delivery can be attempted now,"),
-    (ServesWhoeverHasMost, "However many deliveries of one tenant are due,"),
+    (ServesTheLargestTenant, "However many deliveries of one tenant are due,"),
     (TakesAnyNumberOfEndpoints, "A tenant has at most the allowed number of endpoints,"),
     (ForgivesTheLate, "A key that is revoked or has expired is not found;"),
     (GrantsTooMuch, "Of many concurrent claims exactly as many are granted as the limits allow."),
     (KeepsWhatWasTaken, "Unused reserved tokens are returned,"),
-    (CountsForEverybody, "Usage is counted by key and day,"),
+    (CountsForAllTenants, "Usage is counted by key and day,"),
     (ForgetsBudgets, "A tenant's budget is returned with each of its keys,"),
     (SpendsWhatIsSpent, "Of many concurrent claims exactly as many are granted as the budgets"),
     (NamesNoBudget, "A rejected claim says which budget has no room;"),
@@ -1134,7 +1134,7 @@ BROKEN = [
     (BeginsAtNothing, "A budget that is set today counts the costs of today and of this month."),
     (KnowsNoModels, "Usage is summed by tenant,"),
     (ForgetsWhatIsReserved, "A job contains what was reserved of budgets for it,"),
-    (ForgetsWhoPays, "A job contains the key of its request,"),
+    (ForgetsThePayer, "A job contains the key of its request,"),
     (CountsSaves, "The bytes that a tenant has stored are exact"),
     (CountsNoReplies, "A reply that is stored for an `Idempotency-Key` counts,"),
     (CountsNoJobs, "A job counts with its request,"),
@@ -1203,7 +1203,7 @@ async def test_a_broken_promise_is_named(
 
 
 @pytest.mark.wide
-async def test_a_history_whose_time_grows_faster_than_its_length_is_named(
+async def test_a_history_with_superlinear_time_is_named(
     tmp_path: Path, migrated: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     promise = "A history takes time linear in its length."

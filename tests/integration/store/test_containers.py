@@ -50,8 +50,8 @@ class ReturnsWhatItReceived(ChangedStore):
     async def put_container_files(
         self, tenant: str, container_id: str, files: Files, *how: Any, **more: Any
     ) -> Files | None:
-        kept = await self.original.put_container_files(tenant, container_id, files, *how, **more)
-        return kept and files
+        stored = await self.original.put_container_files(tenant, container_id, files, *how, **more)
+        return stored and files
 
 
 class HoldsAnyNumberOfFiles(ChangedStore):
@@ -69,7 +69,7 @@ class CountsNoReplacedFiles(CountsNot):
     lacks = ("container_files_replaced",)
 
 
-class LetsEverybodyHold(ChangedStore):
+class LeasesToAll(ChangedStore):
     async def hold_container(self, tenant: str, container_id: str, *how: Any) -> StoredContainer | None:
         found = await self.original.hold_container(tenant, container_id, *how)
         return found and replace(found, is_busy=False)
@@ -82,7 +82,7 @@ class ForgetsTheHolder(ChangedStore):
         return await self.original.put_container_files(tenant, container_id, files, quota, "", **more)
 
 
-class RenewsWhatIsGone(ChangedStore):
+class RenewsDeletedLeases(ChangedStore):
     async def renew_hold(self, tenant: str, container_id: str, *how: Any) -> bool:
         await self.original.renew_hold(tenant, container_id, *how)
         return True
@@ -95,8 +95,8 @@ class ExpiresNothing(ChangedStore):
 
 class PurgesNoContainers(ChangedStore):
     async def purge(self, table: str, age: int, limit: int) -> int:
-        gone: int = 1 if table == "containers" else await self.original.purge(table, age, limit)
-        return gone
+        removed: int = 1 if table == "containers" else await self.original.purge(table, age, limit)
+        return removed
 
 
 class NotesNoUse(ChangedStore):
@@ -105,7 +105,7 @@ class NotesNoUse(ChangedStore):
         return found and found.container
 
 
-class NotesEveryLook(ChangedStore):
+class RecordsEveryRead(ChangedStore):
     async def load_container(self, tenant: str, container_id: str) -> FoundContainer | None:
         await self.original.use_container(tenant, container_id)
         return await self.original.load_container(tenant, container_id)
@@ -120,13 +120,13 @@ BROKEN = [
     (CountsNoReplacedFiles, "A file replaces the one at its path and has its id;"),
     (HoldsAnyNumberOfFiles, "A container never has more files or bytes than its quota:"),
     (ReleasesNoBlobs, "A container's file can have the blob of the tenant's file,"),
-    (LetsEverybodyHold, "Of many concurrent holders of a container one holds it,"),
+    (LeasesToAll, "Of many concurrent holders of a container one holds it,"),
     (ForgetsTheHolder, "A hold expires; once another holder has the container,"),
-    (RenewsWhatIsGone, "A container that is deleted while it is held accepts nothing more:"),
+    (RenewsDeletedLeases, "A container that is deleted while it is held accepts nothing more:"),
     (ExpiresNothing, "A container that was idle for too long expires permanently;"),
     (PurgesNoContainers, "A container that was idle for too long expires permanently;"),
     (NotesNoUse, "Using or holding a container extends its expiry;"),
-    (NotesEveryLook, "Using or holding a container extends its expiry;"),
+    (RecordsEveryRead, "Using or holding a container extends its expiry;"),
 ]
 
 

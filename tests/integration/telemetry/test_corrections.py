@@ -9,7 +9,7 @@ from antiphon.telemetry.access_log import AccessLog
 from antiphon.telemetry.context import about
 from antiphon.telemetry.formatters import TextLines
 from antiphon.telemetry.metrics import ModelNames, ResponseMetrics
-from tests.support.parts import ask, called, plain, scripted_parts
+from tests.support.parts import called, plain, query, scripted_parts
 
 RUN = {"type": "function", "name": "run"}
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
@@ -25,7 +25,7 @@ def rounds(count: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("answers", "asked", "notes"),
+    ("answers", "requested", "notes"),
     [
         ([called("run", '{"a": 1,}')], {"tools": [RUN]}, [("arguments", "repaired")]),
         ([called("run", '{"a'), called("run", '{"a": 1}')], {"tools": [RUN]}, [("arguments", "asked_again")]),
@@ -39,16 +39,16 @@ def rounds(count: int) -> list[dict[str, Any]]:
     ],
 )
 async def test_each_correction_is_counted_and_logged(
-    answers: list[Any], asked: dict[str, Any], notes: list[tuple[str, str]], caplog: pytest.LogCaptureFixture
+    answers: list[Any], requested: dict[str, Any], notes: list[tuple[str, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
-    made, _ = scripted_parts(*answers)
-    metrics = ResponseMetrics(made.measures, ModelNames(made.models), lambda: 0.0)
-    made.run.observers.add(metrics)
-    made.run.observers.add(AccessLog())
+    created, _ = scripted_parts(*answers)
+    metrics = ResponseMetrics(created.measures, ModelNames(created.models), lambda: 0.0)
+    created.run.observers.add(metrics)
+    created.run.observers.add(AccessLog())
     with caplog.at_level(logging.INFO, logger="antiphon.access"):
-        await ask(made, **asked)
+        await query(created, **requested)
 
-    assert dict(made.measures.corrections.values) == {("m", *note): 1 for note in notes}
+    assert dict(created.measures.corrections.values) == {("m", *note): 1 for note in notes}
     assert about().corrected == ", ".join(map(" ".join, notes))
     line = TextLines().format(caplog.records[-1])
     assert all(" ".join(note) in line for note in notes)

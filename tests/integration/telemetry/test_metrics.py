@@ -17,7 +17,7 @@ from antiphon.telemetry.tenants import TenantMetrics
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import ask, called, said, scripted_parts
+from tests.support.parts import called, query, scripted_parts, stated
 from tests.support.tools import MCP, Servers, Web, boom, output
 
 
@@ -52,27 +52,27 @@ async def test_a_long_list_of_models_is_cut() -> None:
 async def test_calls_of_hosted_tools_are_counted_by_their_kind_and_not_by_their_names(
     reply: Any, servers: Servers, counted: tuple[str, str]
 ) -> None:
-    made, _ = scripted_parts(reply, said("5"))
-    made.run.toolset = Toolset(web_search=Web(), mcp=servers)
-    made.run.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
+    created, _ = scripted_parts(reply, stated("5"))
+    created.run.toolset = Toolset(web_search=Web(), mcp=servers)
+    created.run.observers.add(ResponseMetrics(created.measures, ModelNames(created.models), time.monotonic))
 
-    await ask(made, tools=[MCP, {"type": "web_search"}])
+    await query(created, tools=[MCP, {"type": "web_search"}])
 
-    assert [(*one.labels.values(), one.value) for one in made.measures.tools.samples()] == [(*counted, 1)]
+    assert [(*one.labels.values(), one.value) for one in created.measures.tools.samples()] == [(*counted, 1)]
 
 
 @pytest.mark.parametrize("cpu", [2.5, 0.0])
 async def test_the_cpu_time_of_code_and_its_pauses_are_counted(cpu: float) -> None:
-    made, _ = scripted_parts(called("dice__roll", "{}"), said("5"))
-    made.run.toolset = Toolset(mcp=Servers(roll=lambda use: replace(output("5"), cpu=cpu, paused=1.5)))
-    made.run.observers.add(ResponseMetrics(made.measures, ModelNames(made.models), time.monotonic))
-    made.run.observers.add(TenantMetrics(made.measures, most=1))
+    created, _ = scripted_parts(called("dice__roll", "{}"), stated("5"))
+    created.run.toolset = Toolset(mcp=Servers(roll=lambda use: replace(output("5"), cpu=cpu, paused=1.5)))
+    created.run.observers.add(ResponseMetrics(created.measures, ModelNames(created.models), time.monotonic))
+    created.run.observers.add(TenantMetrics(created.measures, most=1))
 
-    await ask(made, tools=[MCP])
+    await query(created, tools=[MCP])
 
-    assert {one.labels["kind"]: one.value for one in made.measures.code_seconds.samples()} == {
+    assert {one.labels["kind"]: one.value for one in created.measures.code_seconds.samples()} == {
         "cpu": cpu,
         "paused": 1.5,
     }
-    by_tenant = [(*one.labels.values(), one.value) for one in made.measures.tenant_code_seconds.samples()]
+    by_tenant = [(*one.labels.values(), one.value) for one in created.measures.tenant_code_seconds.samples()]
     assert by_tenant == [("", "cpu", cpu), ("", "paused", 1.5)]

@@ -30,7 +30,7 @@ METHODS: dict[str, tuple[str, Callable[[Store], Awaitable[object]]]] = {
 """The methods of a store that ask it for anything, but for `read` and `write`, which have operations for it."""
 
 
-def test_every_method_of_a_store_is_here_that_asks_it_anything() -> None:
+def test_every_method_of_a_store_with_a_query_is_here() -> None:
     methods = {name for name, what in vars(Store).items() if inspect.iscoroutinefunction(what) and name[0] != "_"}
     assert methods - {"close", "merge_words", "read", "write"} == METHODS.keys()
 

@@ -13,30 +13,30 @@ def counts(counter: Counter) -> dict[tuple[str, ...], float]:
     return {tuple(one.labels.values()): one.value for one in counter.samples()}
 
 
-async def ask(made: Parts, tenant: str) -> None:
+async def request(created: Parts, tenant: str) -> None:
     request = decode_request(b'{"model": "m", "input": "Hi", "store": false}')
-    run = await Gateway(made).create(request, RequestIdentity(tenant=tenant))
+    run = await Gateway(created).create(request, RequestIdentity(tenant=tenant))
     await run.result()
 
 
 async def test_the_first_tenants_have_their_names_and_all_others_share_one() -> None:
-    made, _ = scripted_parts(*[plain()] * 6)
-    made.run.observers.add(TenantMetrics(made.measures, most=2))
+    created, _ = scripted_parts(*[plain()] * 6)
+    created.run.observers.add(TenantMetrics(created.measures, most=2))
     for tenant in ("acme", "", "third", "acme", "fourth"):
-        await ask(made, tenant)
+        await request(created, tenant)
 
-    assert counts(made.measures.tenant_responses) == {
+    assert counts(created.measures.tenant_responses) == {
         ("acme", "completed"): 2,
         ("", "completed"): 1,
         ("other", "completed"): 2,
     }
-    tokens = counts(made.measures.tenant_tokens)
+    tokens = counts(created.measures.tenant_tokens)
     assert tokens["acme", "input"] == 2 * tokens["", "input"] > 0
     assert tokens["acme", "output"] == tokens["other", "output"] > 0
 
 
-async def test_no_tenant_is_counted_unless_asked_for() -> None:
-    made, _ = scripted_parts(plain())
-    await ask(made, "acme")
+async def test_tenants_are_counted_only_on_request() -> None:
+    created, _ = scripted_parts(plain())
+    await request(created, "acme")
 
-    assert counts(made.measures.tenant_responses) == {}
+    assert counts(created.measures.tenant_responses) == {}

@@ -12,13 +12,13 @@ from antiphon.errors import AntiphonError
 from antiphon.gateway.parts import Parts
 from antiphon.upstream.options import BackendOptions
 from tests.support.chance import examples
-from tests.support.parts import begin, called, plain, said, scripted_parts
+from tests.support.parts import begin, called, plain, scripted_parts, stated
 from tests.support.waiting import let_others_run
 
 REFUSED = json.dumps({"error": {"message": "Unsupported parameter: 'top_p'.", "param": "top_p"}})
 
 ANSWERS: dict[str, Any] = {
-    "text": said("Hello ", "there"),
+    "text": stated("Hello ", "there"),
     "plain": plain(),
     "call": called(),
     "nothing": [],
@@ -37,7 +37,7 @@ requests = st.tuples(
 )
 
 
-async def ask(parts: Parts, stream: bool, leaves_after: int | None) -> None:
+async def request(parts: Parts, stream: bool, leaves_after: int | None) -> None:
     """One request; who leaves closes its stream after so many batches."""
     try:
         run = await begin(parts, stream=stream, top_p=0.5)
@@ -57,20 +57,20 @@ def test_whatever_way_requests_end_no_slot_is_lost(
     script: list[tuple[str, bool, str, int]], concurrency: int, queue: int
 ) -> None:
     async def play() -> None:
-        made, _ = scripted_parts(*(ANSWERS[kind] for kind, *_ in script for _ in range(3)))
-        (served,) = made.models.backends
-        served.update(options=BackendOptions(concurrency=concurrency, queue=queue))
+        created, _ = scripted_parts(*(ANSWERS[kind] for kind, *_ in script for _ in range(3)))
+        (backend,) = created.models.backends
+        backend.update(options=BackendOptions(concurrency=concurrency, queue=queue))
         tasks: list[asyncio.Task[None]] = []
         for _, stream, end, when in script:
-            tasks.append(asyncio.create_task(ask(made, stream, when if end == "left" else None)))
+            tasks.append(asyncio.create_task(request(created, stream, when if end == "left" else None)))
             await let_others_run(when if end == "cancelled" else 1)
             if end == "cancelled":
                 tasks[-1].cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await made.store.close()
+        await created.store.close()
 
-        assert (served.slots.in_use, served.slots.waiting) == (0, 0)
-        assert not served.slots.tenants
-        assert not made.process.runs
+        assert (backend.slots.in_use, backend.slots.waiting) == (0, 0)
+        assert not backend.slots.tenants
+        assert not created.process.runs
 
     asyncio.run(play())

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from antiphon.upstream.discover import LOCAL, PROBE_TIMEOUT, discover, named_by_environment
 from tests.support.replay import ReplayBackend, echo
 
-GONE = "http://127.0.0.1:9/v1"
+UNAVAILABLE = "http://127.0.0.1:9/v1"
 
 
 @asynccontextmanager
@@ -30,13 +30,13 @@ async def silent() -> AsyncIterator[tuple[str, list[int]]]:
 
 async def test_what_lists_models_is_found_in_the_order_of_the_places() -> None:
     async with ReplayBackend(echo).serve() as one, ReplayBackend(echo).serve() as other:
-        places = [("b", other.url), ("gone", GONE), ("a", one.url)]
+        places = [("b", other.url), ("gone", UNAVAILABLE), ("a", one.url)]
 
         assert await discover(places) == [("b", other.url), ("a", one.url)]
 
 
 async def test_where_nothing_answers_nothing_is_found() -> None:
-    assert await discover([("gone", GONE)]) == []
+    assert await discover([("gone", UNAVAILABLE)]) == []
 
 
 async def test_silent_places_are_waited_for_side_by_side_and_not_long() -> None:
@@ -56,6 +56,6 @@ def test_the_usual_places_are_on_this_machine() -> None:
 def test_openais_variables_name_a_backend() -> None:
     assert named_by_environment({}) is None
     assert named_by_environment({"OPENAI_API_KEY": "k"}) == ("https://api.openai.com/v1", "k")
-    assert named_by_environment({"OPENAI_BASE_URL": GONE}) == (GONE, "")
-    assert named_by_environment({"OPENAI_BASE_URL": GONE, "OPENAI_API_KEY": "k"}) == (GONE, "k")
+    assert named_by_environment({"OPENAI_BASE_URL": UNAVAILABLE}) == (UNAVAILABLE, "")
+    assert named_by_environment({"OPENAI_BASE_URL": UNAVAILABLE, "OPENAI_API_KEY": "k"}) == (UNAVAILABLE, "k")
     assert named_by_environment({"OPENAI_BASE_URL": "", "OPENAI_API_KEY": ""}) is None

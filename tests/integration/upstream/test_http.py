@@ -12,14 +12,14 @@ import pytest
 
 from antiphon.errors import BackendError
 from antiphon.upstream.http import HttpBackend
+from tests.support.raw_http import speaking
 from tests.support.replay import JSON, Answer, ReplayBackend, text
-from tests.support.speaking import speaking
 from tests.support.waiting import LoopClock, until
 
 KEY = "sk-secret-backend-key"
 BODY = b'{"model": "m", "messages": []}'
-GONE = "http://127.0.0.1:9/v1"
-REFUSED = rf"^Backend 'b' \({GONE}\) is unreachable: connection refused\. Check that it is running\.$"
+UNAVAILABLE = "http://127.0.0.1:9/v1"
+REFUSED = rf"^Backend 'b' \({UNAVAILABLE}\) is unreachable: connection refused\. Check that it is running\.$"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
@@ -100,9 +100,9 @@ async def test_an_error_is_a_reply_like_any_other(backend: ReplayBackend) -> Non
 async def test_a_key_that_the_backend_repeats_is_masked_however_it_is_cut(
     backend: ReplayBackend, where: str, cut: int
 ) -> None:
-    said = f"Incorrect API key: {KEY}, again {KEY[:9]}, {KEY}".encode()
+    text = f"Incorrect API key: {KEY}, again {KEY[:9]}, {KEY}".encode()
     status = 200 if where == "body" else 401
-    parts = [said[start : start + cut] for start in range(0, len(said), cut)]
+    parts = [text[start : start + cut] for start in range(0, len(text), cut)]
     backend.script = lambda request: Answer(parts, JSON, status)
     async with at(backend.url) as one:
         assert await read(one) == f"Incorrect API key: ***, again {KEY[:9]}, ***".encode()
@@ -110,12 +110,12 @@ async def test_a_key_that_the_backend_repeats_is_masked_however_it_is_cut(
 
 async def test_the_key_is_in_no_repr_error_or_log(backend: ReplayBackend, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    async with at(backend.url) as one, at("http://127.0.0.1:9/v1") as gone:
+    async with at(backend.url) as one, at("http://127.0.0.1:9/v1") as removed:
         backend.script = lambda request: Answer([b"x"], cut=True)
         with pytest.raises(BackendError) as broken:
             await read(one)
         with pytest.raises(BackendError) as unreachable:
-            await read(gone)
+            await read(removed)
 
         assert KEY not in f"{one!r} {vars(one).get('url')} {broken.value!r} {unreachable.value!r} {caplog.text}"
 
@@ -141,7 +141,7 @@ async def test_a_backend_that_cannot_be_reached_is_unavailable() -> None:
 
 
 async def test_a_client_learns_the_label_and_the_cause_and_never_the_address() -> None:
-    async with at(GONE, label="gpu-a") as one:
+    async with at(UNAVAILABLE, label="gpu-a") as one:
         with pytest.raises(BackendError) as caught:
             await read(one)
 
@@ -149,7 +149,7 @@ async def test_a_client_learns_the_label_and_the_cause_and_never_the_address() -
     assert (caught.value.gist, str(caught.value)) == (str(caught.value), caught.value.args[0])
 
 
-async def test_a_name_that_no_dns_knows_is_said_to_be_one() -> None:
+async def test_an_unresolvable_name_is_reported() -> None:
     async with at("http://no.such.host.invalid:8000/v1") as one:
         with pytest.raises(BackendError, match=r"is unreachable: DNS lookup failed \(.+\)\. Check the host") as caught:
             await read(one)
@@ -168,7 +168,7 @@ async def test_https_at_a_port_of_plain_http_is_a_failed_handshake() -> None:
             await read(one)
 
 
-async def test_a_port_of_another_protocol_is_said_to_be_one() -> None:
+async def test_a_port_of_another_protocol_is_reported_as_such() -> None:
     async def greets(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.2p1\r\n")
         await reader.read()
@@ -204,7 +204,7 @@ async def test_a_backend_that_does_not_answer_in_time_is_unavailable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "times"),
+    ("stated", "times"),
     [
         (HEAD, {"first_byte_timeout": 0.5}),
         (HEAD + b"7\r\ndata: 1\r\n", {"idle_timeout": 0.05}),
@@ -212,14 +212,12 @@ async def test_a_backend_that_does_not_answer_in_time_is_unavailable() -> None:
     ],
     ids=["before its first byte", "in the middle", "later than its first byte may come"],
 )
-async def test_a_backend_that_falls_silent_is_given_up_with_the_time_and_its_setting(
-    said: bytes, times: dict[str, float]
-) -> None:
+async def test_a_silent_backend_times_out_with_the_time_and_its_setting(stated: bytes, times: dict[str, float]) -> None:
     left = asyncio.Event()
 
     async def falls_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(said)
+        writer.write(stated)
         while await reader.read(100):
             pass
         left.set()
@@ -239,7 +237,7 @@ async def test_a_backend_that_falls_silent_is_given_up_with_the_time_and_its_set
     assert name not in caught.value.message
 
 
-async def test_a_backend_that_goes_on_slowly_is_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_but_active_backend_does_not_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, may_go_on = LoopClock(monkeypatch), asyncio.Semaphore(1)
 
     async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -262,7 +260,7 @@ async def test_a_backend_that_goes_on_slowly_is_not_given_up(monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         HEAD + b"7\r\ndata: 1\r\n",
         HEAD + b"7\r\ndat",
@@ -270,10 +268,10 @@ async def test_a_backend_that_goes_on_slowly_is_not_given_up(monkeypatch: pytest
     ],
     ids=["between chunks", "in a chunk", "before its length"],
 )
-async def test_an_answer_that_breaks_off_is_the_backends_failure(said: bytes) -> None:
+async def test_an_answer_that_breaks_off_is_the_backends_failure(stated: bytes) -> None:
     async def breaks_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(said)
+        writer.write(stated)
 
     async with speaking(breaks_off) as url, at(url) as one:
         with pytest.raises(BackendError, match="closed the connection") as caught:
@@ -312,7 +310,7 @@ async def test_a_connection_serves_one_request_after_the_other() -> None:
     assert len(connections) == 1
 
 
-async def test_a_connection_serves_again_though_nobody_read_past_the_end_of_the_answer() -> None:
+async def test_a_connection_is_reused_although_the_end_of_the_answer_was_not_read() -> None:
     connections, was_left = [], asyncio.Semaphore(0)
 
     async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -357,7 +355,7 @@ async def closing_at(place: int) -> AsyncIterator[tuple[str, list[int]]]:
         yield url, connections
 
 
-async def test_a_request_is_sent_again_where_a_connection_that_had_served_is_closed_under_it() -> None:
+async def test_a_request_is_sent_again_if_a_reused_connection_is_closed_meanwhile() -> None:
     async with closing_at(3) as (url, connections), at(url) as one:
         for _ in range(4):
             assert await read(one) == text("Hi")
@@ -429,16 +427,16 @@ async def test_what_is_no_list_of_models_is_the_backends_failure(body: bytes, st
         await listing(body, status)
 
 
-@pytest.mark.parametrize(("status", "told"), [(404, 404), (401, 401), (204, 502), (500, 502), (503, 502)])
-async def test_a_rejected_list_of_models_is_told_from_one_that_failed(status: int, told: int) -> None:
+@pytest.mark.parametrize(("status", "reported"), [(404, 404), (401, 401), (204, 502), (500, 502), (503, 502)])
+async def test_a_rejected_list_of_models_is_distinguished_from_a_failed_one(status: int, reported: int) -> None:
     with pytest.raises(BackendError) as caught:
         await listing(b"no", status)
 
-    assert caught.value.status == told
+    assert caught.value.status == reported
 
 
 @pytest.mark.parametrize("body", [b"404 page not found", b'{"detail": "Not Found"}'])
-async def test_who_is_asked_at_a_url_without_v1_is_asked_about_that(body: bytes) -> None:
+async def test_a_404_for_the_list_of_models_hints_at_a_url_without_v1(body: bytes) -> None:
     with pytest.raises(
         BackendError, match=r"status 404 for its list of models\. Check that its URL is .+ usually ends in /v1\.$"
     ):

@@ -18,7 +18,7 @@ from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.poll import Poll
 from antiphon.upstream.registry import ModelRegistry
 from tests.support.fake_ollama import FakeOllama
-from tests.support.parts import NOW, ask, foundation, parts_with, stream
+from tests.support.parts import NOW, foundation, parts_with, query, stream
 
 PROSE = "The quick brown fox jumps over the lazy dog near the river. "
 THINKING = ("completion", "tools", "thinking")
@@ -40,8 +40,8 @@ async def serving(server: FakeOllama, **options: Any) -> AsyncIterator[Parts]:
             await store.close()
 
 
-async def say(parts: Parts, text: str = "Hi", **body: Any) -> Any:
-    return await ask(parts, model="qwen3", input=text, **body)
+async def send(parts: Parts, text: str = "Hi", **body: Any) -> Any:
+    return await query(parts, model="qwen3", input=text, **body)
 
 
 def text_of(response: Any) -> str:
@@ -55,7 +55,7 @@ def windows(server: FakeOllama) -> list[int]:
 async def test_a_server_that_is_recognised_is_called_by_its_native_api() -> None:
     server = FakeOllama()
     async with serving(server) as parts:
-        response = await say(parts)
+        response = await send(parts)
 
     assert text_of(response).startswith("I read ")
     assert (len(server.requests), server.compatible) == (1, [])
@@ -65,9 +65,9 @@ async def test_a_server_that_is_recognised_is_called_by_its_native_api() -> None
 async def test_later_requests_cost_no_further_calls() -> None:
     server = FakeOllama()
     async with serving(server) as parts:
-        await say(parts)
+        await send(parts)
         server.paths.clear()
-        await say(parts)
+        await send(parts)
 
     assert server.paths == ["/api/chat"]
 
@@ -76,7 +76,7 @@ async def test_later_requests_cost_no_further_calls() -> None:
 async def test_chat_completions_are_used_where_that_is_configured_or_all_there_is(api: str, is_native: bool) -> None:
     server = FakeOllama(is_native=is_native)
     async with serving(server, api=api) as parts:
-        await say(parts)
+        await send(parts)
 
     assert (server.requests, len(server.compatible)) == ([], 1)
 
@@ -84,7 +84,7 @@ async def test_chat_completions_are_used_where_that_is_configured_or_all_there_i
 async def test_the_native_api_can_be_configured() -> None:
     server = FakeOllama()
     async with serving(server, api="ollama") as parts:
-        await say(parts)
+        await send(parts)
 
     assert "/api/version" not in server.paths
     assert len(server.requests) == 1
@@ -95,7 +95,7 @@ async def test_a_long_prompt_gets_a_window_that_holds_it() -> None:
     server = FakeOllama()
     tools = [{**TOOL, "name": f"look_{number}", "description": PROSE * 10} for number in range(24)]
     async with serving(server) as parts:
-        response = await say(parts, PROSE * 400, tools=tools)
+        response = await send(parts, PROSE * 400, tools=tools)
 
     (request,) = server.requests
     assert server.tokens(request) > 9_000
@@ -107,7 +107,7 @@ async def test_the_window_grows_in_few_steps_and_never_shrinks() -> None:
     server = FakeOllama()
     async with serving(server) as parts:
         for words in (1, 100, 400, 1_200, 1, 400):
-            await say(parts, PROSE * words)
+            await send(parts, PROSE * words)
 
     assert windows(server) == [8_192, 8_192, 16_384, 32_768, 32_768, 32_768]
     assert server.loads == [8_192, 16_384, 32_768]
@@ -116,39 +116,39 @@ async def test_the_window_grows_in_few_steps_and_never_shrinks() -> None:
 async def test_a_model_that_thinks_has_room_for_it() -> None:
     server = FakeOllama(capabilities=THINKING)
     async with serving(server) as parts:
-        await say(parts)
+        await send(parts)
 
     assert windows(server) == [16_384]
 
 
-async def test_a_model_that_does_not_exist_is_looked_for_again() -> None:
+async def test_an_unknown_model_is_searched_again() -> None:
     server = FakeOllama(missing=True)
     async with serving(server) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await say(parts)
+            await send(parts)
         server.missing = False
-        response = await say(parts)
+        response = await send(parts)
 
     assert (refused.value.status, refused.value.code) == (400, "model_not_found")
     assert response["status"] == "completed"
     assert server.paths.count("/api/show") == 2
 
 
-async def test_a_window_in_memory_that_is_large_enough_is_kept() -> None:
+async def test_a_large_enough_window_in_memory_is_reused() -> None:
     server = FakeOllama(loaded=20_000)
     async with serving(server) as parts:
-        await say(parts, PROSE * 400)
+        await send(parts, PROSE * 400)
 
     assert (windows(server), server.loads) == ([20_000], [])
 
 
-async def test_a_window_that_another_process_has_loaded_since_is_kept() -> None:
+async def test_a_window_loaded_by_another_process_meanwhile_is_reused() -> None:
     server = FakeOllama()
     async with serving(server) as parts:
-        await say(parts)
+        await send(parts)
         server.loaded = 65_536
-        await Poll(parts.models, 60).look()
-        await say(parts)
+        await Poll(parts.models, 60).poll_once()
+        await send(parts)
 
     assert windows(server) == [8_192, 65_536]
 
@@ -156,7 +156,7 @@ async def test_a_window_that_another_process_has_loaded_since_is_kept() -> None:
 async def test_the_window_of_a_modelfile_is_where_it_begins() -> None:
     server = FakeOllama(modelfile=24_000)
     async with serving(server) as parts:
-        await say(parts)
+        await send(parts)
 
     assert windows(server) == [24_000]
 
@@ -164,7 +164,7 @@ async def test_the_window_of_a_modelfile_is_where_it_begins() -> None:
 async def test_a_prompt_of_more_tokens_than_estimated_is_sent_again_with_a_larger_window() -> None:
     server = FakeOllama(density=2)
     async with serving(server) as parts:
-        response = await say(parts, PROSE * 560)
+        response = await send(parts, PROSE * 560)
 
     assert windows(server) == [16_384, 32_768]
     assert response["status"] == "completed"
@@ -174,7 +174,7 @@ async def test_a_prompt_beyond_the_largest_window_is_refused_before_the_model_is
     server = FakeOllama()
     async with serving(server, num_ctx=8_192) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await say(parts, PROSE * 2_000)
+            await send(parts, PROSE * 2_000)
 
     assert (refused.value.status, refused.value.code, refused.value.param) == (400, "context_length_exceeded", "input")
     assert server.requests == []
@@ -184,7 +184,7 @@ async def test_a_prompt_that_may_fit_is_left_to_the_server_to_refuse() -> None:
     server = FakeOllama()
     async with serving(server, num_ctx=8_192) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await say(parts, PROSE * 700)
+            await send(parts, PROSE * 700)
 
     assert refused.value.code == "context_length_exceeded"
     assert windows(server) == [8_192]
@@ -194,9 +194,11 @@ async def test_truncation_shortens_the_history_until_it_fits() -> None:
     server = FakeOllama(trained=8_192)
     messages = [{"role": "user", "content": PROSE * 150} for _ in range(8)]
     async with serving(server) as parts:
-        first = await ask(parts, model="qwen3", input=[*messages, {"role": "user", "content": "Hi"}], truncation="auto")
+        first = await query(
+            parts, model="qwen3", input=[*messages, {"role": "user", "content": "Hi"}], truncation="auto"
+        )
         sent = len(server.requests)
-        second = await ask(
+        second = await query(
             parts, model="qwen3", input=[*messages, {"role": "user", "content": "Hi"}], truncation="auto"
         )
 
@@ -210,7 +212,7 @@ async def test_clients_learn_the_window_of_the_model_once_it_was_called() -> Non
     async with serving(server) as parts:
         await parts.models.find("qwen3")
         before = parts.models.context_window("qwen3")
-        await say(parts)
+        await send(parts)
 
         assert (before, parts.models.context_window("qwen3")) == (65_536, 40_960)
 
@@ -219,15 +221,15 @@ async def test_the_window_of_a_model_can_be_configured() -> None:
     server = FakeOllama()
     configured = (ModelOptions("qwen3", ModelProfile(context_window=10_000)),)
     async with serving(server, configured=configured) as parts:
-        await say(parts, PROSE * 400)
+        await send(parts, PROSE * 400)
 
     assert windows(server) == [10_000]
 
 
-async def test_a_client_can_ask_for_a_larger_window_and_no_larger_than_allowed() -> None:
+async def test_a_client_can_request_a_larger_window_up_to_the_limit() -> None:
     server = FakeOllama()
     async with serving(server, num_ctx=32_768) as parts:
-        await say(parts)
+        await send(parts)
         target = await parts.models.find("qwen3")
         for wanted in (1_024, 20_000, 1_000_000):
             body = {"model": "qwen3", "messages": [], "options": {"num_ctx": wanted}}
@@ -236,12 +238,12 @@ async def test_a_client_can_ask_for_a_larger_window_and_no_larger_than_allowed()
     assert windows(server) == [8_192, 8_192, 32_768, 32_768]
 
 
-async def test_a_window_that_does_not_fit_into_memory_is_not_asked_for_again(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_window_beyond_the_memory_is_not_requested_again(caplog: pytest.LogCaptureFixture) -> None:
     server = FakeOllama(memory=16_384)
     async with serving(server) as parts:
         with pytest.raises(AntiphonError):
-            await say(parts, PROSE * 1_200)
-        response = await say(parts)
+            await send(parts, PROSE * 1_200)
+        response = await send(parts)
 
     assert windows(server) == [32_768, 8_192]
     assert response["status"] == "completed"
@@ -253,7 +255,7 @@ async def test_an_old_server_that_cuts_the_prompt_all_the_same_makes_the_respons
     async with serving(server) as parts:
         events = await stream(parts, model="qwen3", input=PROSE * 560)
         with pytest.raises(AntiphonError) as refused:
-            await say(parts, PROSE * 560 + "Again.")
+            await send(parts, PROSE * 560 + "Again.")
 
     assert events[-1]["response"]["error"]["code"] == refused.value.code == "context_length_exceeded"
 
@@ -263,10 +265,10 @@ async def test_chat_completions_that_read_a_part_of_the_prompt_make_the_response
     server = FakeOllama()
     configured = (ModelOptions("*", ModelProfile(context_window=window)),) if window else ()
     async with serving(server, api="chat", configured=configured) as parts:
-        short = await say(parts)
+        short = await send(parts)
         long = (await stream(parts, model="qwen3", input=PROSE * 520))[-1]
         with pytest.raises(AntiphonError) as refused:
-            await say(parts, PROSE * 520)
+            await send(parts, PROSE * 520)
 
     assert short["status"] == "completed"
     assert (long["type"], long["response"]["error"]["code"]) == ("response.failed", "context_length_exceeded")
@@ -280,7 +282,7 @@ async def test_a_known_window_refuses_what_is_clearly_beyond_it_without_a_call()
         server, api="chat", configured=(ModelOptions("*", ModelProfile(context_window=4_096)),)
     ) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await say(parts, PROSE * 1_000)
+            await send(parts, PROSE * 1_000)
 
     assert refused.value.code == "context_length_exceeded"
     assert server.compatible == []
@@ -306,9 +308,9 @@ async def test_the_output_of_a_call_goes_back_with_the_name_of_its_tool() -> Non
         capabilities=THINKING, answers=[[{"thinking": "Hm.", "tool_calls": [call]}], [{"content": "Done."}]]
     )
     async with serving(server) as parts:
-        first = await say(parts, tools=[TOOL])
+        first = await send(parts, tools=[TOOL])
         output = {"type": "function_call_output", "call_id": "call_9", "output": "Nothing."}
-        await ask(parts, model="qwen3", input=[output], previous_response_id=first["id"], tools=[TOOL])
+        await query(parts, model="qwen3", input=[output], previous_response_id=first["id"], tools=[TOOL])
 
     _, assistant, tool = server.requests[1]["messages"]
     assert assistant["tool_calls"] == [{"id": "call_9", "function": {"name": "look", "arguments": {"at": "x"}}}]
@@ -322,7 +324,7 @@ async def test_images_and_schemas_go_in_the_native_form() -> None:
     content = [{"type": "input_text", "text": "?"}, {"type": "input_image", "image_url": "data:image/png;base64,aGk="}]
     async with serving(server) as parts:
         form = {"format": {"type": "json_schema", "name": "x", "schema": schema}}
-        await ask(parts, model="qwen3", input=[{"role": "user", "content": content}], text=form)
+        await query(parts, model="qwen3", input=[{"role": "user", "content": content}], text=form)
 
     (request,) = server.requests
     assert request["messages"][0] == {"role": "user", "content": "?", "images": ["aGk="]}
@@ -334,16 +336,16 @@ async def test_an_image_by_url_is_refused_by_the_name_that_the_client_knows() ->
     content = [{"type": "input_image", "image_url": "https://example.com/a.png"}]
     async with serving(server) as parts:
         with pytest.raises(AntiphonError) as refused:
-            await ask(parts, model="qwen3", input=[{"role": "user", "content": content}])
+            await query(parts, model="qwen3", input=[{"role": "user", "content": content}])
 
     assert (refused.value.status, refused.value.param) == (400, "input")
     assert server.requests == []
 
 
-async def test_a_model_that_cannot_think_is_not_asked_to() -> None:
+async def test_a_model_without_reasoning_receives_no_reasoning_effort() -> None:
     server = FakeOllama()
     async with serving(server) as parts:
-        response = await say(parts, reasoning={"effort": "high"})
+        response = await send(parts, reasoning={"effort": "high"})
 
     assert response["status"] == "completed"
 
@@ -351,7 +353,7 @@ async def test_a_model_that_cannot_think_is_not_asked_to() -> None:
 async def test_the_time_in_memory_is_the_operators() -> None:
     server = FakeOllama()
     async with serving(server, keep_alive="30m") as parts:
-        await say(parts)
+        await send(parts)
 
     assert server.requests[0]["keep_alive"] == "30m"
 
@@ -359,26 +361,26 @@ async def test_the_time_in_memory_is_the_operators() -> None:
 async def test_a_model_of_ollamas_service_keeps_its_own_window() -> None:
     server = FakeOllama(remote_host="https://ollama.com:443", default=131_072)
     async with serving(server) as parts:
-        await say(parts, PROSE * 2_000)
+        await send(parts, PROSE * 2_000)
 
     assert "options" not in server.requests[0]
 
 
-async def test_a_model_that_has_not_been_in_use_is_looked_at_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_model_that_was_unused_is_probed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     server = FakeOllama()
     async with serving(server) as parts:
-        await say(parts, PROSE * 1_200)
+        await send(parts, PROSE * 1_200)
         server.loaded = 0
         monkeypatch.setattr("antiphon.upstream.ollama.FORGET_AFTER", -FORGET_AFTER)
-        await say(parts)
+        await send(parts)
 
     assert windows(server) == [32_768, 8_192]
 
 
-async def test_a_large_request_is_translated_beside_the_loop_to_the_same_end() -> None:
+async def test_a_large_request_is_translated_in_a_thread_with_the_same_result() -> None:
     server = FakeOllama(density=400)
     async with serving(server, num_ctx=1_000_000) as parts:
-        response = await say(parts, PROSE * 8_000)
+        response = await send(parts, PROSE * 8_000)
 
     assert text_of(response) == f"I read {server.tokens(server.requests[0])} tokens."
 
@@ -388,7 +390,7 @@ async def test_an_image_counts_little_for_the_window_though_its_data_are_long() 
     url = "data:image/png;base64," + "QUJD" * 50_000
     async with serving(server) as parts:
         content = [{"type": "input_image", "image_url": url}]
-        await ask(parts, model="qwen3", input=[{"role": "user", "content": content}])
+        await query(parts, model="qwen3", input=[{"role": "user", "content": content}])
 
     assert windows(server) == [8_192]
 

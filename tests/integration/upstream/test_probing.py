@@ -114,7 +114,7 @@ async def test_what_a_model_does_unforced_decides_whether_agents_can_use_it(
     assert (await measured(ProbedModel(vision=True, **weak))).profile.weaknesses == found
 
 
-async def test_a_schema_beside_a_json_object_is_measured_where_the_family_has_that_form() -> None:
+async def test_a_schema_along_with_a_json_object_is_measured_if_the_family_supports_it() -> None:
     formats = ("json_object", "json_object_schema")
     found = await measured(ProbedModel(formats=formats, rejected=("not",)), "llama-cpp-python")
 
@@ -131,7 +131,7 @@ async def test_thinking_is_switched_off_for_the_questions_that_follow() -> None:
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 503])
-async def test_a_failure_of_the_server_says_nothing_about_the_model(status: int) -> None:
+async def test_a_server_failure_does_not_affect_the_state_of_the_model(status: int) -> None:
     found = await measured(ProbedModel(vision=True, broken={"get_weather": status}))
 
     assert found.profile.tools is None
@@ -139,7 +139,7 @@ async def test_a_failure_of_the_server_says_nothing_about_the_model(status: int)
     assert (found.profile.vision, found.profile.json_held) == (True, True)
 
 
-async def test_a_server_that_fails_three_times_in_a_row_is_asked_no_further() -> None:
+async def test_a_server_is_not_called_again_after_three_failures_in_a_row() -> None:
     model = ProbedModel(broken={"PINEAPPLE": 503})
     found = await measured(model)
 
@@ -147,7 +147,7 @@ async def test_a_server_that_fails_three_times_in_a_row_is_asked_no_further() ->
     assert found.profile == ModelProfile(usage=True, streamed_usage=True, thinking="none")
 
 
-async def test_a_status_that_may_be_an_accident_is_asked_for_twice() -> None:
+async def test_a_possibly_accidental_status_is_retried_once() -> None:
     model = ProbedModel(broken={'"json_schema"': 500})
     found = await measured(model)
 

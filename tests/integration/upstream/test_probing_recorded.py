@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.upstream.probing.answers import Answer
+from antiphon.upstream.probing.answers import ProbeAnswer
 from antiphon.upstream.probing.interview import post
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.recordings import FOLDER, MISSING
@@ -32,15 +32,15 @@ def recorded() -> Iterator[tuple[Path, bytes, list[str]]]:
                 yield (path := FOLDER / row["file"]), path.read_bytes(), notes
 
 
-async def read(path: Path, answer: bytes) -> Answer:
+async def read(path: Path, answer: bytes) -> ProbeAnswer:
     stream = {"stream": True} if path.suffix == ".sse" else {}
     return await post(ScriptedBackend([answer]), {"model": "m", **stream}, 5)
 
 
 async def test_calls_and_thinking_are_read_as_they_were_recorded() -> None:
     count = 0
-    for path, said, notes in recorded():
-        answer = await read(path, said)
+    for path, stated, notes in recorded():
+        answer = await read(path, stated)
         calls = next((int(note[6:]) for note in notes if note.startswith("tools=")), 0)
         assert answer.is_good, path.name
         assert len(answer.calls) == calls, path.name
@@ -50,6 +50,6 @@ async def test_calls_and_thinking_are_read_as_they_were_recorded() -> None:
 
 
 async def test_no_recorded_text_is_taken_for_a_call_of_the_tool() -> None:
-    found = [path.name for path, said, _ in recorded() if (await read(path, said)).text_call]
+    found = [path.name for path, stated, _ in recorded() if (await read(path, stated)).text_call]
 
     assert [name for name in found if not name.startswith("mistralrs-")] == []  # that one is a call, in Hermes' form

@@ -31,16 +31,16 @@ def chunk(finish_reason=None, **delta):
     return {"id": "chatcmpl-1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
 
 
-async def ask(backend, **request):
+async def send_request(backend, **request):
     return await backend.post(CHAT, json.dumps(request).encode())
 
 
 async def plain(backend, **request):
-    return json.loads(await (await ask(backend, **request)).read())
+    return json.loads(await (await send_request(backend, **request)).read())
 
 
 async def streamed(backend, **request):
-    reply = await ask(backend, stream=True, **request)
+    reply = await send_request(backend, stream=True, **request)
     assert reply.content_type == "text/event-stream"
     events = (await reply.read()).decode().removesuffix("\n\n").split("\n\n")
     assert events.pop() == "data: [DONE]"
@@ -54,33 +54,33 @@ async def test_a_function_answers_each_request():
     assert (await plain(backend, model="y"))["model"] == "y"
 
 
-async def test_answers_of_a_list_come_one_after_the_other_and_then_there_are_none():
+async def test_scripted_answers_are_returned_in_order_and_then_run_out():
     backend = ScriptedBackend([{"n": 1}, {"n": 2}])
 
     assert [await plain(backend), await plain(backend)] == [{"n": 1}, {"n": 2}]
     with pytest.raises(BackendError, match="The script has 2 answers"):
-        await ask(backend)
+        await send_request(backend)
 
 
 async def test_the_requests_are_remembered():
     backend = ScriptedBackend([COMPLETION, COMPLETION])
 
-    await ask(backend, model="m", stream=True)
-    await ask(backend, model="n")
+    await send_request(backend, model="m", stream=True)
+    await send_request(backend, model="n")
 
     assert backend.requests == [{"model": "m", "stream": True}, {"model": "n"}]
 
 
-async def test_bytes_are_sent_as_they_are_whatever_was_asked():
+async def test_bytes_are_sent_unchanged_whatever_was_requested():
     raw = b": hello\n\ndata: {broken\n\n"
 
     for request in ({"stream": True}, {}):
-        reply = await ask(ScriptedBackend([raw]), **request)
+        reply = await send_request(ScriptedBackend([raw]), **request)
         assert (await reply.read(), reply.content_type, reply.status) == (raw, "text/event-stream", 200)
 
 
 async def test_bytes_of_json_are_called_json():
-    reply = await ask(ScriptedBackend([b' {"choices": []}']))
+    reply = await send_request(ScriptedBackend([b' {"choices": []}']))
 
     assert reply.content_type == "application/json"
 
@@ -102,7 +102,7 @@ async def test_a_streamed_request_gets_a_completion_as_chunks():
     assert [one["choices"][0]["finish_reason"] for one in chunks] == [None, None, None, "stop"]
 
 
-async def test_a_stream_has_usage_where_it_is_asked_for():
+async def test_a_stream_has_usage_if_requested():
     chunks = await streamed(ScriptedBackend([COMPLETION]), stream_options={"include_usage": True})
 
     assert (chunks[-1]["choices"], chunks[-1]["usage"]) == ([], COMPLETION["usage"])
@@ -188,7 +188,7 @@ async def test_a_completion_that_goes_through_chunks_is_the_same(messages, logpr
 async def test_a_pair_is_a_status_and_its_body():
     backend = ScriptedBackend([(429, {"error": {"message": "Slow down."}}), (502, "<html>"), (500, "Oops")])
 
-    replies = [await ask(backend, stream=True) for _ in range(3)]
+    replies = [await send_request(backend, stream=True) for _ in range(3)]
 
     assert [reply.status for reply in replies] == [429, 502, 500]
     assert [reply.content_type for reply in replies] == ["application/json", "text/html", "text/plain"]
@@ -197,11 +197,11 @@ async def test_a_pair_is_a_status_and_its_body():
 
 async def test_an_error_instead_of_an_answer_is_a_backend_that_cannot_be_reached():
     with pytest.raises(BackendError, match="Nobody there"):
-        await ask(ScriptedBackend([BackendError("Nobody there.", status=503)]))
+        await send_request(ScriptedBackend([BackendError("Nobody there.", status=503)]))
 
 
 async def test_an_error_among_the_parts_breaks_the_answer_there():
-    reply = await ask(ScriptedBackend([[chunk(content="a"), BackendError("Cut.")]]), stream=True)
+    reply = await send_request(ScriptedBackend([[chunk(content="a"), BackendError("Cut.")]]), stream=True)
 
     assert json.loads((await anext(reply.body)).removeprefix(b"data: ")) == chunk(content="a")
     with pytest.raises(BackendError, match="Cut"):
@@ -209,14 +209,14 @@ async def test_an_error_among_the_parts_breaks_the_answer_there():
 
 
 async def test_nothing_follows_raw_parts():
-    reply = await ask(ScriptedBackend([[chunk(content="a"), b"data: [DO"]]), stream=True)
+    reply = await send_request(ScriptedBackend([[chunk(content="a"), b"data: [DO"]]), stream=True)
 
     assert (await reply.read()).endswith(b"}\n\ndata: [DO")
 
 
-async def test_the_bytes_come_in_the_cuts_asked_for():
-    whole = await (await ask(ScriptedBackend([COMPLETION]), stream=True)).read()
-    reply = await ask(ScriptedBackend([COMPLETION], cut=1), stream=True)
+async def test_the_bytes_arrive_in_the_requested_cuts():
+    whole = await (await send_request(ScriptedBackend([COMPLETION]), stream=True)).read()
+    reply = await send_request(ScriptedBackend([COMPLETION], cut=1), stream=True)
 
     parts = [part async for part in reply.body]
 
@@ -232,14 +232,14 @@ async def test_others_have_their_turn_between_the_parts():
             await let_others_run()
 
     task = asyncio.create_task(other())
-    reply = await ask(ScriptedBackend([[chunk(content="a")] * 20]), stream=True)
+    reply = await send_request(ScriptedBackend([[chunk(content="a")] * 20]), stream=True)
     await reply.read()
     assert len(turns) >= 20
     await task
 
 
-async def test_the_parts_come_as_slowly_as_asked():
-    reply = await ask(ScriptedBackend([[chunk(content="a")] * 3], delay=0.01), stream=True)
+async def test_the_parts_arrive_as_slowly_as_requested():
+    reply = await send_request(ScriptedBackend([[chunk(content="a")] * 3], delay=0.01), stream=True)
     began = monotonic()
 
     await reply.read()
@@ -248,7 +248,7 @@ async def test_the_parts_come_as_slowly_as_asked():
 
 
 async def test_a_reply_can_be_closed_early_and_twice():
-    reply = await ask(ScriptedBackend([COMPLETION]), stream=True)
+    reply = await send_request(ScriptedBackend([COMPLETION]), stream=True)
     await anext(reply.body)
 
     await reply.close()
@@ -261,7 +261,7 @@ async def test_a_script_refuses_by_raising():
     def script(request):
         raise ClientError("No.", code="c", param="p")
 
-    reply = await ask(ScriptedBackend(script))
+    reply = await send_request(ScriptedBackend(script))
 
     assert reply.status == 400
     assert json.loads(await reply.read())["error"] == {

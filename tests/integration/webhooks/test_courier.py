@@ -36,7 +36,7 @@ SECRETS = ("whsec_bmV3", "whsec_b2xk")
 
 @pytest.fixture(autouse=True)
 def promptly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(couriers, "LOOK_EVERY", 0.02)
+    monkeypatch.setattr(couriers, "POLL_INTERVAL", 0.02)
 
 
 def endpoint(url: str, tenant: str = "a", **fields: Any) -> WebhookEndpoint:
@@ -77,7 +77,7 @@ async def test_an_old_secret_signs_until_its_time_is_over(left: int, signatures:
     await store.close()
 
 
-async def test_the_http_client_is_imported_beside_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_http_client_is_imported_outside_of_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     importing = list[threading.Thread]()
 
     class Watcher(MetaPathFinder):
@@ -111,7 +111,7 @@ async def test_an_attempt_begins_while_others_hang(store_url: str) -> None:
         await receiver.wait_for(1)
 
 
-async def test_a_tenant_whose_deliveries_fill_its_share_leaves_room_for_another() -> None:
+async def test_deliveries_of_one_tenant_beyond_its_share_leave_capacity_for_others() -> None:
     store, turns = await open_store("sqlite://"), FairScheduler(8, 100, leaves_room=True)
     async with hanging() as silent, receiving() as receiver, running(store, turns=turns):
         await fill(store, silent, 20)
@@ -120,10 +120,10 @@ async def test_a_tenant_whose_deliveries_fill_its_share_leaves_room_for_another(
         await store.write(webhooks.put, endpoint(receiver.url, "b"))
         await end(store, "b")
         await receiver.wait_for(1)
-        assert silent.asked < 20
+        assert silent.requested < 20
 
 
-async def test_a_delivery_that_waits_for_its_turn_is_claimed_by_nobody() -> None:
+async def test_a_delivery_that_waits_for_its_turn_is_not_claimed() -> None:
     store, turns = await open_store("sqlite://"), FairScheduler(1, 100)
     async with hanging() as silent, running(store, turns=turns):
         await fill(store, silent, 3)
@@ -134,9 +134,9 @@ async def test_a_delivery_that_waits_for_its_turn_is_claimed_by_nobody() -> None
         assert {one.id for one in await store.write(webhooks.due, 10)} == {one.id for one in waiting}
 
 
-async def test_more_deliveries_than_one_look_finds_are_all_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(couriers, "LOOK_FOR", 4)
-    monkeypatch.setattr(couriers, "LOOK_EVERY", 0.5)
+async def test_more_deliveries_than_one_poll_finds_are_all_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(couriers, "QUERY_INTERVAL", 4)
+    monkeypatch.setattr(couriers, "POLL_INTERVAL", 0.5)
     store = await open_store("sqlite://")
     async with receiving() as receiver:
         await fill(store, receiver, 30)

@@ -99,7 +99,7 @@ def image_call(**changes: Any) -> Json:
     } | changes
 
 
-def made() -> list[Json]:
+def created() -> list[Json]:
     """Return the output of a response that ran code and commands, made an image, and cites files that code made."""
     text = "The mean is 4.25. [Download the chart](sandbox:/mnt/data/queue.png)"
     cite = {"type": "container_file_citation", "container_id": CONTAINER, "file_id": "cfile_2"}

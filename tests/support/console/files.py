@@ -132,7 +132,7 @@ class MockFiles:
     def __init__(self) -> None:
         self.files, self.stores, self.store_files, self.hits = files(), stores(), store_files(), hits()
         self.searches: list[Json] = []
-        self.looks = 0
+        self.lookups = 0
         """How often somebody looked at a vector store while a file was in progress."""
         self.ends_between: asyncio.Event | None = None
         """If set, the ingestion ends between the answers of one look: of the files, then of the vector store."""
@@ -176,9 +176,9 @@ class MockFiles:
         if sent.filename.endswith(".exe"):
             error = {"message": "The file is larger than this server accepts.", "code": "file_too_large"}
             return web.json_response({"error": error}, status=413)
-        made = file(100 + len(self.uploaded), sent.filename, len(content), purpose=fields["purpose"])
-        self.files.insert(0, made | {"created_at": int(time.time())})
-        return web.json_response(made)
+        created = file(100 + len(self.uploaded), sent.filename, len(content), purpose=fields["purpose"])
+        self.files.insert(0, created | {"created_at": int(time.time())})
+        return web.json_response(created)
 
     async def _content(self, request: web.Request) -> web.Response:
         return web.Response(body=b"content", content_type="application/octet-stream")
@@ -191,9 +191,9 @@ class MockFiles:
         return web.json_response(listed(self.stores))
 
     async def _create_store(self, request: web.Request) -> web.Response:
-        made = store(9, **(await request.json()), usage_bytes=0)
-        self.stores.insert(0, made)
-        return web.json_response(made)
+        created = store(9, **(await request.json()), usage_bytes=0)
+        self.stores.insert(0, created)
+        return web.json_response(created)
 
     def _found(self, request: web.Request) -> Json:
         found = [one for one in self.stores if one["id"] == request.match_info["id"]]
@@ -207,7 +207,7 @@ class MockFiles:
             await self.ends_between.wait()
         found = self._found(request)
         if found["status"] == "in_progress":
-            self.looks += 1
+            self.lookups += 1
         return web.json_response(found)
 
     def finish(self) -> None:

@@ -14,7 +14,7 @@ from tests.support.browser import a_page
 from tests.support.console.visitor import Visitor
 from tests.support.keys import bearing, issued
 from tests.support.replay import ReplayBackend, echo
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.tools import Servers
 
 BODY = {"model": "m", "input": "Hello"}
@@ -24,7 +24,7 @@ BODY = {"model": "m", "input": "Hello"}
 class RealConsole(Visitor):
     """The server, its backends `a` and `b`, of which `a` is called first, its tools, and keys by tenant."""
 
-    served: Served
+    server: RunningServer
     a: ReplayBackend
     b: ReplayBackend
     tools: Servers
@@ -32,11 +32,11 @@ class RealConsole(Visitor):
 
     async def key(self, tenant: str = "acme", role: Role = Role.USE, name: str = "test") -> tuple[str, ApiKey]:
         """Create an API key; return it and what is stored of it."""
-        store = self.served.parts.store
+        store = self.server.parts.store
         key, stored = await issued(store, tenant, role=role)
         stored = replace(stored, name=name)
         await store.write(api_keys.put, stored)
-        self.served.parts.keys.forget()
+        self.server.parts.keys.forget()
         return key, stored
 
     async def sign_in(self, role: Role = Role.ADMIN, tenant: str = "acme", *, path: str = "") -> ApiKey:
@@ -51,8 +51,8 @@ class RealConsole(Visitor):
 
     async def create(self, tenant: str = "acme", **body: Any) -> dict[str, Any]:
         """Create a response with a key of a tenant; return it."""
-        async with self.served.http.post(
-            f"{self.served.url}/responses", json=BODY | body, headers=await self.headers(tenant)
+        async with self.server.http.post(
+            f"{self.server.url}/responses", json=BODY | body, headers=await self.headers(tenant)
         ) as reply:
             created: dict[str, Any] = await reply.json()
             return created
@@ -70,11 +70,11 @@ async def real_console() -> AsyncIterator[RealConsole]:
     async with AsyncExitStack() as stack:
         a, b = [await stack.enter_async_context(ReplayBackend(echo).serve()) for _ in "ab"]
         backends = [HttpBackend(name, replay.url, "sk-secret-backend-key") for name, replay in (("a", a), ("b", b))]
-        served = await stack.enter_async_context(serve(*backends))
-        await served.parts.models.refresh()
+        backend = await stack.enter_async_context(serve(*backends))
+        await backend.parts.models.refresh()
         tools = Servers()
-        files = FileSearch(served.parts.objects.search)
-        served.parts.run.toolset = Toolset(mcp=tools, file_search=files)
+        files = FileSearch(backend.parts.objects.search)
+        backend.parts.run.toolset = Toolset(mcp=tools, file_search=files)
         page = await stack.enter_async_context(a_page())
         await page.resize(1440)
-        yield RealConsole(page, f"{served.url.removesuffix('v1')}console/", served, a, b, tools)
+        yield RealConsole(page, f"{backend.url.removesuffix('v1')}console/", backend, a, b, tools)

@@ -252,9 +252,9 @@ class MockServer:
     async def create_key(self, request: web.Request) -> web.Response:
         sent = await request.json()
         self.bodies.append(sent)
-        made = admin.key(sent.get("name", "rotated"), role=sent.get("role", "use"))
-        self.known_keys = [made, *(one for one in self.known_keys if one["id"] != made["id"])]
-        return web.json_response(made | {"key": NEW_SECRET})
+        created = admin.key(sent.get("name", "rotated"), role=sent.get("role", "use"))
+        self.known_keys = [created, *(one for one in self.known_keys if one["id"] != created["id"])]
+        return web.json_response(created | {"key": NEW_SECRET})
 
     async def revoke_key(self, request: web.Request) -> web.Response:
         revoked = next(one for one in self.known_keys if one["id"] == request.match_info["id"])
@@ -338,5 +338,5 @@ def failure(status: int, code: str, message: str) -> web.Response:
 @asynccontextmanager
 async def serving_console(server: MockServer) -> AsyncIterator[str]:
     """Serve it; yield the URL of the console."""
-    async with known_reports() as server.reports, TestServer(server.application()) as served:
-        yield str(served.make_url(f"{server.prefix}/console/"))
+    async with known_reports() as server.reports, TestServer(server.application()) as running:
+        yield str(running.make_url(f"{server.prefix}/console/"))

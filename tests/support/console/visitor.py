@@ -78,8 +78,8 @@ class Visitor:
         """Return what axe-core finds wrong with the page. Its script is evaluated, so no policy is loosened for it."""
         await self.page.evaluate(f"{AXE.read_text()}; true")
         run = "axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice']})"
-        shown = "r => r.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target} ${n.failureSummary}`))"
-        found: list[str] = await self.page.evaluate(f"{run}.then({shown})")
+        displayed = "r => r.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target} ${n.failureSummary}`))"
+        found: list[str] = await self.page.evaluate(f"{run}.then({displayed})")
         return found
 
     async def fits(self) -> bool:

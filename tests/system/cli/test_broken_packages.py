@@ -9,7 +9,7 @@ import pytest
 from antiphon.cli.main import NEEDED, VERIFY
 from tests.support.command import antiphon, serving
 from tests.support.packages import BREAKS, write_broken
-from tests.support.raw import error_of, say, status_of
+from tests.support.raw import error_of, state, status_of
 
 FLAGS = ("--port", "0", "--store", "sqlite://", "--backend", "http://127.0.0.1:9/v1")
 
@@ -22,10 +22,10 @@ UPGRADE = (
 async def test_without_websockets_a_server_answers_requests_and_rejects_upgrades_with_a_reason(tmp_path: Path) -> None:
     reason = write_broken(tmp_path / "packages", "websockets")
     async with serving(tmp_path, *FLAGS, PYTHONPATH=str(tmp_path / "packages")) as server:
-        told = await say(server.url, UPGRADE.replace(b"connection: upgrade", b"connection: upgrade, close"))
-        plain = await say(server.url, b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
+        reported = await state(server.url, UPGRADE.replace(b"connection: upgrade", b"connection: upgrade, close"))
+        plain = await state(server.url, b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n")
         done = await server.stop(signal.SIGTERM)
-    assert (status_of(told), error_of(told)["code"]) == (426, "upgrade_not_supported")
+    assert (status_of(reported), error_of(reported)["code"]) == (426, "upgrade_not_supported")
     assert status_of(plain) == 200
     assert f"websockets 99.1 cannot be loaded: {reason}" in done.err
 

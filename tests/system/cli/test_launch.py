@@ -44,14 +44,14 @@ print(json.dumps({{"arguments": sys.argv[1:], "variables": dict(os.environ), "mo
 sys.exit(3)
 """
 
-NOBODY = "port = 9\n"
+NO_CALLER = "port = 9\n"
 """Settings of a server that does not run."""
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A folder in which the settings name a server that does not run, and `codex` is on the PATH."""
-    (tmp_path / "antiphon.toml").write_text(NOBODY)
+    (tmp_path / "antiphon.toml").write_text(NO_CALLER)
     program = tmp_path / "bin" / "codex"
     program.parent.mkdir()
     program.write_text(CLIENT)
@@ -88,7 +88,7 @@ def exists(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
-async def is_gone(url: str) -> bool:
+async def is_removed(url: str) -> bool:
     host, _, port = url.split("/")[2].partition(":")
     try:
         await asyncio.open_connection(host, int(port))
@@ -105,7 +105,7 @@ async def test_a_server_is_started_for_the_client_and_ends_with_it(home: Path, b
     assert client["arguments"][-3:] == ["exec", "--model", "mine"]
     assert [(one["slug"], one["context_window"]) for one in client["models"]] == [("m", 4096)]
     url = url_of(client["arguments"])
-    assert await is_gone(url)
+    assert await is_removed(url)
     line = f"antiphon: codex uses m (context window: 4,096 tokens) at {url}, a server that was started for it; its log"
     assert done.err == f"{line} is {home}/.local/state/antiphon/launch-codex.log\n"
     assert [*(home / "tmp").iterdir(), *(home / ".local/state/antiphon").iterdir()] == []
@@ -125,7 +125,7 @@ async def test_the_log_of_a_server_remains_until_the_next_launch(home: Path, bac
     assert not log.exists()
 
 
-async def test_a_folder_of_logs_that_cannot_be_made_is_an_error(home: Path, backend: ReplayBackend) -> None:
+async def test_a_log_folder_that_cannot_be_created_is_an_error(home: Path, backend: ReplayBackend) -> None:
     (home / ".local").write_text("")
     done = await launch(home, "codex", "--backend", backend.url)
 
@@ -182,7 +182,7 @@ async def test_a_server_with_api_keys_gets_the_key_of_a_variable(home: Path, bac
         (("codex", "--config", "none.toml"), 2, "The file none.toml cannot be read"),
     ],
 )
-async def test_an_error_says_what_to_do(home: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
+async def test_an_error_describes_what_to_do(home: Path, arguments: tuple[str, ...], code: int, message: str) -> None:
     done = await launch(home, *arguments)
     assert (done.code, done.out) == (code, "")
     assert done.err.startswith(f"antiphon: {message}")
@@ -197,23 +197,23 @@ async def test_a_backend_that_does_not_answer_is_named(home: Path) -> None:
     assert (done.code, done.err) == (2, f"antiphon: The server lists no model. {cause}\n")
 
 
-async def test_the_scripted_model_says_what_it_is(home: Path) -> None:
-    async with serve(DemoBackend()) as served:
-        done = await launch(home, "codex", "--base-url", served.url)
+async def test_the_scripted_model_describes_itself(home: Path) -> None:
+    async with serve(DemoBackend()) as server:
+        done = await launch(home, "codex", "--base-url", server.url)
     first, second = done.err.splitlines()
 
-    assert first == f"antiphon: codex uses demo (context window: unknown) at {served.url}"
+    assert first == f"antiphon: codex uses demo (context window: unknown) at {server.url}"
     assert second.startswith("antiphon: demo is Antiphon's scripted model")
 
 
-async def test_a_model_that_is_too_weak_is_said_to_be(home: Path, backend: ReplayBackend) -> None:
+async def test_a_too_weak_model_is_reported(home: Path, backend: ReplayBackend) -> None:
     (home / "antiphon.toml").write_text('[[models]]\nname = "m"\nweaknesses = ["calls"]\ncontext_window = 32768\n')
     done = await launch(home, "codex", "--backend", backend.url)
 
     assert f"antiphon: {verdict(ModelProfile(weaknesses=('calls',)))}\n" in done.err
 
 
-async def test_a_server_that_does_not_start_says_why(home: Path, backend: ReplayBackend) -> None:
+async def test_a_server_that_does_not_start_has_its_reason(home: Path, backend: ReplayBackend) -> None:
     taken = backend.url.split(":")[2].removesuffix("/v1")
     done = await launch(home, "codex", "--backend", backend.url, "--port", taken)
 
@@ -254,10 +254,10 @@ async def test_a_client_that_a_signal_ended_has_the_code_of_a_shell(home: Path, 
 
 
 async def test_a_signal_before_the_client_runs_ends_the_server_too(home: Path) -> None:
-    asked = asyncio.Event()
+    requested = asyncio.Event()
 
     async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.set()
+        requested.set()
         await reader.read()
         await reader.read()
         writer.close()
@@ -266,7 +266,7 @@ async def test_a_signal_before_the_client_runs_ends_the_server_too(home: Path) -
     url = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/v1"
     process = await start(home, "launch", "codex", "--backend", url, **paths(home))
     async with silent, asyncio.timeout(PATIENCE):
-        await asked.wait()
+        await requested.wait()
         (server,) = pids_below(process.pid)
         process.send_signal(signal.SIGTERM)
         out, _ = await process.communicate()

@@ -232,8 +232,8 @@ def test_a_server_loads_nothing_of_what_judges_servers() -> None:
 
 def test_what_reads_html_is_loaded_by_no_server() -> None:
     program = "import sys, antiphon.cli.serve, antiphon.build; print('html_to_markdown' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert told.stdout == "False\n"
+    reported = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert reported.stdout == "False\n"
 
 
 def test_the_sdk_is_not_loaded_before_it_is_needed() -> None:
@@ -241,21 +241,21 @@ def test_the_sdk_is_not_loaded_before_it_is_needed() -> None:
         "import sys, antiphon.tools.mcp.servers as servers; servers.McpServers();"
         "print({'mcp', 'pydantic', 'httpx2'} & {*sys.modules})"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == "set()\n"
+    displayed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert displayed.stdout == "set()\n"
 
 
-def test_where_nobody_collects_nothing_of_it_is_loaded() -> None:
+def test_without_a_collector_its_code_is_not_loaded() -> None:
     code = "import sys, antiphon.cli.serve; sys.exit(any(m.startswith('opentelemetry') for m in sys.modules))"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def loaded_by(code: str) -> set[str]:
     """The modules that a program has loaded at its end."""
-    shown = subprocess.run(
+    displayed = subprocess.run(
         [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"], capture_output=True, text=True, check=True
     )
-    return set(shown.stdout.split())
+    return set(displayed.stdout.split())
 
 
 def test_the_package_alone_loads_nothing_else() -> None:
@@ -270,7 +270,7 @@ def test_the_clients_load_no_http_library_and_no_tool() -> None:
 
 
 @pytest.mark.parametrize("name", antiphon.__all__)
-def test_a_name_of_the_package_is_loaded_when_it_is_asked_for(name: str) -> None:
+def test_a_name_of_the_package_is_loaded_on_first_use(name: str) -> None:
     assert getattr(antiphon, name) is not None
 
 
@@ -278,7 +278,7 @@ def test_a_name_that_the_package_does_not_have_is_missing() -> None:
     assert not hasattr(antiphon, "Nothing")
 
 
-async def test_a_server_runs_without_uvloop_and_says_what_is_faster(tmp_path: Path) -> None:
+async def test_a_server_runs_without_uvloop_and_reports_the_faster_option(tmp_path: Path) -> None:
     flags = ("--port", "0", "--store", "sqlite://", "--backend", "http://127.0.0.1:9/v1")
     code = "import sys; sys.modules['uvloop'] = None"
     process = await start(tmp_path, "serve", *flags, prelude=code)

@@ -19,7 +19,7 @@ from tests.support.command import PATIENCE, antiphon, environment, on_a_terminal
 from tests.support.replay import ReplayBackend
 
 
-async def test_it_tells_its_version_and_nothing_else(tmp_path: Path) -> None:
+async def test_it_prints_only_its_version(tmp_path: Path) -> None:
     done = await antiphon(tmp_path, "--version", is_fresh=True)
 
     assert (done.code, done.out, done.err) == (0, f"antiphon {__version__}\n", "")
@@ -40,30 +40,28 @@ async def test_it_serves_until_a_signal_ends_it(tmp_path: Path, backend: ReplayB
 async def test_an_id_and_its_key_are_whole_on_any_terminal(tmp_path: Path, columns: str) -> None:
     url = f"sqlite://{tmp_path}/a.db"
     flags = ("--tenant", "a" * 90, "--name", "build", "--tokens-per-day", "7")
-    made = await antiphon(tmp_path, "keys", "create", "--store", url, *flags)
-    key, key_id = made.out.strip(), made.err.split()[0]
-    shown = await on_a_terminal(tmp_path, "keys", "list", "--store", url, COLUMNS=columns)
+    created = await antiphon(tmp_path, "keys", "create", "--store", url, *flags)
+    key, key_id = created.out.strip(), created.err.split()[0]
+    displayed = await on_a_terminal(tmp_path, "keys", "list", "--store", url, COLUMNS=columns)
 
-    assert any(key_id in line and f"…{key[-4:]} " in line for line in shown.splitlines())
-    assert shown.count("a" * 3) > 1
-    assert sum(map(len, re.findall("a{2,}", shown))) >= 88
+    assert any(key_id in line and f"…{key[-4:]} " in line for line in displayed.splitlines())
+    assert displayed.count("a" * 3) > 1
+    assert sum(map(len, re.findall("a{2,}", displayed))) >= 88
 
 
-async def test_on_a_terminal_the_status_is_shown_anew_until_it_is_interrupted(
-    tmp_path: Path, backend: ReplayBackend
-) -> None:
+async def test_on_a_terminal_the_status_is_refreshed_until_interrupted(tmp_path: Path, backend: ReplayBackend) -> None:
     (tmp_path / "antiphon.toml").write_text(f'[[backends]]\nname = "near"\nurl = "{backend.url}"\n')
     async with serving(tmp_path, "--port", "0", "--store", "sqlite://") as server:
         screen, terminal = pty.openpty()
         command = (sys.executable, "-m", "antiphon", "status", "--url", server.url)
-        shown = b""
+        displayed = b""
         process = await asyncio.create_subprocess_exec(
             *command, cwd=tmp_path, env=environment(tmp_path, TERM="xterm"), stdin=-3, stdout=terminal, stderr=terminal
         )
         os.close(terminal)
         async with asyncio.timeout(PATIENCE):
-            while shown.count(b"near") < 3:
-                shown += await asyncio.to_thread(os.read, screen, 65_536)
+            while displayed.count(b"near") < 3:
+                displayed += await asyncio.to_thread(os.read, screen, 65_536)
             process.send_signal(signal.SIGINT)
             await process.wait()
         os.close(screen)

@@ -13,10 +13,10 @@ import pytest
 
 from tests.support.command import Serving, antiphon, pids_below, serving
 from tests.support.metrics import read
-from tests.support.reload import asking, spoil, until_all_answer, who_answers, write
+from tests.support.reload import answering_backend, requesting, spoil, until_all_answer, write
 from tests.support.replay import Answer, ReplayBackend, echo, text
 
-GONE = "http://127.0.0.1:9/v1"
+UNAVAILABLE = "http://127.0.0.1:9/v1"
 BODY = {"model": "m", "input": "Hi"}
 
 
@@ -24,7 +24,7 @@ BODY = {"model": "m", "input": "Hi"}
 async def ready(folder: Path, *flags: str) -> AsyncIterator[tuple[Serving, aiohttp.ClientSession]]:
     """Two workers."""
     store = ("--store", f"sqlite://{folder}/a.db")
-    async with serving(folder, "--port", "0", "--workers", "2", *store, *flags) as server, asking() as http:
+    async with serving(folder, "--port", "0", "--workers", "2", *store, *flags) as server, requesting() as http:
         yield server, http
 
 
@@ -37,11 +37,11 @@ async def test_workers_share_a_port_and_everything_else(tmp_path: Path, backend:
             async with http.post(f"{server.url}/responses", json=body) as response:
                 last = (await response.json())["id"]
         async with http.post(f"{server.url}/responses", json=BODY | {"background": True, "stream": True}) as response:
-            told = await response.read()
-        response_id = json.loads(told.split(b"data: ")[1].split(b"\n")[0])["response"]["id"]
+            reported = await response.read()
+        response_id = json.loads(reported.split(b"data: ")[1].split(b"\n")[0])["response"]["id"]
         for _ in range(6):
             async with http.get(f"{server.url}/responses/{response_id}?stream=true") as response:
-                assert await response.read() == told
+                assert await response.read() == reported
         children = pids_below(server.process.pid)
         assert len(children) == 2
         os.kill(children[0], signal.SIGKILL)
@@ -56,7 +56,7 @@ async def test_workers_share_a_port_and_everything_else(tmp_path: Path, backend:
     assert "is being replaced" in done.err
 
 
-async def test_whichever_worker_is_asked_tells_what_all_have_counted(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_any_worker_reports_the_counts_of_all(tmp_path: Path, backend: ReplayBackend) -> None:
     async with ready(tmp_path, "--backend", backend.url) as (server, http):
         for _ in range(12):
             async with http.post(f"{server.url}/responses", json=BODY) as response:
@@ -71,25 +71,25 @@ async def test_whichever_worker_is_asked_tells_what_all_have_counted(tmp_path: P
 
 
 async def test_the_table_and_the_json_show_what_all_workers_know(tmp_path: Path, backend: ReplayBackend) -> None:
-    write(tmp_path, ("gone", GONE), ("near", backend.url))
+    write(tmp_path, ("gone", UNAVAILABLE), ("near", backend.url))
     with (tmp_path / "antiphon.toml").open("a") as file:
         file.write("concurrency = 3\n")
     async with ready(tmp_path) as (server, http):
         for _ in range(6):
             async with http.post(server.url + "/responses", json=BODY) as response:
                 assert response.status == 200
-        shown = await antiphon(tmp_path, "status", "--url", server.url)
-        told = await antiphon(tmp_path, "status", "--json", "--url", server.url.removesuffix("/v1"))
+        output = await antiphon(tmp_path, "status", "--url", server.url)
+        reported = await antiphon(tmp_path, "status", "--json", "--url", server.url.removesuffix("/v1"))
         await server.stop(signal.SIGTERM)
 
-    status = json.loads(told.out)
-    gone, near = status["backends"]
-    assert (shown.code, told.code, shown.err) == (0, 0, "")
+    status = json.loads(reported.out)
+    removed, near = status["backends"]
+    assert (output.code, reported.code, output.err) == (0, 0, "")
     assert (status["workers"], near["asked"], near["concurrency"]) == (2, 6, 6)
     assert {one["name"]: one["capacity"] for one in status["shared"]}["responses"] == 4000
-    assert gone["error"].endswith(" is unreachable: connection refused. Check that it is running.")
+    assert removed["error"].endswith(" is unreachable: connection refused. Check that it is running.")
     for word in ("near", "up", "0 of 6", "gone", "unreached", "connection refused"):
-        assert word in shown.out
+        assert word in output.out
 
 
 async def test_workers_end_with_the_process_that_watches_them(tmp_path: Path, backend: ReplayBackend) -> None:
@@ -114,11 +114,13 @@ def lives(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
-async def test_all_ask_new_backends_after_a_hangup_and_no_request_fails(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_all_workers_call_new_backends_after_a_hangup_and_no_request_fails(
+    tmp_path: Path, backend: ReplayBackend
+) -> None:
     async with ReplayBackend(echo).serve() as other:
         write(tmp_path, ("old", backend.url))
         async with ready(tmp_path) as (server, http):
-            assert await who_answers(server, http) == "old"
+            assert await answering_backend(server, http) == "old"
             write(tmp_path, ("new", other.url))
             server.send_signal(signal.SIGHUP)
             lines = [await line_of_log(server) for _ in range(2)]
@@ -138,7 +140,7 @@ async def test_a_file_with_a_mistake_is_refused_once_and_all_keep_the_old_settin
         spoil(tmp_path, mistake)
         server.send_signal(signal.SIGHUP)
         line = await line_of_log(server)
-        assert {await who_answers(server, http) for _ in range(6)} == {"old"}
+        assert {await answering_backend(server, http) for _ in range(6)} == {"old"}
         write(tmp_path, ("mended", backend.url))
         server.send_signal(signal.SIGHUP)
         await until_all_answer("mended", server, http)
@@ -163,7 +165,7 @@ async def answers_of_new_workers(server: Serving, http: aiohttp.ClientSession) -
     async with asyncio.timeout(30):
         while len(answered) < 6:
             with suppress(aiohttp.ClientError):  # until somebody serves again
-                answered.append(await who_answers(server, http))
+                answered.append(await answering_backend(server, http))
     return answered
 
 

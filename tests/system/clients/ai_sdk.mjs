@@ -70,7 +70,7 @@ async function play(options) {
     const metadata = await result.providerMetadata;
     const { messages: answered } = await result.response;
     const content = steps.flatMap((step) => step.content);
-    const shown = {
+    const displayed = {
       text: await result.text,
       reasoning: await result.reasoningText,
       finishReason: await result.finishReason,
@@ -89,7 +89,7 @@ async function play(options) {
       warnings: steps.flatMap((step) => step.warnings ?? []),
     };
     const requests = content.filter((part) => part.type === "tool-approval-request");
-    return { shown, answered, requests, responseId: metadata?.openai?.responseId };
+    return { displayed, answered, requests, responseId: metadata?.openai?.responseId };
   }
 
   function decided({ approvalId }) {
@@ -103,14 +103,14 @@ async function play(options) {
     for (const prompt of options.prompts) {
       if (options.scenario === "chain") messages.length = 0; // the server has the turns before
       messages.push({ role: "user", content: prompt });
-      let { shown, answered, requests, responseId } = await turn(messages, previous);
+      let { displayed, answered, requests, responseId } = await turn(messages, previous);
       previous = responseId;
-      all.push(shown);
+      all.push(displayed);
       messages.push(...answered);
       while (requests.length && options.approve !== undefined) {
         messages.push({ role: "tool", content: requests.map(decided) });
-        ({ shown, answered, requests } = await turn(messages));
-        all.push(shown);
+        ({ displayed, answered, requests } = await turn(messages));
+        all.push(displayed);
         messages.push(...answered);
       }
     }

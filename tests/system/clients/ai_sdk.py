@@ -54,7 +54,7 @@ class _Node:
         atexit.register(self.end)
         clock.watch(self._process.pid)
 
-    def ask(self, request: str) -> str:
+    def send_request(self, request: str) -> str:
         """Run a scenario to its end; return the line that answers, empty if the process ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -92,7 +92,7 @@ class AiSdk:
         request = {**known, "scenario": scenario, "prompts": prompts, **options}
         loaded = _loaded(self.node, self.folder)
         try:
-            answer = await asyncio.wait_for(asyncio.to_thread(loaded.ask, json.dumps(request)), RUNNING)
+            answer = await asyncio.wait_for(asyncio.to_thread(loaded.send_request, json.dumps(request)), RUNNING)
             assert answer, "Node.js ended"
         except (TimeoutError, AssertionError):
             _loaded.cache_clear()

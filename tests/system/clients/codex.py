@@ -64,7 +64,7 @@ class Run:
         ]
 
     @property
-    def said(self) -> list[str]:
+    def stated(self) -> list[str]:
         """Its messages."""
         return [message["text"] for message in self.done("agent_message")]
 

@@ -27,14 +27,14 @@ INSTALLING = 1200.0
 def python() -> Path:
     """Return the interpreter of the environment. Skips the test if no package registry is reachable."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    made = PLACE / "made"
+    created = PLACE / "made"
     PLACE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "fresh.lock").open("w") as turnstile:
         fcntl.flock(turnstile, fcntl.LOCK_EX)  # another test process may be at it
-        if not made.exists() or made.read_text() != run:
-            made.unlink(missing_ok=True)
+        if not created.exists() or created.read_text() != run:
+            created.unlink(missing_ok=True)
             _make()
-            made.write_text(run)
+            created.write_text(run)
     return PLACE / "bin/python"
 
 

@@ -18,7 +18,7 @@ class Call:
     """A tool as its client knows it, with the arguments of a function or the raw input of a custom tool."""
 
     name: str
-    given: dict[str, Any] | str
+    provided: dict[str, Any] | str
     namespace: str = ""
 
 
@@ -54,7 +54,7 @@ class Model(ReplayBackend):
         self.turns = deque(turns)
         self.requests.clear()
 
-    def said_to(self, number: int = -1) -> str:
+    def sent_to(self, number: int = -1) -> str:
         """All that one request said to the model, as JSON."""
         return json.dumps(self.requests[number]["messages"])
 
@@ -97,10 +97,10 @@ def find(functions: list[dict[str, Any]], call: Call) -> dict[str, Any] | None:
 
 def arguments(function: dict[str, Any], call: Call) -> dict[str, Any]:
     """The arguments of a function; the input of a custom tool goes into the only property that there is."""
-    if isinstance(call.given, dict):
-        return call.given
+    if isinstance(call.provided, dict):
+        return call.provided
     (name,) = function["parameters"]["properties"]
-    return {name: call.given}
+    return {name: call.provided}
 
 
 def pieces(text: str, size: int = 7) -> list[str]:

@@ -12,7 +12,7 @@ const socket = new ResponsesWS(client);
 const answers = [];
 let events = [];
 
-function ask(input, previous) {
+function sendRequest(input, previous) {
   const request = { type: "response.create", model: "fake-model", input, store: false };
   socket.send(previous ? { ...request, previous_response_id: previous } : request);
 }
@@ -27,8 +27,8 @@ socket.on("event", (event) => {
   const text = event.response.output.flatMap((item) => item.content ?? []).map((part) => part.text).join("");
   answers.push({ events, text });
   events = [];
-  if (answers.length === 1) return ask("bye", event.response.id);
+  if (answers.length === 1) return sendRequest("bye", event.response.id);
   console.log(JSON.stringify(answers));
   socket.close();
 });
-ask("hi");
+sendRequest("hi");

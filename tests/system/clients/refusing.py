@@ -101,16 +101,16 @@ class Worker(RefusingBackend):
     def _work(self, sent: Request) -> Answer:
         if any(self.found in json.dumps(message) for message in sent["messages"] if message["role"] == "tool"):
             self.breaks = True
-            return self._said(sent, Turn(f"I read {self.found}."), [])
+            return self._stated(sent, Turn(f"I read {self.found}."), [])
         function = find(offered(sent), self.tool)
         if function is None:
-            return self._said(sent, Turn("There is nothing to call."), [])
-        arguments = json.dumps(self.tool.given)
+            return self._stated(sent, Turn("There is nothing to call."), [])
+        arguments = json.dumps(self.tool.provided)
         if self.breaks:
             self.breaks, arguments = False, arguments[:-4]
-        return self._said(sent, Turn(), [self._made(function["name"], arguments)])
+        return self._stated(sent, Turn(), [self._created(function["name"], arguments)])
 
-    def _made(self, name: str, arguments: str) -> dict[str, Any]:
+    def _created(self, name: str, arguments: str) -> dict[str, Any]:
         number = next(self._numbers)
         call = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
         if self.dialect in SIGNED_IDS:
@@ -119,7 +119,7 @@ class Worker(RefusingBackend):
             call["extra_content"] = {"google": {"thought_signature": f"signature {number}"}}
         return call
 
-    def _said(self, sent: Request, turn: Turn, calls: list[dict[str, Any]]) -> Answer:
+    def _stated(self, sent: Request, turn: Turn, calls: list[dict[str, Any]]) -> Answer:
         turn = replace(turn, total_tokens=len(json.dumps(sent)) // 3 + 5)  # else it looks like a prompt that was cut
         if sent.get("stream"):
             return Answer([sse(*chunks(turn, calls))])

@@ -46,7 +46,7 @@ class Client:
     program: str
     installed: str
     turns: tuple[Turn, ...]
-    said: dict[str, Sequence[Any]]
+    stated: dict[str, Sequence[Any]]
 
 
 CLIENTS = {
@@ -127,18 +127,20 @@ async def scenarios(client: Client, url: str, home: Path) -> dict[str, Any]:
     )
     out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 0, err.decode()[-2000:]
-    told = [json.loads(line) for line in out.decode().splitlines() if line.startswith('{"scenario":')]
-    return {one["scenario"]: one["said"] for one in told}
+    reported = [json.loads(line) for line in out.decode().splitlines() if line.startswith('{"scenario":')]
+    return {one["scenario"]: one["said"] for one in reported}
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-async def test_a_client_has_what_it_asks_for(name: str, url: str, model: Model, web: SmallWeb, tmp_path: Path) -> None:
+async def test_a_client_receives_what_it_requests(
+    name: str, url: str, model: Model, web: SmallWeb, tmp_path: Path
+) -> None:
     client = CLIENTS[name]
     model.play(*client.turns)
-    said = await scenarios(client, url, tmp_path)
-    assert said == client.said
+    stated = await scenarios(client, url, tmp_path)
+    assert stated == client.stated
     assert not model.turns
     spoken = [request["messages"][-1]["content"] for request in model.requests]
     second = [message["content"] for message in model.requests[spoken.index("again")]["messages"]]
-    said_so_far = [content for content in second if content in ("hi", GOOD.text, "again")]
-    assert list(dict.fromkeys(said_so_far)) == ["hi", GOOD.text, "again"]  # LiveKit sends a stored answer once more
+    stated_so_far = [content for content in second if content in ("hi", GOOD.text, "again")]
+    assert list(dict.fromkeys(stated_so_far)) == ["hi", GOOD.text, "again"]  # LiveKit sends a stored answer once more

@@ -43,9 +43,9 @@ def agent(sdk: AsyncOpenAI, **described: Any) -> Agent:
     return Agent(**{"name": "pilot", "model": model, **described})
 
 
-async def drain(agent: Agent, said: str) -> tuple[Any, list[str]]:
+async def drain(agent: Agent, text: str) -> tuple[Any, list[str]]:
     """The final output of a streamed run, and the names of what its items were."""
-    run = Runner.run_streamed(agent, said, run_config=QUIET)
+    run = Runner.run_streamed(agent, text, run_config=QUIET)
     names: list[str] = [event.name async for event in run.stream_events() if event.type == "run_item_stream_event"]
     return run.final_output, names
 
@@ -84,7 +84,7 @@ async def test_one_agent_hands_off_to_another(sdk: AsyncOpenAI, model: Model) ->
     assert model.offered_to(0) == ["transfer_to_bob"]
 
 
-async def test_an_answer_has_the_type_that_was_asked_for(sdk: AsyncOpenAI, model: Model) -> None:
+async def test_an_answer_has_the_requested_type(sdk: AsyncOpenAI, model: Model) -> None:
     model.play(Turn('{"name": "Dover"}'))
     run = await Runner.run(agent(sdk, output_type=Place), "hi", run_config=QUIET)
     assert run.final_output == Place(name="Dover")
@@ -93,8 +93,8 @@ async def test_an_answer_has_the_type_that_was_asked_for(sdk: AsyncOpenAI, model
 
 async def test_a_session_keeps_its_turns_in_a_conversation(sdk: AsyncOpenAI, model: Model) -> None:
     session = OpenAIConversationsSession(openai_client=sdk)
-    for said in ("one", "two"):
-        await Runner.run(agent(sdk), said, session=session, run_config=QUIET)
+    for stated in ("one", "two"):
+        await Runner.run(agent(sdk), stated, session=session, run_config=QUIET)
     assert [message["content"] for message in model.requests[-1]["messages"]] == ["one", "pong", "two"]
     assert len(await session.get_items()) == 4
     await session.pop_item()
@@ -117,8 +117,8 @@ async def test_turns_are_chained_by_themselves(sdk: AsyncOpenAI, model: Model) -
 
 async def test_a_conversation_is_named_by_its_id(sdk: AsyncOpenAI, model: Model) -> None:
     conversation = await sdk.conversations.create()
-    for said in ("one", "two"):
-        await Runner.run(agent(sdk), said, conversation_id=conversation.id, run_config=QUIET)
+    for stated in ("one", "two"):
+        await Runner.run(agent(sdk), stated, conversation_id=conversation.id, run_config=QUIET)
     assert [message["content"] for message in model.requests[-1]["messages"]] == ["one", "pong", "two"]
 
 
@@ -147,9 +147,9 @@ async def test_tools_that_cannot_be_run_here_do_not_keep_the_others_from_it(sdk:
 
 async def test_a_session_is_compacted(sdk: AsyncOpenAI, model: Model) -> None:
     model.play(Turn("Good morning, Ada."), Turn("The user's name is Ada."), Turn("You are Ada."))
-    kept = SQLiteSession("ada")
+    stored = SQLiteSession("ada")
     session = OpenAIResponsesCompactionSession(
-        "ada", kept, client=sdk, model="gpt-5", should_trigger_compaction=lambda context: len(model.requests) == 1
+        "ada", stored, client=sdk, model="gpt-5", should_trigger_compaction=lambda context: len(model.requests) == 1
     )
     await Runner.run(agent(sdk), "I am Ada.", session=session, run_config=QUIET)
     kinds = [item.get("type", "message") for item in await session.get_items()]
@@ -159,4 +159,4 @@ async def test_a_session_is_compacted(sdk: AsyncOpenAI, model: Model) -> None:
     assert len(model.requests) == 3
     assert "The user's name is Ada." in json.dumps(model.requests[-1]["messages"])
     assert run.final_output == "You are Ada."
-    kept.close()
+    stored.close()

@@ -76,7 +76,7 @@ async def test_a_csv_is_analysed_and_the_figure_is_cited_and_downloaded(sdk: Asy
 
 
 @needs_pandas
-async def test_a_figure_that_is_shown_is_an_output_and_the_first_citation(sdk: AsyncOpenAI, model: Model) -> None:
+async def test_a_rendered_figure_is_an_output_and_the_first_citation(sdk: AsyncOpenAI, model: Model) -> None:
     model.play(*running(FIGURE), Turn("Here it is."))
     response = await sdk.responses.create(model=NAME, input="Draw.", tools=[AUTO], include=OUTPUTS)
 
@@ -172,7 +172,7 @@ async def test_an_agent_runs_code_in_two_turns(sdk: AsyncOpenAI, model: Model) -
 
     assert names == ["tool_called", "message_output_created"]
     assert second.final_output == "It is 42."
-    assert "42" in model.said_to()
+    assert "42" in model.sent_to()
 
 
 async def test_an_agent_runs_commands_in_a_container(sdk: AsyncOpenAI, model: Model) -> None:
@@ -183,5 +183,5 @@ async def test_an_agent_runs_commands_in_a_container(sdk: AsyncOpenAI, model: Mo
     kinds = [item.get("type") for item in run.to_input_list()[1:]]
     assert run.final_output == "Written."
     assert kinds == ["shell_call", "shell_call_output", "message"]
-    assert "tide" in model.said_to()
-    assert "exit code 0" in model.said_to()
+    assert "tide" in model.sent_to()
+    assert "exit code 0" in model.sent_to()

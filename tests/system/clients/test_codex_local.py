@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import called, said
+from tests.support.parts import called, stated
 from tests.support.replay import delta, sse
 from tests.support.server import serve
 from tests.system.clients.codex import Codex
@@ -27,8 +27,8 @@ async def behind(folder: Path, answers: Sequence[Any]) -> AsyncIterator[tuple[Co
     """Codex in front of a local model that gives these answers."""
     wired = [sse(*one) if isinstance(one, list) else one for one in answers]
     backend = ScriptedBackend(wired, models=[MODEL])
-    async with serve(backend, dialects={backend.name: "llamacpp"}) as served:
-        yield Codex.within(folder, served.url), backend
+    async with serve(backend, dialects={backend.name: "llamacpp"}) as server:
+        yield Codex.within(folder, server.url), backend
 
 
 @pytest.mark.parametrize(
@@ -43,29 +43,29 @@ async def behind(folder: Path, answers: Sequence[Any]) -> AsyncIterator[tuple[Co
     ids=["quotes", "single quotes", "comma", "bracket", "fence"],
 )
 async def test_a_call_with_broken_json_is_run(tmp_path: Path, broken: str) -> None:
-    async with behind(tmp_path, [called("exec_command", broken), said("Done.")]) as (codex, backend):
+    async with behind(tmp_path, [called("exec_command", broken), stated("Done.")]) as (codex, backend):
         run = await codex.run(model=MODEL)
 
     assert "sum-42" in run.printed
-    assert run.said == ["Done."]
+    assert run.stated == ["Done."]
     assert len(backend.requests) == 2
 
 
-async def test_a_call_that_cannot_be_repaired_is_asked_for_again_and_run_once(tmp_path: Path) -> None:
+async def test_an_irreparable_call_is_requested_again_and_run_once(tmp_path: Path) -> None:
     answers = [
         called("exec_command", '{"cmd": "echo sum'),
         called("exec_command", json.dumps({"cmd": SUM})),
-        said("Done."),
+        stated("Done."),
     ]
     async with behind(tmp_path, answers) as (codex, _):
         run = await codex.run(model=MODEL)
 
     assert [one["aggregated_output"] for one in run.done("command_execution")] == ["sum-42\n"]
-    assert run.said == ["Done."]
+    assert run.stated == ["Done."]
 
 
 async def test_tools_that_make_no_grammar_are_sent_weaker(tmp_path: Path) -> None:
-    answers = [SAMPLERS, called("exec_command", json.dumps({"cmd": SUM})), said("Done.")]
+    answers = [SAMPLERS, called("exec_command", json.dumps({"cmd": SUM})), stated("Done.")]
     async with behind(tmp_path, answers) as (codex, backend):
         run = await codex.run(model=MODEL)
 
@@ -73,16 +73,16 @@ async def test_tools_that_make_no_grammar_are_sent_weaker(tmp_path: Path) -> Non
     assert backend.requests[0]["tools"] != backend.requests[1]["tools"]
 
 
-async def test_a_model_that_makes_the_same_call_for_ever_is_told_so_and_goes_on(tmp_path: Path) -> None:
+async def test_a_model_that_repeats_a_call_forever_receives_a_note_and_continues(tmp_path: Path) -> None:
     same = [called("exec_command", json.dumps({"cmd": "true"}), f"call_{number}") for number in range(4)]
-    async with behind(tmp_path, [*same, said("It does nothing.")]) as (codex, backend):
+    async with behind(tmp_path, [*same, stated("It does nothing.")]) as (codex, backend):
         run = await codex.run(model=MODEL)
 
     assert "rounds of calls were identical" in json.dumps(backend.requests[-1]["messages"][-1])
-    assert run.said == ["It does nothing."]
+    assert run.stated == ["It does nothing."]
 
 
-async def test_a_model_that_says_the_same_for_ever_is_stopped(tmp_path: Path) -> None:
+async def test_a_model_that_repeats_itself_forever_is_stopped(tmp_path: Path) -> None:
     babble = (*(delta(content="Let me check that again. ") for _ in range(4000)), delta("stop"))
     async with behind(tmp_path, [babble]) as (codex, _):
         with pytest.raises(AssertionError, match="max_output_tokens"):

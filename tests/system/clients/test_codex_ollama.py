@@ -19,10 +19,10 @@ async def test_the_model_reads_all_that_codex_sends(tmp_path: Path) -> None:
     server = FakeOllama(answers=[[{"content": "I add.", "tool_calls": [call]}], [{"content": "It is 42."}]])
     async with server.serve() as ollama:
         shares = {"ollama": BackendOptions(api="auto")}
-        async with serve(HttpBackend("ollama", ollama), shares=shares) as served:
-            run = await Codex.within(tmp_path, served.url).run(model="qwen3")
+        async with serve(HttpBackend("ollama", ollama), shares=shares) as running:
+            run = await Codex.within(tmp_path, running.url).run(model="qwen3")
 
-    assert (run.said, "sum-42" in run.printed) == (["I add.", "It is 42."], True)
+    assert (run.stated, "sum-42" in run.printed) == (["I add.", "It is 42."], True)
     first, second = server.requests
     assert server.tokens(first) > 4_096
     assert [request["options"]["num_ctx"] for request in (first, second)] == server.loads * 2

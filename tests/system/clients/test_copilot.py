@@ -70,5 +70,5 @@ async def test_a_session_goes_on(url: str, model: Model, transport: str, tmp_pat
     model.play(GOOD, Turn("You said hi."))
     await copilot(tmp_path, url, transport, "-p", "Say hi to the harbour.")
     assert "You said hi." in await copilot(tmp_path, url, transport, "--continue", "-p", "And again?")
-    assert "Say hi to the harbour." in model.said_to()
-    assert GOOD.text in model.said_to()
+    assert "Say hi to the harbour." in model.sent_to()
+    assert GOOD.text in model.sent_to()

@@ -13,8 +13,8 @@ from antiphon.testing import assert_event_stream, fold
 from antiphon.tools.files.tool import FileSearch
 from antiphon.tools.registry import Toolset
 from antiphon.upstream.scripted import ScriptedBackend
-from tests.support.parts import called, said
-from tests.support.server import Served, serve
+from tests.support.parts import called, stated
+from tests.support.server import RunningServer, serve
 from tests.support.shelves import STORE, Shelves, hit
 from tests.system.clients.ai_sdk import MAJORS, AiSdk, install
 
@@ -30,21 +30,21 @@ async def shelves() -> Shelves:
 
 
 @pytest.fixture
-async def served(shelves: Shelves) -> AsyncIterator[Served]:
-    answers = [SEARCH, said("High water is at nine", " [1]."), said("At nine【1】, as I said.")]
+async def server(shelves: Shelves) -> AsyncIterator[RunningServer]:
+    answers = [SEARCH, stated("High water is at nine", " [1]."), stated("At nine【1】, as I said.")]
     async with serve(ScriptedBackend(answers, models=["m"])) as one:
         one.parts.run.toolset = Toolset(file_search=FileSearch(shelves))
         yield one
 
 
-def agent(served: Served, **options: Any) -> Agent:
-    model = OpenAIResponsesModel(model="m", openai_client=served.sdk)
+def agent(server: RunningServer, **options: Any) -> Agent:
+    model = OpenAIResponsesModel(model="m", openai_client=server.sdk)
     return Agent(name="pilot", model=model, tools=[FileSearchTool(vector_store_ids=[STORE], **options)])
 
 
-async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(served: Served) -> None:
+async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(server: RunningServer) -> None:
     tool: Any = {"type": "file_search", "vector_store_ids": [STORE]}
-    stream = await served.sdk.responses.create(model="m", input="When?", tools=[tool], include=RESULTS, stream=True)
+    stream = await server.sdk.responses.create(model="m", input="When?", tools=[tool], include=RESULTS, stream=True)
     events = [event.to_dict(mode="json") async for event in stream]
 
     assert_event_stream(events)
@@ -52,9 +52,9 @@ async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(served: 
     assert fold(events) == events[-1]["response"]
 
 
-async def test_the_stream_helper_has_the_results_and_the_citation(served: Served) -> None:
+async def test_the_stream_helper_has_the_results_and_the_citation(server: RunningServer) -> None:
     tool: Any = {"type": "file_search", "vector_store_ids": [STORE]}
-    async with served.sdk.responses.stream(model="m", input="When?", tools=[tool], include=RESULTS) as stream:
+    async with server.sdk.responses.stream(model="m", input="When?", tools=[tool], include=RESULTS) as stream:
         types = [event.type async for event in stream]
         search, message = (await stream.get_final_response()).output
 
@@ -70,8 +70,8 @@ async def test_the_stream_helper_has_the_results_and_the_citation(served: Served
     assert "response.output_text.annotation.added" in types
 
 
-async def test_an_agent_searches_files(served: Served, shelves: Shelves) -> None:
-    pilot = agent(served, max_num_results=3, include_search_results=True)
+async def test_an_agent_searches_files(server: RunningServer, shelves: Shelves) -> None:
+    pilot = agent(server, max_num_results=3, include_search_results=True)
     run = await Runner.run(pilot, "When is high water?", run_config=QUIET)
 
     search, message = (item.raw_item for item in run.new_items)
@@ -82,11 +82,11 @@ async def test_an_agent_searches_files(served: Served, shelves: Shelves) -> None
         "High water: 9:00.",
     )
     assert message.content[0].annotations[0].filename == "tides.pdf"  # type: ignore[union-attr]
-    assert (shelves.asked[0].store_ids, shelves.asked[0].most) == ((STORE,), 3)
+    assert (shelves.requested[0].store_ids, shelves.requested[0].most) == ((STORE,), 3)
 
 
-async def test_an_agent_streams_its_search_and_cites_it_again_in_the_next_turn(served: Served) -> None:
-    pilot = agent(served)
+async def test_an_agent_streams_its_search_and_cites_it_again_in_the_next_turn(server: RunningServer) -> None:
+    pilot = agent(server)
     first = Runner.run_streamed(pilot, "When?", run_config=QUIET)
     names = [event.name async for event in first.stream_events() if event.type == "run_item_stream_event"]
     second = await Runner.run(pilot, [*first.to_input_list(), {"role": "user", "content": "Sure?"}], run_config=QUIET)
@@ -105,9 +105,11 @@ def node() -> Path:
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("major", MAJORS)
 @pytest.mark.parametrize("stream", [False, True])
-async def test_the_ai_sdk_shows_the_search_and_its_source(served: Served, node: Path, major: int, stream: bool) -> None:
+async def test_the_ai_sdk_shows_the_search_and_its_source(
+    server: RunningServer, node: Path, major: int, stream: bool
+) -> None:
     options = {"model": "m", "store": STORE, "openai": {"include": RESULTS}}
-    (turn,) = await AiSdk(node, major, stream, served.url).run("files", "When is high water?", **options)
+    (turn,) = await AiSdk(node, major, stream, server.url).run("files", "When is high water?", **options)
 
     kinds = [part["type"] for part in turn["content"]]
     assert turn["text"] == "High water is at nine."

@@ -32,9 +32,11 @@ def python(request: pytest.FixtureRequest) -> str:
     """The interpreter of the fresh environment; the run shows its versions."""
     found = str(fresh.python())
     lines = (line for line in fresh.versions().split() if "==" in line)
-    shown = f"\nServer: {', '.join(lines)}\nClients: openai {version('openai')}, websockets {version('websockets')}\n"
+    displayed = (
+        f"\nServer: {', '.join(lines)}\nClients: openai {version('openai')}, websockets {version('websockets')}\n"
+    )
     with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        sys.stdout.write(shown)
+        sys.stdout.write(displayed)
     return found
 
 
@@ -89,6 +91,6 @@ async def test_codex_works_over_a_websocket(wire: Relay, model: Model, tmp_path:
     codex = Codex.within(tmp_path, wire.url)
     model.play(Turn("Done."))
     ran = await codex.run(model="gpt-5.5", websockets=True)
-    assert ran.said == ["Done."]
+    assert ran.stated == ["Done."]
     assert b"101 Switching Protocols" in wire.received
     assert b"POST " not in wire.sent  # which it would fall back to

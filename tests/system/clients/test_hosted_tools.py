@@ -88,14 +88,14 @@ async def test_every_event_is_of_the_sdks_types_and_the_stream_is_sound(
 
 
 async def test_plain_streamed_and_in_the_background_are_one_response(sdk: AsyncOpenAI, model: Model, tool: Mcp) -> None:
-    asked: dict[str, Any] = {"model": NAME, "input": "1 + 2?", "tools": [tool]}
+    requested: dict[str, Any] = {"model": NAME, "input": "1 + 2?", "tools": [tool]}
     model.play(*ADDING)
-    plain = await sdk.responses.create(**asked)
+    plain = await sdk.responses.create(**requested)
     model.play(*ADDING)
-    events = [event async for event in await sdk.responses.create(**asked, stream=True)]
+    events = [event async for event in await sdk.responses.create(**requested, stream=True)]
     streamed = events[-1].response
     model.play(*ADDING)
-    later = await sdk.responses.create(**asked, background=True)
+    later = await sdk.responses.create(**requested, background=True)
     while later.status in ("queued", "in_progress"):
         later = await sdk.responses.retrieve(later.id)
 
@@ -110,17 +110,17 @@ async def test_a_stored_response_keeps_its_calls_and_shows_no_secret(
     sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp
 ) -> None:
     model.play(*ADDING)
-    lent = {**tool, "authorization": "token-of-the-user", "headers": {"X-Team": "value-of-a-header"}}
-    made = await sdk.responses.create(model=NAME, input="1 + 2?", tools=[lent])  # type: ignore[list-item]
-    kept = await sdk.responses.retrieve(made.id)
+    shared = {**tool, "authorization": "token-of-the-user", "headers": {"X-Team": "value-of-a-header"}}
+    created = await sdk.responses.create(model=NAME, input="1 + 2?", tools=[shared])  # type: ignore[list-item]
+    stored = await sdk.responses.retrieve(created.id)
 
-    assert kept.to_dict()["output"] == made.to_dict()["output"]
+    assert stored.to_dict()["output"] == created.to_dict()["output"]
     assert {"authorization": "Bearer token-of-the-user", "x-team": "value-of-a-header"}.items() <= (
         sums.headers[-1].items()
     )
-    for said in (made.to_json(), kept.to_json()):
-        assert "token-of-the-user" not in said
-        assert "value-of-a-header" not in said
+    for stated in (created.to_json(), stored.to_json()):
+        assert "token-of-the-user" not in stated
+        assert "value-of-a-header" not in stated
 
 
 async def test_a_call_is_approved_in_the_next_turn(sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp) -> None:
@@ -145,7 +145,7 @@ async def test_a_call_is_approved_in_the_next_turn(sdk: AsyncOpenAI, model: Mode
     assert sums.called == [("add", {"a": 1, "b": 2})]
 
 
-async def test_a_call_that_is_denied_is_not_made(sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp) -> None:
+async def test_a_denied_call_is_not_run(sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp) -> None:
     tool["require_approval"] = "always"
     model.play(ADDING[0], Turn("Then not."))
     first = await sdk.responses.create(model=NAME, input="1 + 2?", tools=[tool])
@@ -173,7 +173,7 @@ async def test_a_tool_that_fails_is_an_error_of_its_call(sdk: AsyncOpenAI, model
     }
 
 
-async def test_calls_are_made_over_a_websocket(sdk: AsyncOpenAI, model: Model, tool: Mcp) -> None:
+async def test_a_websocket_runs_calls(sdk: AsyncOpenAI, model: Model, tool: Mcp) -> None:
     model.play(*ADDING, *ADDING)
     async with sdk.responses.connect() as connection:
         await connection.response.create(model=NAME, input="1 + 2?", tools=[tool], store=False)
@@ -276,24 +276,24 @@ async def test_an_agent_streams_what_its_mcp_tool_does(sdk: AsyncOpenAI, model: 
 
 
 @pytest.mark.parametrize("approve", [True, False])
-async def test_an_agents_callback_is_asked_for_approval(
+async def test_an_agents_callback_approves_calls(
     sdk: AsyncOpenAI, model: Model, sums: McpServer, tool: Mcp, approve: bool
 ) -> None:
     tool["require_approval"] = "always"
     model.play(*ADDING)
-    asked: list[tuple[str, str]] = []
+    requested: list[tuple[str, str]] = []
 
     def decide(request: MCPToolApprovalRequest) -> MCPToolApprovalFunctionResult:
-        asked.append((request.data.name, request.data.arguments))
+        requested.append((request.data.name, request.data.arguments))
         return {"approve": True} if approve else {"approve": False, "reason": "Do it in your head."}
 
     hosted = HostedMCPTool(tool_config=tool, on_approval_request=decide)
     run = await Runner.run(agent(sdk, hosted), "1 + 2?", run_config=QUIET)
 
     assert run.final_output == "It is three."
-    assert [(name, json.loads(arguments)) for name, arguments in asked] == [("add", {"a": 1, "b": 2})]
+    assert [(name, json.loads(arguments)) for name, arguments in requested] == [("add", {"a": 1, "b": 2})]
     assert sums.called == ([("add", {"a": 1, "b": 2})] if approve else [])
-    assert ("Do it in your head." in model.said_to()) is not approve
+    assert ("Do it in your head." in model.sent_to()) is not approve
 
 
 async def test_an_agents_run_stops_for_approval_and_goes_on(
@@ -332,4 +332,4 @@ async def test_an_agent_searches_the_web(sdk: AsyncOpenAI, model: Model, web: Sm
     kinds = [item.raw_item.type for item in run.new_items]  # type: ignore[union-attr]
     assert kinds == ["web_search_call", "message"]
     assert run.final_output.startswith("At nine")
-    assert "High water is at nine" in model.said_to()
+    assert "High water is at nine" in model.sent_to()

@@ -47,7 +47,7 @@ def image_in(response: Any) -> Any:
     return call
 
 
-async def test_an_image_is_made_by_the_model_of_the_settings(
+async def test_an_image_is_created_by_the_configured_model(
     sdk: AsyncOpenAI, model: Model, images: ImagesBackend
 ) -> None:
     images.requests.clear()
@@ -92,13 +92,13 @@ async def test_the_next_turn_edits_the_image_and_a_get_has_it(
 
 
 async def test_the_images_api_is_passed_on(sdk: AsyncOpenAI) -> None:
-    made = await sdk.images.generate(model="painter", prompt="a yellow line", size="1024x1024")
+    created = await sdk.images.generate(model="painter", prompt="a yellow line", size="1024x1024")
 
-    assert made.data is not None
-    assert base64.b64decode(made.data[0].b64_json or "").startswith(PNG)
+    assert created.data is not None
+    assert base64.b64decode(created.data[0].b64_json or "").startswith(PNG)
 
 
-async def test_an_agent_has_images_made_in_two_turns(sdk: AsyncOpenAI, model: Model, images: ImagesBackend) -> None:
+async def test_an_agent_creates_images_in_two_turns(sdk: AsyncOpenAI, model: Model, images: ImagesBackend) -> None:
     painter = Agent(
         name="painter",
         model=OpenAIResponsesModel(model=NAME, openai_client=sdk),

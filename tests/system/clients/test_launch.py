@@ -163,5 +163,5 @@ async def test_codex_compacts_when_the_window_that_the_backend_states_is_full(
     done = await launch("codex", model, home, work, nearly_full, Turn("We wrote a file."), Turn("Done."))
 
     assert len(model.requests) == 3
-    assert "We wrote a file." in model.said_to()
+    assert "We wrote a file." in model.sent_to()
     assert "not found" not in done.err  # Codex warns of a model that it does not know

@@ -115,10 +115,10 @@ def ai_sdks() -> tuple[Path, Path]:
 async def store(url: str) -> str:
     """The id of a vector store with one file."""
     async with AsyncOpenAI(base_url=url, api_key="sk-test", max_retries=0) as sdk:
-        made = await sdk.vector_stores.create()
+        created = await sdk.vector_stores.create()
         text = ("tides.txt", b"High water in Dover is at nine.")
-        await sdk.vector_stores.files.upload_and_poll(vector_store_id=made.id, file=text, poll_interval_ms=20)
-        return made.id
+        await sdk.vector_stores.files.upload_and_poll(vector_store_id=created.id, file=text, poll_interval_ms=20)
+        return created.id
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
@@ -128,7 +128,7 @@ async def test_every_scenario_of_the_ai_sdk_works(
 ) -> None:
     node, folder = ai_sdks
     ai = AiSdk(node, major, stream, url, folder)
-    for scenario, (prompts, said) in SCENARIOS.items():
+    for scenario, (prompts, stated) in SCENARIOS.items():
         turns = await ai.run(scenario, *prompts, model="demo", store=store)
-        assert said in turns[-1]["text"], scenario
+        assert stated in turns[-1]["text"], scenario
         assert turns[-1]["warnings"] == []

@@ -91,7 +91,7 @@ async def test_a_streamed_answer_is_parsed(sdk: AsyncOpenAI, model: Model) -> No
     assert response.output_parsed == Place(name="Dover")
 
 
-async def test_a_background_response_is_asked_for_until_it_is_there(sdk: AsyncOpenAI, model: Model) -> None:
+async def test_a_background_response_is_polled_until_it_exists(sdk: AsyncOpenAI, model: Model) -> None:
     response = await sdk.responses.create(model=NAME, input="hi", background=True)
     assert (response.status, response.output) == ("queued", [])
     while response.status in ("queued", "in_progress"):
@@ -134,7 +134,7 @@ async def test_only_a_background_response_is_cancelled(sdk: AsyncOpenAI, model: 
         await sdk.responses.cancel(response.id)
 
 
-async def test_a_conversation_is_kept_and_changed(sdk: AsyncOpenAI, model: Model) -> None:
+async def test_a_conversation_is_stored_and_changed(sdk: AsyncOpenAI, model: Model) -> None:
     conversation = await sdk.conversations.create(
         metadata={"a": "b"}, items=[{"type": "message", "role": "user", "content": "hello"}]
     )
@@ -171,11 +171,11 @@ async def test_what_was_compacted_is_remembered(sdk: AsyncOpenAI, model: Model) 
         input=[{"role": "user", "content": "I am Ada."}, {"role": "assistant", "content": "Good morning, Ada."}],
     )
     # The SDK takes every message in an output for the assistant's, and warns of the user's.
-    kept: list[Any] = [item.to_dict(warnings=False) for item in folded.output]
-    response = await sdk.responses.create(model=NAME, input=[*kept, {"role": "user", "content": "Who am I?"}])
+    stored: list[Any] = [item.to_dict(warnings=False) for item in folded.output]
+    response = await sdk.responses.create(model=NAME, input=[*stored, {"role": "user", "content": "Who am I?"}])
     assert (folded.object, folded.output[-1].type) == ("response.compaction", "compaction")
     assert folded.usage.total_tokens > 0
-    assert "The user's name is Ada." in model.said_to()
+    assert "The user's name is Ada." in model.sent_to()
     assert response.output_text == "You are Ada."
 
 

@@ -79,8 +79,8 @@ class Work:
 
     def is_complete(self, personality: Personality) -> bool:
         """Whether the test passes, and the answer says so in the form that the user wants."""
-        is_said = _keeps_to_the_schema(self.done.out) if personality.has_schema else DONE in self.done.out
-        return is_said and passes(self.folder)
+        is_stated = _keeps_to_the_schema(self.done.out) if personality.has_schema else DONE in self.done.out
+        return is_stated and passes(self.folder)
 
 
 def _keeps_to_the_schema(printed: str) -> bool:

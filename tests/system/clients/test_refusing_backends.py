@@ -45,20 +45,20 @@ CHOICE = {
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[str, dict[str, Worker]]]:
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[str, dict[str, Worker]]]:
     async with ten_backends(tmp_path_factory.mktemp("refusing")) as one:
         yield one
 
 
 @pytest.fixture
-def url(served: tuple[str, dict[str, Worker]]) -> str:
-    return served[0]
+def url(server: tuple[str, dict[str, Worker]]) -> str:
+    return server[0]
 
 
 @pytest.fixture
-def worker(served: tuple[str, dict[str, Worker]], request: pytest.FixtureRequest) -> Worker:
+def worker(server: tuple[str, dict[str, Worker]], request: pytest.FixtureRequest) -> Worker:
     """The backend of the dialect that the test has as its parameter."""
-    return served[1][request.getfixturevalue("dialect")]
+    return server[1][request.getfixturevalue("dialect")]
 
 
 EVERY_DIALECT = pytest.mark.parametrize("dialect", DIALECTS)
@@ -101,10 +101,10 @@ async def test_the_agents_sdk_finishes_its_task(
         run = Runner.run_streamed(agent, SPOKEN, **how)  # type: ignore[arg-type]
         async for _ in run.stream_events():
             pass
-        said = run.final_output
+        stated = run.final_output
     else:
-        said = (await Runner.run(agent, SPOKEN, **how)).final_output  # type: ignore[arg-type]
-    assert said == "I read 14:05."
+        stated = (await Runner.run(agent, SPOKEN, **how)).final_output  # type: ignore[arg-type]
+    assert stated == "I read 14:05."
     worker.check()
 
 
@@ -118,9 +118,9 @@ def first_request(name: str) -> dict[str, Any]:
 async def turn(http: aiohttp.ClientSession, url: str, body: dict[str, Any]) -> list[Any]:
     """The items of one streamed answer, as Codex reads them: one by one, when each is done."""
     async with http.post(f"{url}/responses", json=body) as reply:
-        told = await reply.text()
-    events = [json.loads(line[6:]) for line in told.splitlines() if line.startswith("data: {")]
-    assert events, told
+        text = await reply.text()
+    events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    assert events, text
     assert events[-1]["type"] == "response.completed", events[-1]
     return [event["item"] for event in events if event["type"] == "response.output_item.done"]
 
@@ -157,9 +157,9 @@ FRAMEWORKS = ("pydantic_ai", "langchain")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def said(served: tuple[str, dict[str, Worker]], request: pytest.FixtureRequest) -> dict[str, list[str]]:
+async def stated(server: tuple[str, dict[str, Worker]], request: pytest.FixtureRequest) -> dict[str, list[str]]:
     """What a framework said at the end of its tasks, by dialect: one process does them all."""
-    url, workers = served
+    url, workers = server
     for worker in workers.values():
         worker.begin(TIDE, "14:05")
     python = pip.install(HERE / "requirements.txt", "frameworks") / "python"
@@ -167,13 +167,13 @@ async def said(served: tuple[str, dict[str, Worker]], request: pytest.FixtureReq
     process = await asyncio.create_subprocess_exec(*command, *DIALECTS, env=environment(HERE), stdout=-1, stderr=-1)
     out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
     assert process.returncode == 0, err.decode()[-2000:]
-    return {told["model"]: told["said"] for told in map(json.loads, out.splitlines())}
+    return {reported["model"]: reported["said"] for reported in map(json.loads, out.splitlines())}
 
 
 @EVERY_DIALECT
-@pytest.mark.parametrize("said", FRAMEWORKS, indirect=True)
-async def test_a_framework_finishes_its_task(said: dict[str, list[str]], worker: Worker, dialect: str) -> None:
-    assert said[dialect] == ["I read 14:05."] * 2
+@pytest.mark.parametrize("stated", FRAMEWORKS, indirect=True)
+async def test_a_framework_finishes_its_task(stated: dict[str, list[str]], worker: Worker, dialect: str) -> None:
+    assert stated[dialect] == ["I read 14:05."] * 2
     worker.check()
 
 
@@ -181,6 +181,6 @@ async def test_a_framework_finishes_its_task(said: dict[str, list[str]], worker:
 async def test_codex_finishes_its_task(url: str, worker: Worker, dialect: str, tmp_path: Path) -> None:
     worker.begin(Call("exec_command", {"cmd": "echo sum-$((40+2))"}), "sum-42")
     run = await Codex.within(tmp_path, url).run(model=dialect)
-    assert run.said[-1] == "I read sum-42."
+    assert run.stated[-1] == "I read sum-42."
     assert "sum-42" in run.printed
     worker.check()

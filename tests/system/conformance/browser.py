@@ -15,7 +15,7 @@ PATIENCE = 100.0
 """Seconds for a page; a busy machine may need some of them."""
 
 
-class Heard(socketserver.ThreadingTCPServer):
+class RecordingServer(socketserver.ThreadingTCPServer):
     """A proxy that answers nothing and remembers which hosts of a test it was asked for: the browser has its own."""
 
     daemon_threads = True
@@ -23,7 +23,7 @@ class Heard(socketserver.ThreadingTCPServer):
 
 
 class Listening(socketserver.StreamRequestHandler):
-    server: Heard
+    server: RecordingServer
 
     def handle(self) -> None:
         method, _, rest = self.rfile.readline().decode("latin-1").partition(" ")
@@ -36,7 +36,7 @@ class Listening(socketserver.StreamRequestHandler):
 @dataclass
 class Browser:
     folder: Path
-    proxy: Heard
+    proxy: RecordingServer
 
     def dom(self, page: str) -> str:
         """Show a page of this source and return it as the browser has it then."""
@@ -52,7 +52,7 @@ class Browser:
 @contextmanager
 def browsing(folder: Path) -> Iterator[Browser]:
     """A browser for whom every host of the network is a proxy that answers nothing."""
-    with Heard(("127.0.0.1", 0), Listening) as proxy:
+    with RecordingServer(("127.0.0.1", 0), Listening) as proxy:
         proxy.hosts = set()
         thread = threading.Thread(target=proxy.serve_forever, args=(0.05,))
         thread.start()

@@ -11,7 +11,7 @@ from antiphon_verify.html import matrix_page, report_page
 from tests.support.browser import needs_browser
 from tests.system.conformance.browser import Browser, browsing
 from tests.unit.conformance.html.test_matrix import TWO, at
-from tests.unit.conformance.html.test_report import HOSTILE, SEVERAL, SHOWN, hostile
+from tests.unit.conformance.html.test_report import DISPLAYED, HOSTILE, SEVERAL, hostile
 from tests.unit.conformance.test_report import result
 
 WIDTHS = """<!DOCTYPE html><body><iframe srcdoc="{page}" style="width:{width}px;height:900px"></iframe><script>
@@ -28,7 +28,7 @@ def seen_at(browser: Browser, page: str, width: int) -> list[str]:
 
 
 @needs_browser
-def test_a_browser_shows_the_page_and_asks_nobody_for_anything(tmp_path: Path) -> None:
+def test_a_browser_renders_the_page_without_any_request(tmp_path: Path) -> None:
     with browsing(tmp_path) as browser:
         dom = browser.dom(report_page(hostile("".join(HOSTILE[:6]))))
         assert browser.proxy.hosts == set()
@@ -42,7 +42,7 @@ def test_a_browser_shows_the_page_and_asks_nobody_for_anything(tmp_path: Path) -
 @needs_browser
 @pytest.mark.parametrize("width", [360, 1200])
 def test_a_browser_shows_the_page_without_scrolling_sideways(tmp_path: Path, width: int) -> None:
-    long = result("a:b:long", outcome="failed", came="z" * 5000, sentence="w" * 500, exchanges=(SHOWN,))
+    long = result("a:b:long", outcome="failed", came="z" * 5000, sentence="w" * 500, exchanges=(DISPLAYED,))
     one = msgspec.structs.replace(SEVERAL, results=(*SEVERAL.results, long), base_url=f"http://{'u' * 300}/v1")
     with browsing(tmp_path) as browser:
         assert seen_at(browser, report_page(one), width) == ["0", "960px"]
@@ -57,7 +57,7 @@ def test_a_browser_scrolls_the_tables_in_their_own_boxes(tmp_path: Path, width: 
 
 
 @needs_browser
-def test_a_browser_shows_the_matrix_and_asks_nobody_for_anything(tmp_path: Path) -> None:
+def test_a_browser_renders_the_matrix_without_any_request(tmp_path: Path) -> None:
     with browsing(tmp_path) as browser:
         dom = browser.dom(matrix_page([hostile("".join(HOSTILE[:6])), *TWO]))
         assert browser.proxy.hosts == set()

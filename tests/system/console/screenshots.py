@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.support.browser import Page, a_page
 from tests.support.console import one
-from tests.support.console.containers import CONTAINER, made, making
+from tests.support.console.containers import CONTAINER, created, making
 from tests.support.console.rows import samples
 from tests.support.console.server import MockServer, serving_console
 
@@ -104,14 +104,14 @@ PAGES: dict[str, tuple[str, Callable[[Page], Awaitable[None]]]] = {
 
 def prepare_server(server: MockServer, name: str) -> None:
     """Give the server what a picture shows."""
-    server.output = made() if name in ("code", "container") else one.output()
+    server.output = created() if name in ("code", "container") else one.output()
     server.script = making({"id": "resp_play", "status": "in_progress"}) if name == "image" else None
     server.rows = samples(int(time.time() * 1000))
     if name == "container":
         next(row for row in server.rows if row["id"] == "resp_7e08")["tools"] = ["code_interpreter"]
 
 
-SHOWN = ("responses", "response", "store", "container")
+DISPLAYED = ("responses", "response", "store", "container")
 """Pages whose pictures the documentation has."""
 
 
@@ -121,7 +121,7 @@ async def take_for_docs() -> AsyncIterator[tuple[str, bytes]]:
     async with serving_console(server) as url, a_page() as page:
         await page.resize(1440)
         await page.prefer("light")
-        for name in SHOWN:
+        for name in DISPLAYED:
             path, prepare = PAGES[name]
             prepare_server(server, name)
             await page.goto(url + path)

@@ -68,7 +68,7 @@ async def test_hostile_reports_do_nothing(real: RealConsole) -> None:
     words = "<img src=x onerror='window.harm=1'>\u202e"
     hostile = replace(report("ollama", time.time()), name=words, model=words, about={words: words})
     hostile = replace(hostile, results=tuple(replace(one, came=words) for one in hostile.results[:5]))
-    saved = await Reports(real.served.parts.store, real.served.parts.run.offload).save(encode_report(hostile))
+    saved = await Reports(real.server.parts.store, real.server.parts.run.offload).save(encode_report(hostile))
     await real.sign_in()
     for path in ("conformance", f"conformance/{saved['id']}", "conformance/compare"):
         await real.open(path)

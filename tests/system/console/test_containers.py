@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.browser import needs_browser
-from tests.support.console.containers import CONTAINER, code_call, image_call, made, making
+from tests.support.console.containers import CONTAINER, code_call, created, image_call, making
 from tests.system.console.conftest import Console
 from tests.system.console.test_hostile import CORPUS, poisoned
 from tests.system.console.test_journeys import by_curl, by_python
@@ -69,7 +69,7 @@ async def test_files_of_a_container_are_downloaded_and_deleted(console: Console,
 async def test_the_last_calls_of_a_container_lead_to_their_responses(console: Console) -> None:
     row = next(row for row in console.server.rows if row["id"] == "resp_7e08")
     row |= {"tools": ["code_interpreter"]}
-    console.server.output = made()
+    console.server.output = created()
     await console.open(f"containers/{CONTAINER}", shows="ls /mnt/data; cat no.csv")
     assert "import pandas" in await console.page.evaluate(
         "document.querySelector(\"[aria-label='Last calls']\").innerText"
@@ -100,7 +100,7 @@ async def test_expired_containers_and_those_of_other_tenants_offer_what_is_allow
     console.check()
 
 
-async def test_a_container_that_is_gone_says_so(console: Console) -> None:
+async def test_an_expired_container_is_reported(console: Console) -> None:
     await console.open("containers/cntr_gone", shows="No container found.")
     assert await console.findings() == []
     console.check("404")
@@ -108,7 +108,7 @@ async def test_a_container_that_is_gone_says_so(console: Console) -> None:
 
 async def test_a_response_shows_code_figures_shells_images_and_files(console: Console, tmp_path: Path) -> None:
     await console.save_to(tmp_path)
-    console.server.output = made()
+    console.server.output = created()
     for scheme in ("light", "dark"):
         await console.page.prefer(scheme)
         await console.open("r/resp_7e08", shows="lengths.mean()")
@@ -131,8 +131,8 @@ async def test_a_response_shows_code_figures_shells_images_and_files(console: Co
     console.check()
 
 
-async def test_a_file_of_an_expired_container_says_why_it_is_not_there(console: Console) -> None:
-    console.server.output = made()
+async def test_a_file_of_an_expired_container_has_an_explanation(console: Console) -> None:
+    console.server.output = created()
     console.server.containers.all.clear()
     await console.open("r/resp_7e08", shows="The mean is 4.25")
     await console.click(".sources .file-button")
@@ -169,7 +169,7 @@ async def choose_option(console: Console, label: str, value: str) -> None:
     await console.page.wait_for(f"(field => field && ({change}))({find})")
 
 
-async def test_the_playground_sends_hosted_tools_and_prompts_exactly_as_its_code_says(
+async def test_the_playground_sends_hosted_tools_and_prompts_exactly_as_its_code_states(
     console: Console, tmp_path: Path
 ) -> None:
     page = console.page
@@ -238,7 +238,7 @@ async def test_hostile_code_files_and_images_do_nothing(console: Console, text: 
     server, short = console.server, text[:2_000]
     server.containers.all = [one | {"name": short, "worker": short} for one in server.containers.all]
     server.containers.files = [one | {"path": f"/mnt/data/{short}"} for one in server.containers.files]
-    code, *others = made()
+    code, *others = created()
     output = [poisoned(one, text) for one in (code, *others)]
     remote = [{"type": "image", "url": url} for url in ("http://tracker.example/p.png", "javascript:window.harm=1")]
     output.append(code_call(code=text, container_id=text, outputs=[*remote, {"type": "logs", "logs": text}]))

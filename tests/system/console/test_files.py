@@ -65,7 +65,9 @@ async def test_the_keyboard_alone_creates_and_searches_a_vector_store(console: C
     console.check()
 
 
-async def test_files_are_uploaded_several_at_once_and_one_that_fails_says_why(console: Console, tmp_path: Path) -> None:
+async def test_files_are_uploaded_concurrently_and_a_failed_one_has_its_reason(
+    console: Console, tmp_path: Path
+) -> None:
     await console.open("files", shows="release-notes-2.4.pdf")
     await console.page.evaluate("document.querySelectorAll('.drop-options select')[0].focus()")
     await console.attach(*await written(tmp_path, "a.txt", "Überblick.md", "c.exe"))
@@ -107,7 +109,7 @@ async def test_a_file_is_deleted_after_a_confirmation(console: Console) -> None:
     console.check()
 
 
-async def test_files_and_vector_stores_of_another_tenant_are_only_shown(console: Console) -> None:
+async def test_files_and_vector_stores_of_another_tenant_are_read_only(console: Console) -> None:
     await console.open("files", shows="requests.jsonl")
     await console.click("[aria-label='Actions for requests.jsonl']")
     actions = "[...document.querySelectorAll('[role=menuitem]')].map(each => each.innerText).join()"
@@ -127,13 +129,13 @@ async def test_ingestion_is_followed_until_it_ends(console: Console) -> None:
     console.server.files.finish()
     await console.page.wait_for("!document.querySelector('progress')")
     await console.page.wait_for("document.querySelectorAll('.lines .tag.good').length === 2")
-    looks = console.server.files.looks
+    polls = console.server.files.lookups
     await console.page.evaluate("new Promise(done => setTimeout(done, 1500))")
-    assert console.server.files.looks == looks
+    assert console.server.files.lookups == polls
     console.check()
 
 
-async def test_the_end_of_an_ingestion_is_shown_whenever_it_comes(console: Console) -> None:
+async def test_the_end_of_an_ingestion_is_displayed_whenever_it_occurs(console: Console) -> None:
     await console.open("files/vs_1", shows="2 of 3 ingested")
     console.server.files.ends_between = asyncio.Event()
     await console.page.wait_for("document.querySelectorAll('.lines .tag.good').length === 2")
@@ -259,7 +261,7 @@ async def test_a_file_is_uploaded_from_the_playground_and_named_by_its_id(consol
     console.check()
 
 
-async def test_a_vector_store_is_asked_about_in_the_playground(console: Console) -> None:
+async def test_a_vector_store_is_queried_in_the_playground(console: Console) -> None:
     await console.open("files/vs_2", shows="412")
     await console.choose("Ask about it")
     await console.page.see("Search results")

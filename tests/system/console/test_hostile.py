@@ -23,8 +23,8 @@ CORPUS = (
 def poisoned(value: Any, text: str) -> Any:
     """Return a value with every text of it that a model or a client wrote replaced."""
     if isinstance(value, dict):
-        keep = {"id", "type", "object", "status", "tenant", "role", "image_url"}
-        return {name: each if name in keep else poisoned(each, text) for name, each in value.items()}
+        save = {"id", "type", "object", "status", "tenant", "role", "image_url"}
+        return {name: each if name in save else poisoned(each, text) for name, each in value.items()}
     if isinstance(value, list):
         return [poisoned(each, text) for each in value]
     return text if isinstance(value, str) else value

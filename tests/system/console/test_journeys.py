@@ -31,10 +31,10 @@ async def test_a_reader_signs_in_with_a_key_and_out_again(console: Console) -> N
     await console.page.type(KEY)
     await console.page.press("Enter")
     await console.page.see("Draft the release notes")
-    kept = await console.page.evaluate(
+    stored = await console.page.evaluate(
         "JSON.stringify({...localStorage, ...sessionStorage}) + document.cookie + location.href"
     )
-    assert "sk-antiphon" not in kept
+    assert "sk-antiphon" not in stored
     await console.choose("Sign out")
     await console.page.see("Sign in to Antiphon")
 
@@ -94,7 +94,7 @@ async def test_the_list_of_shortcuts_opens_closes_and_switches_them_off(console:
     assert not await page.evaluate("document.querySelector('dialog')")
 
 
-async def test_a_filter_that_the_server_rejects_says_why(console: Console) -> None:
+async def test_a_rejected_filter_has_the_servers_reason(console: Console) -> None:
     await console.open("?q=colour:red", shows="unknown filter 'colour'")
 
 
@@ -152,7 +152,7 @@ async def test_a_fork_fills_in_the_playground(console: Console) -> None:
     )
 
 
-async def test_the_code_beside_a_message_is_exactly_what_is_sent(console: Console, tmp_path: Path) -> None:
+async def test_the_code_next_to_a_message_is_exactly_what_is_sent(console: Console, tmp_path: Path) -> None:
     page = console.page
     await console.open("play", shows="fast")
     await page.evaluate("document.querySelector('.panel.set textarea').focus()")
@@ -214,10 +214,10 @@ async def test_models_are_compared_side_by_side(console: Console) -> None:
 
 def by_curl(code: str, folder: Path) -> object:
     """Run the code with a curl that keeps its data; return the data."""
-    kept = folder / "data"
-    shell = f'curl() {{ for last; do :; done; printf %s "$last" > {kept}; }}\n{code}\n'
+    stored = folder / "data"
+    shell = f'curl() {{ for last; do :; done; printf %s "$last" > {stored}; }}\n{code}\n'
     subprocess.run(["bash", "-c", shell], check=True)
-    return json.loads(kept.read_text())
+    return json.loads(stored.read_text())
 
 
 def by_python(code: str, folder: Path) -> object:
@@ -236,7 +236,7 @@ def by_python(code: str, folder: Path) -> object:
     return json.loads(done.stdout)
 
 
-async def test_a_new_key_is_shown_once(console: Console) -> None:
+async def test_a_new_key_is_displayed_once(console: Console) -> None:
     await console.open("keys", shows="help-desk")
     await console.choose("Create a key")
     await console.page.see("Cannot sign in to the console.")

@@ -116,8 +116,8 @@ async def test_a_reader_manages_files_of_its_tenant_and_an_administrator_sees_al
 
 async def created(real: RealConsole, tenant: str, name: str) -> None:
     """Create a vector store with a key of a tenant."""
-    url, headers = f"{real.served.url}/vector_stores", await real.headers(tenant)
-    async with real.served.http.post(url, json={"name": name}, headers=headers) as reply:
+    url, headers = f"{real.server.url}/vector_stores", await real.headers(tenant)
+    async with real.server.http.post(url, json={"name": name}, headers=headers) as reply:
         assert reply.status == 200
 
 
@@ -142,8 +142,8 @@ async def test_hostile_files_do_nothing(real: RealConsole, tmp_path: Path) -> No
 async def harmless(real: RealConsole) -> None:
     """Nothing of what a file says has run, or has become an element."""
     assert await real.page.evaluate("window.harm") is None
-    made: Any = await real.page.evaluate("document.querySelectorAll('main :is(script, style, iframe, img)').length")
-    assert made == 0
+    created: Any = await real.page.evaluate("document.querySelectorAll('main :is(script, style, iframe, img)').length")
+    assert created == 0
     for width in (320, 390, 1440):
         await real.page.resize(width)
         assert await real.fits(), width

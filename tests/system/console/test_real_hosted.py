@@ -55,7 +55,7 @@ async def send(real: RealConsole, message: str, *, tool: str = "") -> None:
 async def post(real: RealConsole, path: str, tenant: str = "acme", **sent: Any) -> dict[str, Any]:
     """Send a request with a key of a tenant; return the reply."""
     headers = await real.headers(tenant)
-    async with real.served.http.post(f"{real.served.url}/{path}", headers=headers, **sent) as reply:
+    async with real.server.http.post(f"{real.server.url}/{path}", headers=headers, **sent) as reply:
         found: dict[str, Any] = await reply.json()
         assert reply.status == 200, found
         return found
@@ -64,8 +64,8 @@ async def post(real: RealConsole, path: str, tenant: str = "acme", **sent: Any) 
 async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsole, tmp_path: Path) -> None:
     code.skip_without_machines()
     await real.save_to(tmp_path)
-    made = await real.served.built_with(code.settings())
-    real.served.parts.run.toolset = made.run.toolset
+    created = await real.server.built_with(code.settings())
+    real.server.parts.run.toolset = created.run.toolset
     real.a.script = code.coding
     await real.sign_in()
     await send(real, "open('squares.csv', 'w').write('1,4,9'); print('twelve', 6 * 2)", tool="Code interpreter")
@@ -88,22 +88,22 @@ async def test_code_runs_and_its_container_is_opened_and_killed(real: RealConsol
     await real.page.see("No containers yet")
     await real.open("", shows="squares.csv")
     real.check()
-    await made.run.toolset.close()
+    await created.run.toolset.close()
 
 
 async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_all(real: RealConsole) -> None:
-    made = {}
+    created = {}
     for tenant in ("acme", "other"):
-        made[tenant] = await post(real, "containers", tenant, json={"name": f"of {tenant}"})
+        created[tenant] = await post(real, "containers", tenant, json={"name": f"of {tenant}"})
         form = FormData()
         form.add_field("file", b"1,4,9", filename="squares.csv")
-        await post(real, f"containers/{made[tenant]['id']}/files", tenant, data=form)
+        await post(real, f"containers/{created[tenant]['id']}/files", tenant, data=form)
     await real.sign_in(Role.READ, path="containers")
     await real.page.see("of acme")
     assert "of other" not in await real.page.evaluate("document.querySelector('main').innerText")
     await real.choose("of acme")
     await real.page.see("5 B")
-    await real.open(f"containers/{made['other']['id']}", shows="Try again")
+    await real.open(f"containers/{created['other']['id']}", shows="Try again")
     await real.page.evaluate("[...document.querySelectorAll('.account button')].at(-1).click()")
     await real.page.see("Sign in to Antiphon")
     await real.sign_in(path="containers")
@@ -120,8 +120,8 @@ async def test_a_reader_manages_containers_of_its_tenant_and_an_administrator_al
 
 @pytest.mark.parametrize("hostile", CORPUS[:-1], ids=range(len(CORPUS) - 1))
 async def test_hostile_output_of_code_does_nothing(real: RealConsole, hostile: str) -> None:
-    cell = notebooks.cell(hostile, files=(notebooks.made("chart.png"),), figures=1)
-    real.served.parts.run.toolset = Toolset(code=notebooks.Notebooks(cell))
+    cell = notebooks.cell(hostile, files=(notebooks.created("chart.png"),), figures=1)
+    real.server.parts.run.toolset = Toolset(code=notebooks.Notebooks(cell))
     answers(real, calling("code_interpreter", {"code": hostile}), Answer([text("See sandbox:/mnt/data/chart.png")]))
     await real.sign_in()
     await send(real, "Run it", tool="Code interpreter")
@@ -145,12 +145,12 @@ async def harmless(real: RealConsole) -> None:
         assert await real.fits(), width
 
 
-async def test_an_image_is_generated_shown_and_found_again(real: RealConsole, tmp_path: Path) -> None:
+async def test_an_image_is_generated_displayed_and_found_again(real: RealConsole, tmp_path: Path) -> None:
     await real.save_to(tmp_path)
     async with images_server() as images:
         settings = Settings(images_backend=images.url, images_model="painter")
-        made = await real.served.built_with(settings)
-        real.served.parts.run.toolset = Toolset(images=made.run.toolset.images)
+        created = await real.server.built_with(settings)
+        real.server.parts.run.toolset = Toolset(images=created.run.toolset.images)
         answers(real, calling("image_generation", {"prompt": "a red circle"}), Answer([text("Here it is.")]))
         await real.sign_in()
         await send(real, "Draw a red circle", tool="Image generation")
@@ -162,8 +162,8 @@ async def test_an_image_is_generated_shown_and_found_again(real: RealConsole, tm
         await real.page.wait_for("document.querySelector('.figure img')?.naturalWidth > 0")
         await real.page.evaluate("document.querySelector('.figure .file-button').click()")
         assert (await real.saved(tmp_path / "image.png")).startswith(b"\x89PNG")
-        await real.served.parts.run.toolset.close()
-        await made.images.close()
+        await real.server.parts.run.toolset.close()
+        await created.images.close()
     real.check()
 
 

@@ -25,9 +25,9 @@ def hostile_answers(words: str) -> Any:
     """Return a script: a call of a tool with hostile arguments, then a hostile text."""
     arguments = json.dumps({"__proto__": {"a": words}, "constructor": words, "q": words})
     call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "dice__roll", "arguments": arguments}}
-    said = [delta(content=words), delta("stop")]
+    content = [delta(content=words), delta("stop")]
     return lambda request: Answer(
-        [sse(*said)]
+        [sse(*content)]
         if any(message["role"] == "tool" for message in request["messages"])
         else [sse(delta(tool_calls=[call]), delta("tool_calls"))]
     )
@@ -47,8 +47,8 @@ async def test_hostile_content_does_nothing(real: RealConsole) -> None:
     real.a.script = lambda _: Answer([json.dumps({"error": {"message": CORPUS[1]}}).encode()], JSON, 400)
     failed = await real.create(input="Fail")
     assert "error" in failed
-    async with real.served.http.post(
-        f"{real.served.url}/conversations", json={"metadata": {"t": CORPUS[1]}}, headers=await real.headers()
+    async with real.server.http.post(
+        f"{real.server.url}/conversations", json={"metadata": {"t": CORPUS[1]}}, headers=await real.headers()
     ) as reply:
         conversation = (await reply.json())["id"]
     await real.sign_in()
@@ -61,8 +61,8 @@ async def test_hostile_content_does_nothing(real: RealConsole) -> None:
     ):
         await real.open(path)
         assert await real.page.evaluate("window.harm") is None
-        made = "document.querySelectorAll('main script, main style, main iframe, main img, main a[href^=javascript]')"
-        assert await real.page.evaluate(f"{made}.length") == 0
+        built = "document.querySelectorAll('main script, main style, main iframe, main img, main a[href^=javascript]')"
+        assert await real.page.evaluate(f"{built}.length") == 0
     real.check("400")
 
 
@@ -78,7 +78,7 @@ async def test_a_reader_never_receives_content_of_another_tenant(real: RealConso
         endpoint = await post(real, "/v1/webhook_endpoints", hook, headers)
         form = FormData({"purpose": "assistants"})
         form.add_field("file", mark.encode(), filename=f"{mark}.txt")
-        async with real.served.http.post(f"{real.served.url}/files", data=form, headers=headers) as reply:
+        async with real.server.http.post(f"{real.server.url}/files", data=form, headers=headers) as reply:
             file = (await reply.json())["id"]
         store = await post(real, "/v1/vector_stores", {"name": mark, "file_ids": [file]}, headers)
         ids[tenant] = [first["id"], second["id"], conversation["id"], endpoint["id"], file, store["id"]]
@@ -188,7 +188,7 @@ async def used(real: RealConsole) -> str:
 
 
 async def post(real: RealConsole, path: str, body: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
-    async with real.served.http.post(real.served.url.removesuffix("/v1") + path, json=body, headers=headers) as reply:
+    async with real.server.http.post(real.server.url.removesuffix("/v1") + path, json=body, headers=headers) as reply:
         assert reply.status == 200, await reply.text()
         created: dict[str, Any] = await reply.json()
         return created

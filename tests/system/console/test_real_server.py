@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from aiohttp import ClientSession
 
-from antiphon.access.sessions import Sessions
+from antiphon.access.sessions import ConsoleSessions
 from antiphon.console import changes
 from antiphon.ids import now
 from antiphon.server.admin import responses
@@ -76,7 +76,7 @@ async def test_a_running_response_is_open_until_it_ends(real: RealConsole) -> No
     real.check()
 
 
-async def test_a_response_is_shown_as_it_was_sent_and_answered(real: RealConsole) -> None:
+async def test_a_response_is_displayed_as_sent_and_answered(real: RealConsole) -> None:
     first = await real.create(input="First")
     created = await real.create(
         input="What is a lamp?",
@@ -86,8 +86,8 @@ async def test_a_response_is_shown_as_it_was_sent_and_answered(real: RealConsole
         tools=[{"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}],
     )
     await real.sign_in(path=f"r/{created['id']}")
-    for shown in ("You said: What is a lamp?", "1 earlier response", "program of acme", "Upstream requests"):
-        await real.page.see(shown)
+    for displayed in ("You said: What is a lamp?", "1 earlier response", "program of acme", "Upstream requests"):
+        await real.page.see(displayed)
     raw = await real.page.wait_for("document.querySelectorAll('.wire pre').length === 3 && wire.innerText")
     for words in ("Be brief.", '"messages"', '"team"', "look", first["id"]):
         assert words in raw
@@ -116,8 +116,8 @@ async def test_a_call_is_approved_in_the_playground(real: RealConsole) -> None:
     calls = [{"index": 0, "id": "c1", "type": "function", "function": {"name": "dice__roll", "arguments": "{}"}}]
     answers = [Answer([sse(delta(tool_calls=calls), delta("tool_calls"))]), Answer([text("It is 5.")])]
     real.a.script = lambda _: answers.pop(0)
-    asking = {**MCP, "require_approval": "always"}
-    await real.sign_in(path=f"play{shared(tools=[{'isOn': True, 'tool': asking}])}")
+    tool = {**MCP, "require_approval": "always"}
+    await real.sign_in(path=f"play{shared(tools=[{'isOn': True, 'tool': tool}])}")
     await real.page.see("dice")
     await real.page.wait_for("document.querySelector('.panel select')?.value === 'm'")
     await real.write(".compose textarea", "Roll the dice.")
@@ -151,8 +151,8 @@ async def test_a_response_is_deleted_after_a_confirmation(real: RealConsole) -> 
     await real.page.wait_for("document.querySelector('h1').innerText === 'Responses'")
     await real.page.see("No responses yet")
     assert "Delete me" not in await real.page.evaluate("document.body.innerText")
-    async with real.served.http.get(
-        f"{real.served.url}/responses/{created['id']}", headers=await real.headers()
+    async with real.server.http.get(
+        f"{real.server.url}/responses/{created['id']}", headers=await real.headers()
     ) as reply:
         assert reply.status == 404
     real.check()
@@ -160,11 +160,11 @@ async def test_a_response_is_deleted_after_a_confirmation(real: RealConsole) -> 
 
 async def test_a_link_signs_in_and_signing_out_ends_the_session(real: RealConsole) -> None:
     await real.create(input="Hello")
-    code = await Sessions(real.served.parts.store, now).issue_code()
+    code = await ConsoleSessions(real.server.parts.store, now).issue_code()
     await real.open(f"#code={code}", shows="You said: Hello")
     assert await real.page.evaluate("location.hash + history.length") == "2"
-    kept = await real.page.evaluate("document.cookie + JSON.stringify(localStorage)")
-    assert not any(word in kept for word in (code, "antiphon=", "sk-"))
+    stored = await real.page.evaluate("document.cookie + JSON.stringify(localStorage)")
+    assert not any(word in stored for word in (code, "antiphon=", "sk-"))
     await real.choose("Sign out")
     await real.page.see("Sign in to Antiphon")
     assert await status(real, "/admin/v1/responses") == 401
@@ -191,8 +191,8 @@ async def test_a_delivery_is_retried(real: RealConsole) -> None:
     async with receiving() as receiver:
         receiver.statuses = [500]
         hook = {"name": "billing", "url": receiver.url, "event_types": ["response.completed"]}
-        url, headers = f"{real.served.url}/webhook_endpoints", await real.headers()
-        async with real.served.http.post(url, json=hook, headers=headers) as reply:
+        url, headers = f"{real.server.url}/webhook_endpoints", await real.headers()
+        async with real.server.http.post(url, json=hook, headers=headers) as reply:
             assert reply.status == 200
         await real.create(input="In the background", background=True)
         await receiver.wait_for(1)
@@ -223,8 +223,8 @@ async def test_a_revoked_key_ends_its_session(real: RealConsole, monkeypatch: py
     key = await real.sign_in()
     await real.page.see("Live")  # all requests of the page are answered: only the open list can notice
     other, _ = await real.key("acme", Role.ADMIN)
-    url = f"{real.served.url.removesuffix('/v1')}/admin/v1/keys/{key.id}"
-    async with real.served.http.delete(url, headers={"authorization": f"Bearer {other}"}) as reply:
+    url = f"{real.server.url.removesuffix('/v1')}/admin/v1/keys/{key.id}"
+    async with real.server.http.delete(url, headers={"authorization": f"Bearer {other}"}) as reply:
         assert reply.status == 200
     await real.page.see("Your session has ended.")
 
@@ -243,7 +243,7 @@ async def test_a_reader_sees_its_tenant_and_changes_no_settings(real: RealConsol
     real.check("403")
 
 
-async def test_a_key_is_created_shown_once_used_and_revoked(real: RealConsole) -> None:
+async def test_a_key_is_created_displayed_once_used_and_revoked(real: RealConsole) -> None:
     await real.sign_in(path="keys")
     await real.choose("Create a key")
     await real.page.see("Cannot sign in to the console.")
@@ -254,14 +254,14 @@ async def test_a_key_is_created_shown_once_used_and_revoked(real: RealConsole) -
     await real.page.wait_for("!document.querySelector('[data-secret]')")
     await real.page.see("nightly")
     assert secret not in await real.page.evaluate("document.documentElement.outerHTML")
-    models = f"{real.served.url}/models"
-    async with real.served.http.get(models, headers={"authorization": f"Bearer {secret}"}) as reply:
+    models = f"{real.server.url}/models"
+    async with real.server.http.get(models, headers={"authorization": f"Bearer {secret}"}) as reply:
         assert reply.status == 200
     await real.click("[aria-label='Actions for nightly']")
     await real.choose("Revoke…")
     await real.click(".btn.danger")
     await real.page.see("revoked")
-    async with real.served.http.get(models, headers={"authorization": f"Bearer {secret}"}) as reply:
+    async with real.server.http.get(models, headers={"authorization": f"Bearer {secret}"}) as reply:
         assert reply.status == 401
     real.check()
 
@@ -284,12 +284,12 @@ async def test_filters_are_typed_and_stand_in_the_address(real: RealConsole) -> 
     real.check()
 
 
-async def test_a_wrong_filter_shows_what_the_server_says(real: RealConsole) -> None:
+async def test_a_wrong_filter_displays_the_servers_message(real: RealConsole) -> None:
     await real.sign_in()
     await real.open("?q=colour:red", shows="colour")
-    shown = await real.page.evaluate("document.querySelector('main').innerText")
-    assert "Invalid 'q'" in shown
-    assert "status" in shown
+    displayed = await real.page.evaluate("document.querySelector('main').innerText")
+    assert "Invalid 'q'" in displayed
+    assert "status" in displayed
     assert await real.findings() == []
     real.check("400")
 
@@ -313,8 +313,8 @@ def shared(**settings: Any) -> str:
 
 async def stream(real: RealConsole, **body: Any) -> None:
     """Create a streamed response and read it to its end."""
-    url, headers = f"{real.served.url}/responses", await real.headers()
-    async with real.served.http.post(url, json={"model": "m", "stream": True} | body, headers=headers) as reply:
+    url, headers = f"{real.server.url}/responses", await real.headers()
+    async with real.server.http.post(url, json={"model": "m", "stream": True} | body, headers=headers) as reply:
         assert b"response.completed" in await reply.read()
 
 

@@ -97,10 +97,10 @@ def proxy(folder: Path) -> Nginx:
 @asynccontextmanager
 async def nginx(program: str, folder: Path, *servers: str) -> AsyncIterator[Nginx]:
     """Run nginx before these servers."""
-    made = proxy(folder)
-    made.write(servers)
-    async with running(made.port, *made.command(program)):
-        yield made
+    created = proxy(folder)
+    created.write(servers)
+    async with running(created.port, *created.command(program)):
+        yield created
 
 
 @asynccontextmanager
@@ -161,9 +161,9 @@ async def check_large_files_pass(front: Proxy, client: aiohttp.ClientSession) ->
     form = aiohttp.FormData({"purpose": "user_data"}, default_to_multipart=True)
     form.add_field("file", BytesIO(bytes(size)), filename="a.bin")
     async with client.post(f"{front.url}/files", data=form) as response:
-        made = await response.json()
-        assert (response.status, made["bytes"]) == (200, size)
-    async with client.get(f"{front.url}/files/{made['id']}/content") as response:
+        created = await response.json()
+        assert (response.status, created["bytes"]) == (200, size)
+    async with client.get(f"{front.url}/files/{created['id']}/content") as response:
         assert len(await response.read()) == size
     upload = {"filename": "b", "purpose": "user_data", "bytes": size, "mime_type": "x/y"}
     async with client.post(f"{front.url}/uploads", json=upload) as response:

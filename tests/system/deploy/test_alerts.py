@@ -11,7 +11,7 @@ import yaml
 
 from tests.integration.reference.test_metrics_page import FOUND, SUFFIXES, kinds, labels_of
 from tests.support.programs import find, needs
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.system.deploy.proxies import DEPLOY
 
 FILE = DEPLOY / "alerts.yaml"
@@ -117,27 +117,27 @@ def labelled(series: str) -> str:
     return f'{name}{{{labels + ", " if labels else ""}job="antiphon", instance="i", worker="0"}}'
 
 
-async def test_every_metric_of_a_rule_is_one_that_the_server_has(served: Served) -> None:
-    found = await kinds(served)
+async def test_every_metric_of_a_rule_is_one_that_the_server_has(server: RunningServer) -> None:
+    found = await kinds(server)
     series = {name.removesuffix("_total") + suffix for name, kind in found.items() for suffix in SUFFIXES[kind]}
-    asked = {name for rule in RULES for name in FOUND.findall(rule["expr"])}
+    requested = {name for rule in RULES for name in FOUND.findall(rule["expr"])}
 
-    assert asked
-    assert asked - series == set()
+    assert requested
+    assert requested - series == set()
 
 
 @per_rule
 def test_a_rule_groups_and_picks_by_labels_that_exist(rule: dict[str, Any]) -> None:
     named = {label.strip() for group in re.findall(r"by \(([^)]*)\)", rule["expr"]) for label in group.split(",")}
     named |= set(re.findall(r"(\w+)=~?\"", rule["expr"]))
-    shown = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
+    displayed = set(re.findall(r"\$labels\.(\w+)", rule["annotations"]["summary"]))
 
     assert named <= labels_of(rule["expr"]) | OF_PROMETHEUS
-    assert shown <= named | (OF_PROMETHEUS if "by (" not in rule["expr"] else set())
+    assert displayed <= named | (OF_PROMETHEUS if "by (" not in rule["expr"] else set())
 
 
 @per_rule
-def test_an_alert_has_a_severity_a_summary_and_a_section_that_says_what_to_do(rule: dict[str, Any]) -> None:
+def test_an_alert_has_a_severity_a_summary_and_instructions(rule: dict[str, Any]) -> None:
     path, _, anchor = rule["annotations"]["runbook_url"].partition("#")
     name = rule["alert"]
     section = PAGE.partition(f"## {name}\n")[2].partition("\n## ")[0]

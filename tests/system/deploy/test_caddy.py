@@ -12,7 +12,7 @@ from websockets.asyncio.client import connect
 
 from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.socket import Talk
 from tests.system.deploy.proxies import (
     DEPLOY,
@@ -30,20 +30,20 @@ needs_caddy = needs(PROGRAM, "caddy")
 
 
 @pytest.fixture
-async def front(served: Served, tmp_path: Path) -> AsyncIterator[Proxy]:
+async def front(server: RunningServer, tmp_path: Path) -> AsyncIterator[Proxy]:
     """Caddy before one server, with the certificate of the test."""
-    made = proxy(tmp_path)
+    created = proxy(tmp_path)
     written = (DEPLOY / "Caddyfile").read_text()
     assert "ai.example.com {" in written
     assert "127.0.0.1:8321" in written
     pem = tmp_path / "shown.pem"
-    written = written.replace("127.0.0.1:8321", urlsplit(served.url).netloc)
-    written = written.replace("ai.example.com {", f"https://{NAME}:{made.port} {{\n\ttls {pem} {pem}")
+    written = written.replace("127.0.0.1:8321", urlsplit(server.url).netloc)
+    written = written.replace("ai.example.com {", f"https://{NAME}:{created.port} {{\n\ttls {pem} {pem}")
     file = tmp_path / "Caddyfile"
     file.write_text("{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + written)
     command = (PROGRAM, "run", "--config", str(file), "--adapter", "caddyfile")
-    async with running(made.port, *command, HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path)):
-        yield made
+    async with running(created.port, *command, HOME=str(tmp_path), XDG_DATA_HOME=str(tmp_path)):
+        yield created
 
 
 @pytest.fixture
@@ -67,12 +67,12 @@ async def test_files_pass_that_are_larger_than_other_bodies(front: Proxy, client
 @needs_caddy
 async def test_a_websocket_passes(front: Proxy) -> None:
     async with connect(f"wss://{NAME}:{front.port}/v1/responses", ssl=front.trust) as socket:
-        assert (await Talk(socket).made("Hi"))["status"] == "completed"
+        assert (await Talk(socket).created("Hi"))["status"] == "completed"
 
 
 @needs_caddy
 @pytest.mark.parametrize("path", ["/metrics", "/status", "/healthz", "/"])
-async def test_nothing_but_the_api_is_shown(front: Proxy, client: aiohttp.ClientSession, path: str) -> None:
+async def test_only_the_api_is_displayed(front: Proxy, client: aiohttp.ClientSession, path: str) -> None:
     async with client.get(front.url.removesuffix("/v1") + path) as response:
         assert (response.status, response.headers["server"]) == (404, "Caddy")
 

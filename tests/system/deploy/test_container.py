@@ -145,7 +145,7 @@ def test_every_stage_has_a_python_that_the_package_allows() -> None:
     assert int(found[1]) >= 11
 
 
-async def test_the_health_check_tells_a_server_from_none(tmp_path: Path) -> None:
+async def test_the_health_check_distinguishes_a_server_from_none(tmp_path: Path) -> None:
     assert HEALTHCHECK is not None
     python, *arguments = json.loads(HEALTHCHECK[1])
     assert python == "python"

@@ -113,7 +113,7 @@ def test_the_settings_are_valid_and_the_ports_are_theirs() -> None:
     assert annotations["prometheus.io/port"] == str(ports["metrics"])
 
 
-def test_the_probes_ask_the_listener_that_no_service_shows() -> None:
+def test_the_probes_use_the_listener_that_no_service_exposes() -> None:
     paths = {name: server()[f"{name}Probe"]["httpGet"] for name in ("startup", "liveness", "readiness")}
 
     assert {name: probe["path"] for name, probe in paths.items()} == {

@@ -15,7 +15,7 @@ from websockets.asyncio.client import connect
 
 from tests.support.programs import find, needs
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.socket import Talk
 from tests.system.deploy.proxies import HI, Nginx, check_events_pass_at_once, check_large_files_pass, nginx
 from tests.system.faults.cluster import Node, cluster
@@ -29,9 +29,9 @@ JSON = {"content-type": "application/json"}
 
 
 @pytest.fixture
-async def front(served: Served, tmp_path: Path) -> AsyncIterator[Nginx]:
+async def front(server: RunningServer, tmp_path: Path) -> AsyncIterator[Nginx]:
     """nginx before one server."""
-    async with nginx(PROGRAM, tmp_path, urlsplit(served.url).netloc) as one:
+    async with nginx(PROGRAM, tmp_path, urlsplit(server.url).netloc) as one:
         yield one
 
 
@@ -50,14 +50,14 @@ async def test_each_event_of_a_stream_is_passed_on_as_it_arrives(
 async def test_a_websocket_passes_with_several_responses(front: Nginx) -> None:
     async with connect(f"wss://127.0.0.1:{front.port}/v1/responses", ssl=front.trust) as socket:
         talk = Talk(socket)
-        first = await talk.made("Hi")
-        second = await talk.made("Hello", previous_response_id=first["id"])
+        first = await talk.created("Hi")
+        second = await talk.created("Hello", previous_response_id=first["id"])
 
     assert (first["status"], second["status"]) == ("completed", "completed")
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/status", "/healthz", "/readyz", "/openapi.json", "/"])
-async def test_nothing_but_the_api_is_shown(front: Nginx, client: aiohttp.ClientSession, path: str) -> None:
+async def test_only_the_api_is_displayed(front: Nginx, client: aiohttp.ClientSession, path: str) -> None:
     async with client.get(front.url.removesuffix("/v1") + path) as response:
         assert response.status == 404
         assert response.headers["server"].startswith("nginx")
@@ -82,12 +82,12 @@ def body(size: int) -> BytesIO:
     return BytesIO(json.dumps({"model": "m", "input": "x" * size}).encode())
 
 
-async def ask(http: aiohttp.ClientSession, url: str, question: str) -> tuple[int, str]:
+async def request(http: aiohttp.ClientSession, url: str, question: str) -> tuple[int, str]:
     """The status, and what the model said."""
     async with http.post(f"{url}/responses", json={"model": "m", "input": question}) as response:
-        told = json.loads(await response.read())
-    said = told["output"][-1]["content"][0]["text"] if response.status == 200 else str(told)
-    return response.status, said
+        reported = json.loads(await response.read())
+    content = reported["output"][-1]["content"][0]["text"] if response.status == 200 else str(reported)
+    return response.status, content
 
 
 async def test_a_server_that_was_killed_is_skipped_and_its_background_work_goes_on(
@@ -98,12 +98,14 @@ async def test_a_server_that_was_killed_is_skipped_and_its_background_work_goes_
         async with cluster(nodes), nginx(PROGRAM, tmp_path, *map(address, nodes)) as front:
             connector = aiohttp.TCPConnector(ssl=front.trust)
             async with aiohttp.ClientSession(connector=connector) as http:
-                async with http.post(f"{front.url}/responses", json={**HI, "input": "bg", "background": True}) as made:
-                    job = await made.json()
-                await model_was_asked(model.asked, "bg")
-                killed = next(node for node in nodes if node.name == model.asked["bg"][0][0])
+                async with http.post(
+                    f"{front.url}/responses", json={**HI, "input": "bg", "background": True}
+                ) as created:
+                    job = await created.json()
+                await model_was_called(model.requested, "bg")
+                killed = next(node for node in nodes if node.name == model.requested["bg"][0][0])
                 await killed.kill()
-                answers = [await ask(http, front.url, f"q{number}") for number in range(8)]
+                answers = [await request(http, front.url, f"q{number}") for number in range(8)]
                 async with asyncio.timeout(60):
                     while job["status"] in {"queued", "in_progress"}:
                         await asyncio.sleep(0.1)
@@ -122,7 +124,9 @@ async def test_a_rolling_restart_behind_nginx_fails_no_request(tmp_path: Path, p
             connector = aiohttp.TCPConnector(ssl=front.trust, force_close=True)
             async with aiohttp.ClientSession(connector=connector) as http:
                 done = asyncio.Event()
-                asking = [asyncio.create_task(keep_asking(http, front.url, f"c{number}", done)) for number in range(4)]
+                pending = [
+                    asyncio.create_task(request_repeatedly(http, front.url, f"c{number}", done)) for number in range(4)
+                ]
                 for node in nodes:
                     await front.reload(PROGRAM, [address(one) + (" down" if one is node else "") for one in nodes])
                     await until_idle(node)
@@ -130,24 +134,24 @@ async def test_a_rolling_restart_behind_nginx_fails_no_request(tmp_path: Path, p
                     await node.start()
                     await front.reload(PROGRAM, list(map(address, nodes)))
                 done.set()
-                answers = [answer for some in await asyncio.gather(*asking) for answer in some]
+                answers = [answer for some in await asyncio.gather(*pending) for answer in some]
 
     assert len(answers) > 8
     assert {status for _, status, _ in answers} == {200}
-    assert all(said == expected_text(question) for question, _, said in answers)
+    assert all(stated == expected_text(question) for question, _, stated in answers)
 
 
 def address(node: Node) -> str:
     return f"127.0.0.1:{node.port}"
 
 
-async def keep_asking(
+async def request_repeatedly(
     http: aiohttp.ClientSession, url: str, name: str, done: asyncio.Event
 ) -> list[tuple[str, int, str]]:
     answers: list[tuple[str, int, str]] = []
     while not done.is_set():
         question = f"{name}-{len(answers)}"
-        answers.append((question, *await ask(http, url, question)))
+        answers.append((question, *await request(http, url, question)))
     return answers
 
 
@@ -161,7 +165,7 @@ async def until_idle(node: Node) -> None:
             await asyncio.sleep(0.05)
 
 
-async def model_was_asked(asked: dict[str, list[tuple[str, float]]], question: str) -> None:
+async def model_was_called(requested: dict[str, list[tuple[str, float]]], question: str) -> None:
     async with asyncio.timeout(30):
-        while question not in asked:
+        while question not in requested:
             await asyncio.sleep(0.02)

@@ -119,11 +119,11 @@ async def test_the_server_makes_no_system_call_that_the_unit_forbids(tmp_path: P
         (serving_process,) = pids_below(server.process.pid)
         os.kill(serving_process, signal.SIGTERM)  # strace keeps its own signals from what it traces
         await asyncio.wait_for(server.process.communicate(), 60)
-    made = set(re.findall(r"^(?:\d+ +)?(\w+)\(", traced.read_text(), re.MULTILINE))
+    created = set(re.findall(r"^(?:\d+ +)?(\w+)\(", traced.read_text(), re.MULTILINE))
 
     assert server.process.returncode == 0
-    assert len(made) > 40
-    assert made - filtered() - AS_ROOT == set()
+    assert len(created) > 40
+    assert created - filtered() - AS_ROOT == set()
 
 
 AS_ROOT = {"fchown"}

@@ -23,7 +23,7 @@ check = load("check_docs")
 )
 def test_a_misspelling_is_found(text: str, line: int, message: str) -> None:
     found = list(check.misspelt(text))
-    assert any(at == line and said.startswith(message) for at, said in found), found
+    assert any(at == line and stated.startswith(message) for at, stated in found), found
 
 
 @pytest.mark.parametrize(

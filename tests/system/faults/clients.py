@@ -31,7 +31,13 @@ class Clients:
 
     async def run(self, each: int) -> None:
         """Run so many clients of each kind."""
-        kinds: list[Callable[[], Awaitable[None]]] = [self._stream, self._poll, self._cancel, self._ask, self._keyed]
+        kinds: list[Callable[[], Awaitable[None]]] = [
+            self._stream,
+            self._poll,
+            self._cancel,
+            self._send_request,
+            self._keyed,
+        ]
         talks = [self._talk() for _ in range(each)]
         await asyncio.gather(*talks, *(self._again(kind) for kind in kinds for _ in range(each)))
 
@@ -109,12 +115,12 @@ class Clients:
     async def _poll(self) -> None:
         """A background response, polled to its end."""
         question = self._question()
-        status, made = await self.request(
+        status, created = await self.request(
             "POST", "/responses", json={"model": "m", "input": question, "background": True}
         )
         if status == 200:
-            self.record.jobs[made["id"]] = question
-            await self._ended(made["id"])
+            self.record.jobs[created["id"]] = question
+            await self._ended(created["id"])
 
     async def _ended(self, response_id: str) -> None:
         while (response := (await self.get(f"/responses/{response_id}"))[1]).get("status") in OPEN:
@@ -125,25 +131,25 @@ class Clients:
     async def _cancel(self) -> None:
         """A background response that is cancelled somewhere in the middle."""
         question = self._question()
-        status, made = await self.request(
+        status, created = await self.request(
             "POST", "/responses", json={"model": "m", "input": question, "background": True}
         )
         if status != 200:
             return
-        self.record.jobs[made["id"]] = question
-        self.record.cancels.add(made["id"])
+        self.record.jobs[created["id"]] = question
+        self.record.cancels.add(created["id"])
         await asyncio.sleep(self._dice.random())
-        status, told = await self.request("POST", f"/responses/{made['id']}/cancel")
+        status, reported = await self.request("POST", f"/responses/{created['id']}/cancel")
         if status == 200:
-            self.record.ends[made["id"]].add(told["status"])
-        await self._ended(made["id"])
+            self.record.ends[created["id"]].add(reported["status"])
+        await self._ended(created["id"])
 
-    async def _ask(self) -> None:
+    async def _send_request(self) -> None:
         """A stored response, plain."""
         question = self._question()
-        status, made = await self.request("POST", "/responses", json={"model": "m", "input": question})
+        status, created = await self.request("POST", "/responses", json={"model": "m", "input": question})
         if status == 200:
-            self.record.answers[made["id"]] = question
+            self.record.answers[created["id"]] = question
 
     async def _keyed(self) -> None:
         """The same request with one key, until it was answered twice."""
@@ -152,13 +158,13 @@ class Clients:
         body = {"model": "m", "input": question, "background": self._dice.random() < 0.5}
         while answered < 2:
             try:
-                status, made = await self.request("POST", "/responses", json=body, headers=headers)
+                status, created = await self.request("POST", "/responses", json=body, headers=headers)
             except TROUBLE:
                 status = 0
             if status == 200:
                 answered += 1
-                self.record.keyed[question].add(made["id"])
-                (self.record.jobs if body["background"] else self.record.answers)[made["id"]] = question
+                self.record.keyed[question].add(created["id"])
+                (self.record.jobs if body["background"] else self.record.answers)[created["id"]] = question
             else:
                 await asyncio.sleep(0.1)
 
@@ -168,15 +174,15 @@ class Clients:
         while not self._is_over:
             try:
                 if not conversation_id:
-                    status, made = await self.request("POST", "/conversations")
-                    conversation_id = made["id"] if status == 200 else ""
+                    status, created = await self.request("POST", "/conversations")
+                    conversation_id = created["id"] if status == 200 else ""
                     continue
                 question = self._question()
                 body = {"model": "m", "input": question, "conversation": conversation_id}
-                status, made = await self.request("POST", "/responses", json=body)
+                status, created = await self.request("POST", "/responses", json=body)
                 if status == 200:
                     self.record.turns[conversation_id].append(question)
-                    self.record.answers[made["id"]] = question
+                    self.record.answers[created["id"]] = question
                 else:
                     await asyncio.sleep(0.1)
             except TROUBLE:

@@ -54,7 +54,7 @@ class Node:
         """End it without warning."""
         self.faults.append(time.monotonic())
         self._signal(signal.SIGKILL)
-        await self._gone()
+        await self._removed()
 
     def stop(self) -> None:
         """Hold it outside of a write to SQLite: a process that is held within one holds up all others of its store."""
@@ -89,14 +89,14 @@ class Node:
     async def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         """End it as an operator does; return its exit code."""
         self._signal(how)
-        return await self._gone()
+        return await self._removed()
 
     def _signal(self, how: signal.Signals) -> None:
         assert self.process is not None
         if self.process.returncode is None:
             self.process.send_signal(how)
 
-    async def _gone(self) -> int:
+    async def _removed(self) -> int:
         assert self.process is not None
         code = await asyncio.wait_for(self.process.wait(), PATIENCE)
         await asyncio.gather(*self._drains)

@@ -70,8 +70,8 @@ class Hostile:
 
     async def _conversation(self) -> None:
         """A large conversation, which is listed as a whole."""
-        made = await self._send("/conversations", {})
-        path = f"/conversations/{made['id']}/items"
+        created = await self._send("/conversations", {})
+        path = f"/conversations/{created['id']}/items"
         item = {"type": "message", "role": "user", "content": "x" * LARGE}
         for _ in range(4):
             await self._send(path, {"items": [item]})

@@ -30,9 +30,9 @@ def expected_text(question: str) -> str:
 
 @dataclass
 class Model:
-    """`asked` holds for each question who asked it and when, in the loop's time; `answering` those under way."""
+    """`requested` holds for each question who asked it and when, in the loop's time; `answering` those under way."""
 
-    asked: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
+    requested: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
     answering: set[str] = field(default_factory=set)
     url: str = ""
 
@@ -48,7 +48,7 @@ class Model:
     async def answer(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         question = [m["content"] for m in body["messages"] if m["role"] == "user"][-1]
-        self.asked.setdefault(question, []).append((request.match_info["node"], time.monotonic()))
+        self.requested.setdefault(question, []).append((request.match_info["node"], time.monotonic()))
         chunks = [{"reasoning_content": THOUGHT.format(question)}, *({"content": w} for w in answer_to(question))]
         if not body.get("stream"):
             message = {

@@ -76,12 +76,12 @@ async def torment(
         a, b = await _keys(store)
         async with cluster(nodes, b) as http:
             clients = Clients(http, nodes, dice)
-            asking = asyncio.create_task(clients.run(each))
+            pending = asyncio.create_task(clients.run(each))
             async with attacking(nodes, a, random.Random(seed)) as hostile:
                 faults, outages = await _break(nodes, postgres, dice, seconds, clients.record)
             clients.end()
-            settled = await _settle(clients, asking)
-            after = await _look(clients)
+            settled = await _settle(clients, pending)
+            after = await _poll(clients)
     record, times = clients.record, take_overs(clients.record, model, nodes, outages)
     broken = [*lost(record, after, model), *two_ends(record, after), *torn_streams(record, after), *vacuous(record)]
     broken += [f"of A's attacks only {hostile.done} were accepted"] if len(hostile.done) < ATTACKS else []
@@ -160,10 +160,10 @@ def _is_locked(store: str) -> bool:
         return False
 
 
-async def _settle(clients: Clients, asking: "asyncio.Task[None]") -> float:
+async def _settle(clients: Clients, requesting: "asyncio.Task[None]") -> float:
     """Wait until everything that was begun has ended; return how long that took."""
     begun = time.monotonic()
-    await asyncio.wait_for(asking, 3 * HEAL)
+    await asyncio.wait_for(requesting, 3 * HEAL)
     for response_id in clients.record.jobs:
         while (await clients.get(f"/responses/{response_id}"))[1].get("status") in OPEN:
             assert time.monotonic() - begun < 3 * HEAL, f"{response_id} does not end"
@@ -171,7 +171,7 @@ async def _settle(clients: Clients, asking: "asyncio.Task[None]") -> float:
     return time.monotonic() - begun
 
 
-async def _look(clients: Clients) -> Afterwards:
+async def _poll(clients: Clients) -> Afterwards:
     record = clients.record
     responses: dict[str, dict[str, Any] | None] = {}
     for response_id in record.jobs | record.answers:

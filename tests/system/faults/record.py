@@ -17,7 +17,7 @@ TAKE_OVER = 15.0
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
 
-KEPT = ("response.created", "response.output_item.done", *ENDS)
+RETAINED = ("response.created", "response.output_item.done", *ENDS)
 """Events that stay in the log once a reader saw them, whatever dies."""
 
 LEAST = 3
@@ -88,7 +88,7 @@ def lost(record: Record, after: Afterwards, model: Model) -> Iterator[str]:
             yield f"{response_id} is still {response['status']}"
         elif response["status"] == "completed" and text_of(response) != expected_text(question):
             yield f"{response_id} says {text_of(response)!r}"
-        elif len(model.asked.get(question, [])) >= MOST_LOST and response["status"] == "failed":
+        elif len(model.requested.get(question, [])) >= MOST_LOST and response["status"] == "failed":
             continue
         elif response["status"] != "completed" and response_id not in record.cancels:
             yield f"{response_id} is {response['status']}: {response['error']}"
@@ -97,10 +97,10 @@ def lost(record: Record, after: Afterwards, model: Model) -> Iterator[str]:
 
 
 def _lost_turns(conversation_id: str, questions: list[str], items: list[dict[str, Any]] | None) -> Iterator[str]:
-    said = [item["content"][0]["text"] for item in items or () if item.get("role") == "user"]
-    if [question for question in said if question in questions] != questions:
-        yield f"{conversation_id} has {said}, acknowledged were {questions}"
-    if len(said) != len(set(said)):
+    content = [item["content"][0]["text"] for item in items or () if item.get("role") == "user"]
+    if [question for question in content if question in questions] != questions:
+        yield f"{conversation_id} has {content}, acknowledged were {questions}"
+    if len(content) != len(set(content)):
         yield f"{conversation_id} has a turn twice"
 
 
@@ -145,7 +145,7 @@ def _lost_frames(reading: Reading, replay: dict[int, bytes]) -> Iterator[str]:
     """What a reader saw and the log has lost. Of an item that was half made, a job that begins again drops its part."""
     if any(replay.get(number, frame) != frame for number, frame in reading.frames):
         yield f"a reader of {reading.response_id} saw another event than its log has"
-    lost = [number for number, frame in reading.frames if number not in replay and event_of(frame)["type"] in KEPT]
+    lost = [number for number, frame in reading.frames if number not in replay and event_of(frame)["type"] in RETAINED]
     if lost:
         yield f"the log of {reading.response_id} lost {lost}, which a reader saw"
     if reading.is_whole and not replay.keys() <= {number for number, _ in reading.frames}:
@@ -161,7 +161,7 @@ def take_overs(record: Record, model: Model, nodes: list[Node], outages: list[fl
     by_name = {node.name: node for node in nodes}
     found = []
     for question in record.jobs.values():
-        for (name, begun), (_, again) in pairwise(model.asked.get(question, [])):
+        for (name, begun), (_, again) in pairwise(model.requested.get(question, [])):
             times = [at for at in by_name[name].faults if begun <= at <= again]
             if times:
                 free = min(node.undisturbed_since(again) for node in nodes)

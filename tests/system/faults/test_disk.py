@@ -71,11 +71,11 @@ class Users:
     async def _use_once(self, number: int) -> None:
         body = {"model": "m", "input": f"q{number}"}
         for extra in ({}, {"stream": True}, {"background": True}, {"background": True, "stream": True}):
-            if told := await self._post("/responses", body | extra):
-                self.known |= (acknowledged := states(told, "stream" in extra))
+            if reported := await self._post("/responses", body | extra):
+                self.known |= (acknowledged := states(reported, "stream" in extra))
                 for response_id in [one for one, state in acknowledged.items() if state == "queued"]:
-                    if told := await self._post(f"/responses/{response_id}/cancel"):
-                        self.known |= states(told, is_stream=False)
+                    if reported := await self._post(f"/responses/{response_id}/cancel"):
+                        self.known |= states(reported, is_stream=False)
 
     async def _post(self, path: str, body: dict[str, Any] | None = None) -> bytes:
         """Return the reply; nothing where the request failed or took too long."""
@@ -89,11 +89,11 @@ class Users:
         return b""
 
 
-def states(told: bytes, is_stream: bool) -> dict[str, str]:
+def states(reported: bytes, is_stream: bool) -> dict[str, str]:
     if not is_stream:
-        response = json.loads(told)
+        response = json.loads(reported)
         return {response["id"]: response["status"]}
-    events = [json.loads(line[6:]) for line in told.split(b"\n") if line.startswith(b"data: ")]
+    events = [json.loads(line[6:]) for line in reported.split(b"\n") if line.startswith(b"data: ")]
     ends = [event["response"] for event in events if "response" in event]
     # A response that failed because it could not be stored was told so, and need not be there.
     return {one["id"]: one["status"] for one in ends[-1:] if one["status"] != "failed"}
@@ -117,7 +117,7 @@ async def test_nothing_acknowledged_is_lost(tmp_path: Path, calls: str, every: i
             after = len(users.known)
             await node.kill()
             await node.start()
-            found = await look(http, node.url, users.known)
+            found = await poll(http, node.url, users.known)
     assert found == users.known
     # Four of each client, while the disk is whole; without these the equality above shows nothing.
     assert (before, after - amid) == (4 * CLIENTS, 4 * CLIENTS)
@@ -133,7 +133,7 @@ async def use_until(users: Users, known: int) -> None:
             await users.use()
 
 
-async def look(http: aiohttp.ClientSession, url: str, known: dict[str, str]) -> dict[str, Any]:
+async def poll(http: aiohttp.ClientSession, url: str, known: dict[str, str]) -> dict[str, Any]:
     """Return the states of responses. In `known` those that were still open become what they are."""
     found: dict[str, Any] = {}
     for response_id, state in known.items():

@@ -16,9 +16,9 @@ import pytest
 from antiphon.upstream.backend_state import LoadReport
 from antiphon.upstream.http import HttpBackend
 from tests.support.chance import SEED
-from tests.support.pair import BODY, KEY, Script, cut_before_the_first_token, error, pair, saying
+from tests.support.pair import BODY, KEY, Script, cut_before_the_first_token, error, pair, stating
 from tests.support.replay import Answer, ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 IS_LONG = "ANTIPHON_NEMESIS_SECONDS" in os.environ
 REQUESTS = 20_000 if IS_LONG else 1_000
@@ -40,7 +40,7 @@ WAYS: list[Script] = [
 
 
 def failing(dice: random.Random, word: str, count: Counter[str]) -> Script:
-    answer = saying(word)
+    answer = stating(word)
 
     def script(request: dict[str, Any]) -> Answer:
         fails = dice.randrange(ONE_IN) == 0
@@ -57,11 +57,11 @@ async def test_of_two_backends_that_fail_now_and_then_the_client_sees_next_to_no
     dice, backends, clients = random.Random(SEED), Counter[str](), Counter[str]()
     left = iter(range(REQUESTS))
 
-    async def client(served: Served) -> None:
+    async def client(server: RunningServer) -> None:
         for number in left:
             body = {**BODY, "stream": number % 2 == 0, "store": False}
             try:
-                async with served.http.post(served.url + "/responses", json=body) as response:
+                async with server.http.post(server.url + "/responses", json=body) as response:
                     status, text = response.status, await response.text()
             except aiohttp.ClientError as trouble:
                 status, text = 0, repr(trouble)
@@ -71,7 +71,7 @@ async def test_of_two_backends_that_fail_now_and_then_the_client_sees_next_to_no
     async with pair(failing(dice, "Hello", backends), failing(dice, "Hello", backends)) as two:
         for replay in (two.a, two.b):
             replay.requests, replay.bodies, replay.heads = _Nothing(), _Nothing(), _Nothing()
-        await asyncio.gather(*(client(two.served) for _ in range(AT_ONCE)))
+        await asyncio.gather(*(client(two.server) for _ in range(AT_ONCE)))
     with capsys.disabled():
         print(f"\n{REQUESTS} requests, seed {SEED}: backends {dict(backends)}, clients {dict(clients)}")
 
@@ -109,29 +109,29 @@ async def test_of_a_backend_killed_under_200_streams_those_before_their_first_to
     try:
         assert process.stdout is not None
         url = (await process.stdout.readline()).decode().strip()
-        async with ReplayBackend(saying("Hello")).serve() as other:
+        async with ReplayBackend(stating("Hello")).serve() as other:
             backends = HttpBackend("victim", url, KEY), HttpBackend("other", other.url, KEY)
-            async with serve(*backends) as served:
-                await served.parts.models.refresh()
-                victim, heir = served.parts.models.backends
+            async with serve(*backends) as backend:
+                await backend.parts.models.refresh()
+                victim, heir = backend.parts.models.backends
                 heir.load = LoadReport(free=0)  # so that it is asked only where the other cannot be
-                await _kill_under_streams(served, process)
+                await _kill_under_streams(backend, process)
 
                 assert victim.health.is_ejected
                 assert victim.slots.in_use == heir.slots.in_use == 0
-                assert not served.parts.process.runs
+                assert not backend.parts.process.runs
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
 
 
-async def _kill_under_streams(served: Served, process: asyncio.subprocess.Process) -> None:
+async def _kill_under_streams(server: RunningServer, process: asyncio.subprocess.Process) -> None:
     spoken, opened = asyncio.Semaphore(0), asyncio.Semaphore(0)
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as http, asyncio.timeout(60):
-        asked = [
-            asyncio.create_task(_ends(http, served.url, "speak" if number % 2 else "wait", spoken, opened))
+        pending = [
+            asyncio.create_task(_ends(http, server.url, "speak" if number % 2 else "wait", spoken, opened))
             for number in range(STREAMS)
         ]
         for _ in range(STREAMS // 2):
@@ -139,7 +139,7 @@ async def _kill_under_streams(served: Served, process: asyncio.subprocess.Proces
             await opened.acquire()
         process.send_signal(signal.SIGKILL)
         killed = time.monotonic()
-        ends = Counter(await asyncio.gather(*asked))
+        ends = Counter(await asyncio.gather(*pending))
 
     assert ends == {"speak response.failed Half": STREAMS // 2, "wait response.completed Hello": STREAMS // 2}
     assert time.monotonic() - killed < 10
@@ -149,7 +149,7 @@ async def _ends(
     http: aiohttp.ClientSession, url: str, question: str, spoken: asyncio.Semaphore, opened: asyncio.Semaphore
 ) -> str:
     """Ask for a stream; return the question, how the stream ended, and what it said."""
-    said, last = "", ""
+    text, last = "", ""
     body = {**BODY, "input": question, "stream": True}
     async with http.post(url + "/responses", json=body) as response:
         async for line in response.content:
@@ -160,7 +160,7 @@ async def _ends(
             if last == "response.created" and question != "speak":
                 opened.release()
             if last == "response.output_text.delta":
-                if not said:
+                if not text:
                     spoken.release()
-                said += event["delta"]
-    return f"{question} {last} {said.split()[0] if said else 'nothing'}"
+                text += event["delta"]
+    return f"{question} {last} {text.split()[0] if text else 'nothing'}"

@@ -38,17 +38,17 @@ class Client:
     def __init__(self, http: aiohttp.ClientSession, url: str, key: str) -> None:
         self._http, self._url, self._headers = http, url, {"authorization": f"Bearer {key}"}
 
-    async def ask(self, method: str, path: str, **more: Any) -> tuple[int, Any]:
+    async def send_request(self, method: str, path: str, **more: Any) -> tuple[int, Any]:
         async with self._http.request(method, f"{self._url}{path}", headers=self._headers, **more) as reply:
             return reply.status, await reply.json(content_type=None)
 
     async def upload(self) -> tuple[int, Any]:
         form = aiohttp.FormData({"purpose": "assistants"})
         form.add_field("file", BytesIO(CONTENT + os.urandom(16)), filename="a.txt")
-        return await self.ask("POST", "/files", data=form)
+        return await self.send_request("POST", "/files", data=form)
 
     async def respond(self) -> tuple[int, Any]:
-        return await self.ask("POST", "/responses", json={"model": "m", "input": "Hello!"})
+        return await self.send_request("POST", "/responses", json={"model": "m", "input": "Hello!"})
 
     async def status(self) -> dict[str, Any]:
         async with self._http.get(self._url.removesuffix("/v1") + "/status") as reply:
@@ -91,9 +91,9 @@ async def connected(home: Path, store: str, *keys: str) -> AsyncIterator[list[Cl
 
 async def test_deletions_key_changes_and_purges_work_on_a_full_disk(tmp_path: Path, disk: Path) -> None:
     store = f"sqlite://{disk}/antiphon.db"
-    made = [await antiphon(tmp_path, "keys", "create", "--tenant", name, "--store", store) for name in "ab"]
-    ids = [line.split()[0] for done in made for line in done.err.splitlines() if line.startswith("key_")]
-    async with connected(tmp_path, store, *(done.out.strip() for done in made)) as (a, b):
+    created = [await antiphon(tmp_path, "keys", "create", "--tenant", name, "--store", store) for name in "ab"]
+    ids = [line.split()[0] for done in created for line in done.err.splitlines() if line.startswith("key_")]
+    async with connected(tmp_path, store, *(done.out.strip() for done in created)) as (a, b):
         files = [(await a.upload())[1]["id"] for _ in range(3)]
         (_, response) = await a.respond()
         await until_reserved(disk)
@@ -102,18 +102,18 @@ async def test_deletions_key_changes_and_purges_work_on_a_full_disk(tmp_path: Pa
         assert (await a.upload())[0] == 503
         assert await until_refused(a) == 503
         for path in (f"/files/{files[0]}", f"/responses/{response['id']}"):
-            assert (await a.ask("DELETE", path))[0] == 200, path
+            assert (await a.send_request("DELETE", path))[0] == 200, path
         await a.until_full(is_full=True)
         assert float(await a.metric()) == 1.0
         assert (await a.respond())[0] == (await a.upload())[0] == 503
         revoked = await antiphon(tmp_path, "keys", "revoke", ids[1], "--store", store)
         assert revoked.code == 0, revoked.err
         async with asyncio.timeout(PATIENCE):
-            while (await b.ask("GET", "/files"))[0] != 401:
+            while (await b.send_request("GET", "/files"))[0] != 401:
                 await asyncio.sleep(0.05)
         purged = await antiphon(tmp_path, "purge", "--yes", "--store", store)
         assert purged.code == 0, purged.err
-        assert (await a.ask("DELETE", f"/files/{files[1]}"))[0] == 200
+        assert (await a.send_request("DELETE", f"/files/{files[1]}"))[0] == 200
 
         filler.unlink()
         await a.until_full(is_full=False)
@@ -138,9 +138,9 @@ async def until_refused(client: Client) -> int:
 
 async def test_a_key_is_revoked_on_a_full_disk_while_no_server_runs(tmp_path: Path, disk: Path) -> None:
     store = f"sqlite://{disk}/antiphon.db"
-    made = await antiphon(tmp_path, "keys", "create", "--tenant", "a", "--store", store)
-    key_id = next(line.split()[0] for line in made.err.splitlines() if line.startswith("key_"))
-    async with connected(tmp_path, store, made.out.strip()):
+    created = await antiphon(tmp_path, "keys", "create", "--tenant", "a", "--store", store)
+    key_id = next(line.split()[0] for line in created.err.splitlines() if line.startswith("key_"))
+    async with connected(tmp_path, store, created.out.strip()):
         await until_reserved(disk)
     fill(disk)
     revoked = await antiphon(tmp_path, "keys", "revoke", key_id, "--store", store)

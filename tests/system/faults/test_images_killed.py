@@ -12,7 +12,7 @@ from aiohttp import web
 from openai import AsyncOpenAI
 
 from antiphon.runs.tool_calls import LOST
-from antiphon.tools.images.content import look_at
+from antiphon.tools.images.content import inspect
 from tests.support.command import serving
 from tests.support.images_server import ImagesBackend, images_server
 from tests.support.postgres import Postgres
@@ -24,9 +24,9 @@ PATIENCE = 60
 
 def next_answer(request: dict[str, Any]) -> Answer:
     """Have an image made, then say what came of it."""
-    said = [message["content"] for message in request["messages"] if message["role"] == "tool"]
-    if said:
-        return Answer([sse(delta(content=said[-1]), delta("stop"))])
+    content = [message["content"] for message in request["messages"] if message["role"] == "tool"]
+    if content:
+        return Answer([sse(delta(content=content[-1]), delta("stop"))])
     function = {"name": "image_generation", "arguments": json.dumps({"prompt": "a red circle"})}
     call = {"index": 0, "id": "c", "type": "function", "function": function}
     return Answer([sse(delta(tool_calls=[call]), delta("tool_calls"))])
@@ -46,7 +46,7 @@ async def ended(sdk: AsyncOpenAI, response_id: str) -> dict[str, Any]:
     return response.to_dict()
 
 
-async def test_an_image_whose_server_is_killed_fails_and_is_not_made_again(tmp_path: Path) -> None:
+async def test_an_image_fails_if_its_server_is_killed_and_is_not_created_again(tmp_path: Path) -> None:
     reached, is_over = asyncio.Event(), asyncio.Event()
 
     async def hang(request: web.Request, fields: dict[str, Any]) -> None:
@@ -56,22 +56,22 @@ async def test_an_image_whose_server_is_killed_fails_and_is_not_made_again(tmp_p
     async with images_server() as images, ReplayBackend(next_answer).serve() as model:
         command = flags(tmp_path, images, model, f"sqlite://{tmp_path}/a.db")
         async with serving(tmp_path, *command) as server, AsyncOpenAI(base_url=server.url, api_key="k") as sdk:
-            kept = await sdk.responses.create(model="m", input="Draw", tools=[TOOL])
+            stored = await sdk.responses.create(model="m", input="Draw", tools=[TOOL])
             images.handler = hang
             begun = await sdk.responses.create(model="m", input="Again", tools=[TOOL], background=True)
             await asyncio.wait_for(reached.wait(), PATIENCE)
             await server.stop(signal.SIGKILL)
         async with serving(tmp_path, *command) as server, AsyncOpenAI(base_url=server.url, api_key="k") as sdk:
             lost = await ended(sdk, begun.id)
-            shown = await ended(sdk, kept.id)
+            displayed = await ended(sdk, stored.id)
         is_over.set()  # or the end of the images server waits for its answer
 
     image, message = lost["output"]
     assert (lost["status"], image["status"], image["error"]["message"]) == ("completed", "failed", LOST)
     assert LOST in message["content"][0]["text"]
     assert len(images.requests) == 2
-    assert shown["output"] == kept.to_dict()["output"]
-    assert look_at(base64.b64decode(shown["output"][0]["result"])).format == "png"
+    assert displayed["output"] == stored.to_dict()["output"]
+    assert inspect(base64.b64decode(displayed["output"][0]["result"])).format == "png"
 
 
 async def test_two_servers_on_one_store_show_the_same_image(tmp_path: Path, postgres: Postgres) -> None:
@@ -81,10 +81,10 @@ async def test_two_servers_on_one_store_show_the_same_image(tmp_path: Path, post
         command = flags(tmp_path, images, model, await postgres.database())
         servers = [await stack.enter_async_context(serving(tmp_path, *command)) for _ in range(2)]
         first, second = (AsyncOpenAI(base_url=server.url, api_key="k") for server in servers)
-        made = (await first.responses.create(model="m", input="Draw", tools=[TOOL])).to_dict()
-        shown = await ended(second, str(made["id"]))
+        created = (await first.responses.create(model="m", input="Draw", tools=[TOOL])).to_dict()
+        displayed = await ended(second, str(created["id"]))
         for sdk in (first, second):
             await sdk.close()
 
-    assert shown["output"] == made["output"]
-    assert look_at(base64.b64decode(shown["output"][0]["result"])).format == "png"
+    assert displayed["output"] == created["output"]
+    assert inspect(base64.b64decode(displayed["output"][0]["result"])).format == "png"

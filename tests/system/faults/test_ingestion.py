@@ -25,8 +25,8 @@ PATIENCE = 60.0
 """Seconds for another server to notice and to finish."""
 
 
-async def asked(http: aiohttp.ClientSession, node: Node, method: str, path: str, **given: Any) -> dict[str, Any]:
-    async with http.request(method, node.url + path, **given) as response:
+async def requested(http: aiohttp.ClientSession, node: Node, method: str, path: str, **value: Any) -> dict[str, Any]:
+    async with http.request(method, node.url + path, **value) as response:
         body = await response.json()
         assert response.status == 200, body
         return dict(body)
@@ -35,7 +35,7 @@ async def asked(http: aiohttp.ClientSession, node: Node, method: str, path: str,
 async def uploaded(http: aiohttp.ClientSession, node: Node, text: str, name: str) -> str:
     form = aiohttp.FormData({"purpose": "assistants"}, default_to_multipart=True)
     form.add_field("file", BytesIO(text.encode()), filename=name)
-    return str((await asked(http, node, "POST", "/files", data=form))["id"])
+    return str((await requested(http, node, "POST", "/files", data=form))["id"])
 
 
 async def claimed(store: Store) -> None:
@@ -48,7 +48,7 @@ async def claimed(store: Store) -> None:
 async def finished(http: aiohttp.ClientSession, node: Node, vector_store: str, file: str) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE):
         while True:
-            found = await asked(http, node, "GET", f"/vector_stores/{vector_store}/files/{file}")
+            found = await requested(http, node, "GET", f"/vector_stores/{vector_store}/files/{file}")
             if found["status"] != "in_progress":
                 return found
             await asyncio.sleep(0.05)
@@ -65,7 +65,7 @@ async def test_another_server_finishes_an_ingestion(tmp_path: Path, store_url: s
         one, other = [Node(name, tmp_path, free_port(), model.url_for(name), store_url) for name in ("n0", "n1")]
         async with cluster([one]) as http:
             file = await uploaded(http, one, TEXT, "lines.txt")
-            vector_store = (await asked(http, one, "POST", "/vector_stores", json={"file_ids": [file]}))["id"]
+            vector_store = (await requested(http, one, "POST", "/vector_stores", json={"file_ids": [file]}))["id"]
             watching = await open_store(store_url)
             try:
                 await claimed(watching)
@@ -79,7 +79,7 @@ async def test_another_server_finishes_an_ingestion(tmp_path: Path, store_url: s
                     done = await finished(http, other, vector_store, file)
                     if fault == "stop":
                         one.cont()
-                        await asked(http, one, "GET", f"/vector_stores/{vector_store}")
+                        await requested(http, one, "GET", f"/vector_stores/{vector_store}")
                     assert (done["status"], done["last_error"]) == ("completed", None)
                     await judge(http, other, watching, vector_store, done)
                     if fault != "stop":
@@ -91,7 +91,7 @@ async def test_another_server_finishes_an_ingestion(tmp_path: Path, store_url: s
 async def judge(http: aiohttp.ClientSession, node: Node, store: Store, vector_store: str, done: dict[str, Any]) -> None:
     """Compare what is found with what an undisturbed ingestion of the same text leaves behind."""
     again = await uploaded(http, node, TEXT, "again.txt")
-    whole = (await asked(http, node, "POST", "/vector_stores", json={"file_ids": [again]}))["id"]
+    whole = (await requested(http, node, "POST", "/vector_stores", json={"file_ids": [again]}))["id"]
     undisturbed = await finished(http, node, whole, again)
     assert done["usage_bytes"] == undisturbed["usage_bytes"]
     counts = [(await store.read(chunks.searched_store, "", one)) for one in (vector_store, whole)]
@@ -100,6 +100,6 @@ async def judge(http: aiohttp.ClientSession, node: Node, store: Store, vector_st
     assert (counts[0].chunks, counts[0].terms) == (counts[1].chunks, counts[1].terms)
     body = {"query": str(LINES // 2)}
     path = f"/vector_stores/{vector_store}/search"
-    texts = [hit["content"][0]["text"] for hit in (await asked(http, node, "POST", path, json=body))["data"]]
+    texts = [hit["content"][0]["text"] for hit in (await requested(http, node, "POST", path, json=body))["data"]]
     assert len(texts) in (1, 2), "each chunk that has the line is found once"
     assert all(f"Line {LINES // 2} says" in text for text in texts)

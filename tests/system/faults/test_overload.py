@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import Serving, serving
+from tests.support.raw_http import received, speaking
 from tests.support.replay import completion
-from tests.support.speaking import heard, speaking
 
 IS_LONG = "ANTIPHON_NEMESIS_SECONDS" in os.environ
 SECONDS = min(60.0, float(os.environ.get("ANTIPHON_NEMESIS_SECONDS", "4")))
@@ -57,35 +57,35 @@ class Clients:
         self._idle: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
         self.tally = Tally()
 
-    async def ask(self) -> None:
+    async def send_request(self) -> None:
         """Send one request and count its answer."""
         began = time.perf_counter()
         reader, writer = self._idle.pop() if self._idle else await asyncio.open_connection("127.0.0.1", self._port)
         head = b"POST /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
         writer.write(head + b"content-length: %d\r\n\r\n" % len(BODY) + BODY)
-        said, body = await heard(reader)
+        stated, body = await received(reader)
         self._idle.append((reader, writer))
-        status = int(said[9:12])
+        status = int(stated[9:12])
         if status == 200 and b'"completed"' in body:
             self.tally.answered += 1
-        elif status == 503 and b"retry-after: " in said.lower() and b"server_is_overloaded" in body:
+        elif status == 503 and b"retry-after: " in stated.lower() and b"server_is_overloaded" in body:
             self.tally.refused.append(time.perf_counter() - began)
         else:
-            self.tally.odd.append(f"{said!r} {body!r}")
+            self.tally.odd.append(f"{stated!r} {body!r}")
 
     async def one_after_the_other(self, seconds: float) -> None:
         """Ask as soon as there is an answer."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            await self.ask()
+            await self.send_request()
 
     async def all_the_time(self, rate: float, seconds: float) -> None:
         """Ask so many times a second, whatever becomes of it."""
-        began, asked, tasks = time.monotonic(), 0, set[asyncio.Task[None]]()
+        began, requested, tasks = time.monotonic(), 0, set[asyncio.Task[None]]()
         while (passed := time.monotonic() - began) < seconds:
-            while asked < passed * rate:
-                asked += 1
-                task = asyncio.create_task(self.ask())
+            while requested < passed * rate:
+                requested += 1
+                task = asyncio.create_task(self.send_request())
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
             await asyncio.sleep(0.005)
@@ -103,11 +103,11 @@ async def behind_a_slow_backend(folder: Path) -> AsyncIterator[Serving]:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         body = completion("Hello")
         while True:
-            head, _ = await heard(reader)
+            head, _ = await received(reader)
             await asyncio.sleep(0 if head.startswith(b"GET") else TAKES)
-            said = b'{"data": [{"id": "m"}]}' if head.startswith(b"GET") else body
+            stated = b'{"data": [{"id": "m"}]}' if head.startswith(b"GET") else body
             lines = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
-            writer.write(lines % len(said) + said)
+            writer.write(lines % len(stated) + stated)
 
     async with speaking(answer) as url:
         backend = f'[[backends]]\nurl = "{url}"\nname = "slow"\nconcurrency = {SLOTS}\nqueue = {QUEUE}\n'

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.jobs.queue import MOST_LOST
-from tests.support.parts import said, scripted_parts, stream
+from tests.support.parts import scripted_parts, stated, stream
 from tests.system.faults.cluster import Node
 from tests.system.faults.model import Model
 from tests.system.faults.record import LEAST, Afterwards, Reading, Record, lost, take_overs, torn_streams, vacuous
@@ -36,9 +36,9 @@ LOSSES: dict[str, Callable[[Frames], Frames]] = {
 
 async def seen() -> tuple[Record, Afterwards]:
     """What a reader saw of a stream, and the same log."""
-    made, _ = scripted_parts(said("One", "two", "three"))
-    events = await stream(made)
-    await made.store.close()
+    created, _ = scripted_parts(stated("One", "two", "three"))
+    events = await stream(created)
+    await created.store.close()
     frames = [(event["sequence_number"], b"data: " + json.dumps(event).encode()) for event in events]
     response = events[-1]["response"]
     record = Record(readings=[Reading(response["id"], frames, is_whole=True)])
@@ -101,7 +101,7 @@ def test_a_take_over_counts_from_when_the_store_could_be_written(outages: list[f
     dead, other = (Node(name, Path(), 0, "", "") for name in ("n0", "n1"))
     other.ups.append(50.0)
     dead.faults.append(100.0)
-    model = Model(asked={"q": [("n0", 99.0), ("n1", 112.0)]})
+    model = Model(requested={"q": [("n0", 99.0), ("n1", 112.0)]})
 
     assert take_overs(Record(jobs={"resp_1": "q"}), model, [dead, other], outages) == [seconds]
 
@@ -109,6 +109,6 @@ def test_a_take_over_counts_from_when_the_store_could_be_written(outages: list[f
 @pytest.mark.parametrize(("calls", "is_lost"), [(MOST_LOST - 1, True), (MOST_LOST, False)])
 def test_a_job_may_fail_that_too_many_workers_died_of(calls: int, is_lost: bool) -> None:
     failed = {"status": "failed", "error": {"code": "server_error"}}
-    model = Model(asked={"q": [("n0", float(at)) for at in range(calls)]})
+    model = Model(requested={"q": [("n0", float(at)) for at in range(calls)]})
 
     assert bool(list(lost(Record(jobs={"resp_1": "q"}), Afterwards({"resp_1": failed}, {}, {}, 0), model))) is is_lost

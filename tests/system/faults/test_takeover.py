@@ -18,7 +18,7 @@ from antiphon.storage.operations import jobs, leases
 from antiphon.testing import assert_event_stream
 from antiphon.upstream.demo.backend import DemoBackend
 from tests.support.postgres import Postgres
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.system.faults.cluster import Node, cluster
 from tests.system.faults.model import Model, expected_text, thinking
 
@@ -67,7 +67,7 @@ async def test_another_server_takes_over(tmp_path: Path, store_url: str, fault: 
         one, other = nodes(model, tmp_path, store_url)
         async with cluster([one, other]) as http:
             response_id, seen = await begin(http, one, "q")
-            if model.asked["q"][0][0] == other.name:  # whichever was quicker to claim it
+            if model.requested["q"][0][0] == other.name:  # whichever was quicker to claim it
                 one, other = other, one
             connected = asyncio.Event()
             reading = asyncio.create_task(follow(http, other, response_id, seen[-1]["sequence_number"], connected))
@@ -85,8 +85,8 @@ async def test_another_server_takes_over(tmp_path: Path, store_url: str, fault: 
             while not is_whole:
                 more, is_whole = await follow(http, other, response_id, events[-1]["sequence_number"])
                 events += read(more)
-            took = model.asked["q"][-1][1] - (one.faults[-1] if one.faults else begun)
-            assert len(model.asked["q"]) == 2
+            took = model.requested["q"][-1][1] - (one.faults[-1] if one.faults else begun)
+            assert len(model.requested["q"]) == 2
             assert took < (LIMIT if fault != "term" else 3)
 
             numbers = [event["sequence_number"] for event in events]
@@ -110,17 +110,19 @@ async def test_another_server_takes_over(tmp_path: Path, store_url: str, fault: 
 
 
 async def test_a_job_that_kills_its_workers_fails_after_three(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = stateful.parts.store
-    await stateful.house.drain()
+    await stateful.application.drain()
     stateful.parts.process.accepts_work = True
-    _, made = await stateful.post("/responses", json={"model": "m", "input": "q", "background": True, "stream": False})
+    _, created = await stateful.post(
+        "/responses", json={"model": "m", "input": "q", "background": True, "stream": False}
+    )
     for number in range(3):
         assert await store.write(jobs.claim, f"w{number}", 10) is not None
         assert await store.write(leases.expire_worker, f"w{number}", 0)
-    stateful.house.start()
-    while (response := (await stateful.get(f"/responses/{made['id']}"))[1])["status"] != "failed":
+    stateful.application.start()
+    while (response := (await stateful.get(f"/responses/{created['id']}"))[1])["status"] != "failed":
         await asyncio.sleep(0.01)
 
     assert response["error"]["code"] == "server_error"  # type: ignore[index]
@@ -134,7 +136,7 @@ async def test_cancelling_at_another_server_ends_the_backends_call_within_a_seco
         async with cluster([one, other]) as http:
             for question in ("q0", "q1", "q2", "q3"):
                 response_id, _ = await begin(http, one, question)
-                runner = model.asked[question][0][0]
+                runner = model.requested[question][0][0]
                 elsewhere = other if runner == one.name else one
                 begun = time.monotonic()
                 async with http.post(f"{elsewhere.url}/responses/{response_id}/cancel") as response:
@@ -152,7 +154,7 @@ async def test_the_official_sdk_follows_a_response_through_a_take_over(tmp_path:
         one, other = nodes(model, tmp_path, store_url)
         async with cluster([one, other]) as http, AsyncOpenAI(base_url=other.url, api_key="x", max_retries=0) as sdk:
             response_id, seen = await begin(http, one, "q")
-            if model.asked["q"][0][0] == other.name:
+            if model.requested["q"][0][0] == other.name:
                 one, other = other, one
                 sdk = sdk.with_options(base_url=other.url)
             await one.kill()
@@ -171,23 +173,21 @@ async def test_the_official_sdk_follows_a_response_through_a_take_over(tmp_path:
     assert final.output_text == expected_text("q")
 
 
-async def test_replicas_that_do_not_hear_each_other_still_work(
-    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_replicas_without_notifications_still_work(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
     """As behind a pooler in transaction mode, which passes no notifications on: slower, that is all."""
-    monkeypatch.setattr("antiphon.storage.postgres.store.listen", hear_nothing)
+    monkeypatch.setattr("antiphon.storage.postgres.store.listen", receive_nothing)
     url = await postgres.database()
     async with serve(DemoBackend(), store=url) as one, serve(DemoBackend(), store=url) as other:
-        await one.house.drain()
+        await one.application.drain()
         one.parts.process.accepts_work = True
         body = {"model": "demo", "input": "q", "background": True, "stream": True}
         begun = time.monotonic()
         async with one.http.post(f"{one.url}/responses", json=body) as response:
-            told = read(await response.read())
-        assert told[-1]["type"] == "response.completed"
-        assert (await other.get(f"/responses/{told[0]['response']['id']}"))[0] == 200
+            reported = read(await response.read())
+        assert reported[-1]["type"] == "response.completed"
+        assert (await other.get(f"/responses/{reported[0]['response']['id']}"))[0] == 200
     assert time.monotonic() - begun < 10
 
 
-async def hear_nothing(url: str, hear: Any) -> None:
+async def receive_nothing(url: str, receive: Any) -> None:
     await asyncio.Event().wait()

@@ -51,16 +51,16 @@ def next_answer(request: dict[str, Any]) -> Answer:
     """Charge twice, one after the other, then say what came of it."""
     messages = request["messages"]
     (question,) = [message["content"] for message in messages if message["role"] == "user"]
-    said = [message["content"] for message in messages if message["role"] == "tool"]
-    if len(said) == 2 or not request.get("tools"):
-        text, calls = " and ".join(said), []
+    content = [message["content"] for message in messages if message["role"] == "tool"]
+    if len(content) == 2 or not request.get("tools"):
+        text, calls = " and ".join(content), []
     else:
-        key = json.dumps({"key": f"{question}-{len(said) + 1}"})
+        key = json.dumps({"key": f"{question}-{len(content) + 1}"})
         function = {"name": request["tools"][0]["function"]["name"], "arguments": key}
-        text, calls = "", [{"index": 0, "id": f"call_{len(said)}", "type": "function", "function": function}]
+        text, calls = "", [{"index": 0, "id": f"call_{len(content)}", "type": "function", "function": function}]
     reason = "tool_calls" if calls else "stop"
     chunks = [sse(delta(content=text), *(delta(tool_calls=[call]) for call in calls), delta(reason))]
-    return Answer([], wait=pause(LATEST), rest=chunks) if said else Answer(chunks)
+    return Answer([], wait=pause(LATEST), rest=chunks) if content else Answer(chunks)
 
 
 def pause(seconds: float) -> asyncio.Event:
@@ -138,7 +138,7 @@ async def begin(http: aiohttp.ClientSession, server: Serving, question: str, too
 
 
 @pytest.mark.timeout(PATIENCE + 200)
-async def test_no_call_is_made_twice_however_often_its_worker_is_killed(
+async def test_no_call_runs_twice_however_often_its_worker_is_killed(
     tmp_path: Path, store_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dice = random.Random(SEED)
@@ -199,12 +199,12 @@ def assert_is_whole(response: dict[str, Any], question: str) -> None:
     assert "error" not in response["output"][0], (question, response["output"])
     assert (response["status"], kinds) == ("completed", ["mcp_list_tools", "mcp_call", "mcp_call", "message"])
     _, *calls, message = response["output"]
-    told = message["content"][0]["text"].split(" and ")
-    for number, (call, said) in enumerate(zip(calls, told, strict=True), 1):
+    reported = message["content"][0]["text"].split(" and ")
+    for number, (call, stated) in enumerate(zip(calls, reported, strict=True), 1):
         key = f"{question}-{number}"
         assert json.loads(call["arguments"]) == {"key": key}
         if call["status"] == "completed":
-            assert (call["output"], said) == (receipt(key), receipt(key))
+            assert (call["output"], stated) == (receipt(key), receipt(key))
         else:
             assert "was lost" in call["error"]["message"]
-            assert call["error"]["message"] in said
+            assert call["error"]["message"] in stated

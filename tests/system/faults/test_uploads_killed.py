@@ -48,7 +48,7 @@ async def test_a_killed_server_leaves_no_half_file_and_keeps_whole_ones(tmp_path
     flags = "--store", f"sqlite://{path}", "--port", "0"
     content = bytes(range(256)) * 20_000
     async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="k") as sdk:
-        kept = await sdk.files.create(file=("kept", content), purpose="user_data")
+        stored = await sdk.files.create(file=("kept", content), purpose="user_data")
         upload = await sdk.uploads.create(bytes=8, filename="parts", mime_type="x/y", purpose="user_data")
         part = await sdk.uploads.parts.create(upload.id, data=b"part")
         writer = await begin(server.url)
@@ -58,8 +58,8 @@ async def test_a_killed_server_leaves_no_half_file_and_keeps_whole_ones(tmp_path
         await server.stop(signal.SIGKILL)
         writer.close()
     async with serving(tmp_path, *flags) as server, AsyncOpenAI(base_url=server.url, api_key="k") as sdk:
-        assert [file.id async for file in sdk.files.list()] == [kept.id]
-        found = (await sdk.files.content(kept.id)).content
+        assert [file.id async for file in sdk.files.list()] == [stored.id]
+        found = (await sdk.files.content(stored.id)).content
         assert hashlib.sha256(found).digest() == hashlib.sha256(content).digest()
         other = await sdk.uploads.parts.create(upload.id, data=b"more")
         done = await sdk.uploads.complete(upload.id, part_ids=[part.id, other.id])
@@ -83,8 +83,8 @@ async def test_memory_stays_flat_however_large_the_file_is(tmp_path: Path, place
     async with serving(tmp_path, *flags, **variables) as server, AsyncOpenAI(base_url=server.url, api_key="k") as sdk:
         await sdk.files.create(file=("small", b"x"), purpose="user_data")
         before = peak(server.process.pid)
-        made = await sdk.files.create(file=("large", bytes(64 * MEGABYTE)), purpose="user_data")
-        assert made.bytes == 64 * MEGABYTE
+        created = await sdk.files.create(file=("large", bytes(64 * MEGABYTE)), purpose="user_data")
+        assert created.bytes == 64 * MEGABYTE
         assert peak(server.process.pid) - before < 32 * MEGABYTE
         await server.stop(signal.SIGTERM)
 

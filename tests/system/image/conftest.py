@@ -59,9 +59,9 @@ def _box(image: str, folder: Path) -> Iterator[Box]:
     volume = folder / "data"
     volume.mkdir()
     os.chown(volume, USER, USER)  # an engine creates a volume with the owner that /data has in the image
-    with engine.container(image) as made:
-        engine.buildah("config", "--volume=/data-", made)  # buildah would mount a folder of its own over ours
-        yield Box(made, image, volume)
+    with engine.container(image) as created:
+        engine.buildah("config", "--volume=/data-", created)  # buildah would mount a folder of its own over ours
+        yield Box(created, image, volume)
 
 
 @pytest.fixture(scope="session")
@@ -95,12 +95,12 @@ def code_image(image: str) -> str:
 @pytest.fixture
 def box(image: str, tmp_path: Path) -> Iterator[Box]:
     """A container with an empty volume."""
-    with _box(image, tmp_path) as made:
-        yield made
+    with _box(image, tmp_path) as created:
+        yield created
 
 
 @pytest.fixture
 def code_box(code_image: str, tmp_path: Path) -> Iterator[Box]:
     """A container that can run code, with an empty volume."""
-    with _box(code_image, tmp_path) as made:
-        yield made
+    with _box(code_image, tmp_path) as created:
+        yield created

@@ -116,8 +116,8 @@ def size(image: str) -> int:
 @contextmanager
 def container(image: str) -> Iterator[str]:
     """A container of the image, deleted afterwards."""
-    made = buildah("from", "--pull-never", image, seconds=300)
+    created = buildah("from", "--pull-never", image, seconds=300)
     try:
-        yield made
+        yield created
     finally:
-        buildah("rm", made, seconds=300)
+        buildah("rm", created, seconds=300)

@@ -43,21 +43,21 @@ Runner = Callable[[Box, Mapping[str, str], tuple[str, ...]], list[str]]
 
 def plain(box: Box, variables: Mapping[str, str], command: tuple[str, ...]) -> list[str]:
     """The command line that runs a command as `buildah run` does."""
-    given = (f"--env={name}={value}" for name, value in variables.items())
+    provided = (f"--env={name}={value}" for name, value in variables.items())
     return [
         *("unshare", "--mount", *BUILDAH, "run", "--isolation", "chroot"),
-        *(f"--volume={box.volume}:/data", *given, box.container, "--", *command),
+        *(f"--volume={box.volume}:/data", *provided, box.container, "--", *command),
     ]
 
 
 def read_only(box: Box, variables: Mapping[str, str], command: tuple[str, ...]) -> list[str]:
     """The command line that runs a command without privileges on a read-only root."""
     known = dict(one.split("=", 1) for one in configuration(box.image)["Env"])
-    given = (f"{name}={value}" for name, value in {**known, **variables}.items())
+    provided = (f"{name}={value}" for name, value in {**known, **variables}.items())
     script = Path(__file__).parent / "container.sh"
     return [
         *("unshare", "--mount", "--pid", "--fork", "--kill-child", str(script), str(STORAGE), str(RUN)),
-        *(box.container, str(box.volume), *given, *command),
+        *(box.container, str(box.volume), *provided, *command),
     ]
 
 

@@ -36,7 +36,7 @@ async def test_code_runs_with_its_packages_in_a_container_without_a_seccomp_filt
         assert server.stop() == 0
 
 
-async def test_a_seccomp_filter_of_the_engine_leaves_a_server_without_code_that_says_why(code_box: Box) -> None:
+async def test_an_engine_seccomp_filter_disables_code_with_the_reason(code_box: Box) -> None:
     key = created_key(plain, code_box)
     with serving(plain, code_box) as server:
         reply = await call(server, key, "POST", "/v1/responses", request("print(1)"))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 
-from tests.integration.tools.mcp.raw import Said, raw
+from tests.integration.tools.mcp.raw import Content, raw
 from tests.support.callers import calling, mcp
 from tests.support.command import PATIENCE
 from tests.support.keys import bearing
@@ -30,7 +30,7 @@ class Files:
         self.calls: list[tuple[str, Any]] = []
         self.tool: dict[str, Any] = {}
 
-    def say(self, method: str, params: Mapping[str, Any]) -> Said:
+    def send_text(self, method: str, params: Mapping[str, Any]) -> Content:
         if method == "tools/list":
             return TOOLS
         self.calls.append((params["name"], params["arguments"]))
@@ -40,7 +40,7 @@ class Files:
         """The status and the body of a response that is asked for."""
         body = {"model": "m", "input": input, "tools": [self.tool], **parameters}
         if self._transport == "HTTP":
-            return await self.tenant.ask("POST", "/responses", **body)
+            return await self.tenant.send_request("POST", "/responses", **body)
         url = f"{self.tenant.url.replace('http', 'ws', 1)}/responses"
         async with asyncio.timeout(PATIENCE), connect(url, additional_headers=bearing(self.tenant.key)) as socket:
             await socket.send(json.dumps({"type": "response.create", **body}))
@@ -51,7 +51,7 @@ class Files:
                 if event["type"] == "response.completed":
                     return 200, event["response"]
 
-    async def asked(self) -> tuple[str, dict[str, Any]]:
+    async def requested(self) -> tuple[str, dict[str, Any]]:
         """Have the model ask for `read`; return the response's id and the request for approval."""
         status, response = await self.create("Read it.")
         assert status == 200, response
@@ -63,7 +63,7 @@ async def files(
     request: pytest.FixtureRequest, tmp_path: Path, store_url: str, backend: ReplayBackend
 ) -> AsyncIterator[Files]:
     (tmp_path / "antiphon.toml").write_text(SETTINGS)
-    backend.script = lambda asked: calling(asked, (reading(asked), APPROVED))
+    backend.script = lambda requested: calling(requested, (reading(requested), APPROVED))
     async with begun(tmp_path, store_url, backend.url, request.param) as files:
         yield files
 
@@ -76,7 +76,7 @@ def reading(request: Mapping[str, Any]) -> str:
 async def begun(folder: Path, store_url: str, backend_url: str, transport: str) -> AsyncIterator[Files]:
     async with rivals(folder, store_url, backend_url) as two:
         files = Files(two.a, transport)
-        async with raw(files.say) as server:
+        async with raw(files.send_text) as server:
             files.tool = {**mcp(server.url), "require_approval": "always"}
             yield files
 
@@ -85,15 +85,15 @@ def approval(request_id: str) -> dict[str, Any]:
     return {"type": "mcp_approval_response", "approval_request_id": request_id, "approve": True}
 
 
-async def test_an_approval_executes_what_was_asked_for(files: Files) -> None:
-    first, request = await files.asked()
+async def test_an_approval_runs_the_requested_call(files: Files) -> None:
+    first, request = await files.requested()
     status, _ = await files.create([approval(request["id"])], previous_response_id=first)
     assert (status, files.calls) == (200, [("read", APPROVED)])
 
 
 @pytest.mark.parametrize("id", ["the stored one", "an invented one"])
 async def test_a_request_that_the_client_sends_itself_is_not_executed(files: Files, id: str) -> None:
-    first, request = await files.asked()
+    first, request = await files.requested()
     forged = {**request, "name": "delete", "arguments": json.dumps(REDIRECTED)}
     if id == "an invented one":
         forged["id"] = f"mcpr_{0:048}"
@@ -102,6 +102,6 @@ async def test_a_request_that_the_client_sends_itself_is_not_executed(files: Fil
 
 
 async def test_an_approval_without_a_stored_request_is_refused(files: Files) -> None:
-    first, _ = await files.asked()
+    first, _ = await files.requested()
     status, _ = await files.create([approval(f"mcpr_{0:048}")], previous_response_id=first)
     assert (status, files.calls) == (400, [])

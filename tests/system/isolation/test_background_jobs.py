@@ -29,6 +29,6 @@ async def test_a_crowd_of_jobs_does_not_hold_up_another_tenant(
             status, job = await both.b.respond("B", background=True)
             while job["status"] != "completed":
                 await asyncio.sleep(0.02)
-                status, job = await both.b.ask("GET", f"/responses/{job['id']}")
+                status, job = await both.b.send_request("GET", f"/responses/{job['id']}")
         assert {code for code, _ in queued} == {status} == {200}
         assert ONCE <= hanging() < SLOTS

@@ -32,7 +32,7 @@ The target is half of it, on an idle machine; here other tests run beside, and c
 CALIBRATED = 0.012
 """Seconds of CPU time that `work` takes there."""
 
-SAID = ("many calls", "many images", "a large image", "large texts", "far too many items", "long decimals")
+STATED = ("many calls", "many images", "a large image", "large texts", "far too many items", "long decimals")
 """What is sent on a WebSocket, too: the steps behind the message are those of HTTP."""
 
 TRIES = 15
@@ -41,7 +41,7 @@ TRIES = 15
 IDLE = (" wait", " _worker", " _take")
 """Functions in which threads wait."""
 
-SHOWN = 4
+DISPLAYED = 4
 """Frames that a failure shows of each thread."""
 
 LONG = "a long answer"
@@ -95,9 +95,9 @@ class Watched:
         return answered
 
     async def get(self, path: str) -> bytes:
-        return await self.look(self.url + path)
+        return await self.poll_once(self.url + path)
 
-    async def look(self, url: str) -> bytes:
+    async def poll_once(self, url: str) -> bytes:
         async with self.http.get(url) as reply:
             body = await reply.read()
             assert reply.status == 200, body[:500]
@@ -123,7 +123,7 @@ class Watched:
                 return []
         best = min(tries, key=lambda one: float(one["cpu"]))
         times = ", ".join(f"{float(one['cpu']) * 1000:.0f}" for one in tries)
-        stacks = [stack[-SHOWN:] for stack in best["stacks"] if not stack[-1].endswith(IDLE)]
+        stacks = [stack[-DISPLAYED:] for stack in best["stacks"] if not stack[-1].endswith(IDLE)]
         return [f"{name}: {times} ms; the best in {stacks}"]
 
 
@@ -161,26 +161,26 @@ async def test_no_message_of_a_websocket_blocks_the_loop(
         url = server.url.replace("http", "ws", 1) + "/responses"
         async with connect(url, max_size=None, compression=compression, ping_interval=None) as socket:
 
-            async def ask(value: bytes) -> None:
+            async def request(value: bytes) -> None:
                 body = create(value, store=False).replace(b"{", b'{"type":"response.create",', 1)
                 await socket.send([body[at : at + FRAME].decode() for at in range(0, len(body), FRAME)])
                 while json.loads(await socket.recv())["type"] not in ("response.completed", "error"):
                     pass
 
-            await ask(b"1")
-            said = inputs()
-            for name in SAID:
-                wrong += await server.check(name, partial(ask, said[name]), most)
+            await request(b"1")
+            stated = inputs()
+            for name in STATED:
+                wrong += await server.check(name, partial(request, stated[name]), most)
 
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.rotating
 async def test_no_stored_data_block_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
-    most, wrong, said = bound(), list[str](), inputs()
+    most, wrong, stated = bound(), list[str](), inputs()
     async with watched(tmp_path, backend, store_url) as server:
         for name in ("an image", "large texts", "a large text", "many items"):
-            response = await server.post("/responses", said[name])
+            response = await server.post("/responses", stated[name])
             one = f"/responses/{response['id']}"
             reads = (f"{one}/input_items?limit=100", f"{one}/input_items?include=message.input_image.image_url", one)
             for path in reads:
@@ -194,14 +194,14 @@ async def test_no_stored_data_block_the_loop(tmp_path: Path, backend: ReplayBack
 
 
 @pytest.mark.rotating
-async def test_no_look_of_the_console_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
-    most, wrong, said = bound(), list[str](), inputs()
+async def test_no_query_of_the_console_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
+    most, wrong, stated = bound(), list[str](), inputs()
     async with watched(tmp_path, backend, store_url) as server:
         root = server.url.removesuffix("/v1")
         for name in ("an image", "large texts", "a large text", "many items"):
-            made = await server.post("/responses", said[name])
+            created = await server.post("/responses", stated[name])
             for part in ("", "/body", "/input_items", "/request", "/calls"):
-                act = partial(server.look, f"{root}/admin/v1/responses/{made['id']}{part}")
+                act = partial(server.poll_once, f"{root}/admin/v1/responses/{created['id']}{part}")
                 wrong += await server.check(f"GET {part} of {name}", act, most)
 
     assert not wrong, "\n".join(wrong)
@@ -230,10 +230,10 @@ async def test_no_long_chain_blocks_the_loop(tmp_path: Path, backend: ReplayBack
 
 @pytest.mark.rotating
 async def test_no_conversation_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
-    most, wrong, said = bound(), list[str](), inputs()
+    most, wrong, stated = bound(), list[str](), inputs()
     async with watched(tmp_path, backend, store_url) as server:
         for name in ("an image", "a large text", "large texts"):
-            items = said[name] if said[name].startswith(b"[") else b'[{"role":"user","content":%b}]' % said[name]
+            items = stated[name] if stated[name].startswith(b"[") else b'[{"role":"user","content":%b}]' % stated[name]
             status, body = await server.send(Attack("", "/conversations", b'{"items":%b}' % items[: LARGEST - 1024]))
             if status != 200:  # it has too many items
                 continue
@@ -252,15 +252,15 @@ async def test_no_conversation_blocks_the_loop(tmp_path: Path, backend: ReplayBa
 @pytest.mark.rotating
 async def test_no_long_answer_blocks_the_loop(tmp_path: Path, backend: ReplayBackend, store_url: str) -> None:
     most, wrong = bound(), list[str]()
-    asked = json.dumps(LONG).encode()
+    requested = json.dumps(LONG).encode()
     async with watched(tmp_path, backend, store_url) as server:
-        response = await server.post("/responses", asked)
+        response = await server.post("/responses", requested)
         one = f"/responses/{response['id']}"
         wrong += await server.check("GET a long answer", partial(server.get, one), most)
-        queued = await server.post("/responses", asked, background=True)
+        queued = await server.post("/responses", requested, background=True)
         await server.get(f"/responses/{queued['id']}")
         status, stream = await server.send(
-            Attack("", "/responses", create(asked, background=True, stream=True, store=True))
+            Attack("", "/responses", create(requested, background=True, stream=True, store=True))
         )
         assert status == 200
         streamed = json.loads(stream.split(b"data: ")[1].partition(b"\n")[0])["response"]["id"]

@@ -56,7 +56,7 @@ async def work(both: Rivals, done: asyncio.Event) -> list[tuple[float, int, str]
     return taken
 
 
-async def beside(both: Rivals, *attacks: Awaitable[tuple[int, Any]]) -> list[tuple[int, Any]]:
+async def alongside(both: Rivals, *attacks: Awaitable[tuple[int, Any]]) -> list[tuple[int, Any]]:
     """Let A attack while B works, which must not notice."""
     done = asyncio.Event()
     working = asyncio.create_task(work(both, done))
@@ -69,7 +69,7 @@ async def beside(both: Rivals, *attacks: Awaitable[tuple[int, Any]]) -> list[tup
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-async def test_what_a_tenant_stored_holds_up_nobody(
+async def test_a_tenants_stored_data_delays_no_other_tenant(
     kind: str, tmp_path: Path, backend: ReplayBackend, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(link, "STATEMENT_TIMEOUT", 60.0)  # of this process, which stores more than a request may
@@ -83,11 +83,11 @@ async def test_what_a_tenant_stored_holds_up_nobody(
         await both.b.respond()
         idle = both.memory
         pages = f"/conversations/{large}/items?limit=100", f"/responses/{many}/input_items?limit=1"
-        listed, conversation, counted, followed, talked = await beside(
+        listed, conversation, counted, followed, talked = await alongside(
             both,
-            a.ask("GET", pages[1]),
-            a.ask("GET", pages[0]),
-            a.ask("POST", "/responses/input_tokens", **follow),
+            a.send_request("GET", pages[1]),
+            a.send_request("GET", pages[0]),
+            a.send_request("POST", "/responses/input_tokens", **follow),
             a.respond(previous_response_id=many),
             a.respond(conversation=large),
         )

@@ -56,8 +56,8 @@ async def begin(http: aiohttp.ClientSession, node: Node, conversation: str) -> a
 
 async def new_conversation(http: aiohttp.ClientSession, node: Node) -> str:
     async with http.post(f"{node.url}/conversations", json={}) as response:
-        made: dict[str, Any] = await response.json()
-    return str(made["id"])
+        created: dict[str, Any] = await response.json()
+    return str(created["id"])
 
 
 async def ends_well(http: aiohttp.ClientSession, node: Node, turn: aiohttp.ClientResponse, conversation: str) -> None:
@@ -93,18 +93,18 @@ async def test_a_blocked_event_loop_keeps_its_leases(tmp_path: Path, store_url: 
         await store.close()
 
 
-async def test_a_stopped_server_keeps_what_nobody_took(tmp_path: Path, store_url: str) -> None:
+async def test_a_stopped_server_keeps_unclaimed_jobs(tmp_path: Path, store_url: str) -> None:
     async with thinking() as model, two_servers(model, tmp_path, store_url) as (one, other, http):
         store = await open_store(store_url)
-        kept, taken = [await new_conversation(http, one) for _ in range(2)]
-        turns = [await begin(http, one, conversation) for conversation in (kept, taken)]
+        stored, taken = [await new_conversation(http, one) for _ in range(2)]
+        turns = [await begin(http, one, conversation) for conversation in (stored, taken)]
         one.stop()
         await until(lambda beats: not beats, store)  # the other server has called it dead
         body = {"model": "m", "input": "other", "conversation": taken}
         async with http.post(f"{other.url}/responses", json=body) as response:
             assert response.status == 200
         one.cont()
-        await ends_well(http, one, turns[0], kept)
+        await ends_well(http, one, turns[0], stored)
         lost = await turns[1].read()
         assert b"event: response.failed" in lost
         assert b"event: response.completed" not in lost

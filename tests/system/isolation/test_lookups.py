@@ -50,7 +50,7 @@ async def test_names_that_are_never_resolved_take_no_lookup_from_another_tenant(
         assert await listed(two.b, server.url.replace("127.0.0.1", f"new{HERE}")) is None
         hook = receiver.url.replace("127.0.0.1", f"hook{HERE}")
         events = ["response.completed"]
-        status, _ = await two.b.ask("POST", "/webhook_endpoints", name="n", url=hook, event_types=events)
+        status, _ = await two.b.send_request("POST", "/webhook_endpoints", name="n", url=hook, event_types=events)
         assert status == 200
         await two.b.respond(background=True)
         await receiver.wait_for(1)

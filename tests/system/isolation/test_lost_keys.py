@@ -14,7 +14,7 @@ import pytest
 from tests.support.command import PATIENCE, Serving, antiphon, pids_below, serving
 from tests.support.keys import bearing
 from tests.support.postgres import Postgres
-from tests.support.reload import asking
+from tests.support.reload import requesting
 from tests.support.replay import ReplayBackend
 
 BODY = {"model": "m", "input": "Hi", "store": False}
@@ -72,7 +72,7 @@ async def test_a_store_that_cannot_be_opened_for_a_moment_ends_no_server(
     path, aside = tmp_path / "a.db", tmp_path / "aside.db"
     key = await new_key(tmp_path, f"sqlite://{path}")
     flags = ("--port", "0", "--workers", "2", "--backend", backend.url, "--store", f"sqlite://{path}")
-    async with serving(tmp_path, *flags) as server, asking() as http:
+    async with serving(tmp_path, *flags) as server, requesting() as http:
         first, second = pids_below(server.process.pid)
         path.rename(aside)
         path.mkdir()
@@ -100,7 +100,7 @@ async def test_workers_that_find_no_keys_refuse_every_request(
 ) -> None:
     key = await new_key(tmp_path, store_url)
     flags = ("--host", host, "--port", "0", "--workers", "2", "--backend", backend.url, "--store", store_url)
-    async with serving(tmp_path, *flags) as server, asking() as http:
+    async with serving(tmp_path, *flags) as server, requesting() as http:
         assert [await status(server, http, one) for one in (key, "", "sk-other")] == [200, 401, 401]
         await lose()
         await replace_workers(server)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.integration.tools.mcp.raw import Raw, Said, raw
+from tests.integration.tools.mcp.raw import Content, Raw, raw
 from tests.support.callers import calling, mcp
 from tests.support.replay import Answer, ReplayBackend
 from tests.support.rivals import rivals
@@ -27,17 +27,17 @@ def call_it(request: dict[str, Any]) -> Answer:
     return calling(request, *((tool["function"]["name"], {}) for tool in request.get("tools", ())))
 
 
-def never(method: str, params: Mapping[str, Any]) -> Said:
+def never(method: str, params: Mapping[str, Any]) -> Content:
     return LIST if method == "tools/list" else None
 
 
-def at_once(method: str, params: Mapping[str, Any]) -> Said:
+def at_once(method: str, params: Mapping[str, Any]) -> Content:
     return LIST if method == "tools/list" else {"content": [{"type": "text", "text": "found it"}]}
 
 
 async def until_called(server: Raw, count: int) -> None:
     async with asyncio.timeout(60):
-        while server.asked.count("tools/call") < count:
+        while server.requested.count("tools/call") < count:
             await asyncio.sleep(0.02)
 
 
@@ -63,7 +63,7 @@ async def test_calls_that_never_return_take_no_session_from_another_tenant(
         kinds = [(item["type"], item.get("error")) for item in response["output"]]
         assert kinds == [("mcp_list_tools", None), ("mcp_call", None), ("message", None)]
         assert response["output"][-1]["content"][0]["text"] == "found it"
-        assert silent.asked.count("tools/call") == SHARE
+        assert silent.requested.count("tools/call") == SHARE
         for task in hung:
             task.cancel()
         await asyncio.wait(hung)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from tests.integration.tools.mcp.raw import Said, raw
+from tests.integration.tools.mcp.raw import Content, raw
 from tests.support.callers import mcp
 from tests.support.replay import ReplayBackend
 from tests.support.rivals import rivals
@@ -42,19 +42,19 @@ async def test_one_malformed_tool_is_left_out_of_a_list(tmp_path: Path, backend:
 
 @pytest.mark.parametrize("body", ["[" * 100_000, "{}", '{"jsonrpc":"2.0","id":3,"result":7}', "no JSON"])
 async def test_what_is_no_list_is_reported_in_our_own_words(tmp_path: Path, backend: ReplayBackend, body: str) -> None:
-    def say(method: str, params: Mapping[str, Any]) -> Said:
+    def send(method: str, params: Mapping[str, Any]) -> Content:
         return web.Response(text=body, content_type="application/json")
 
-    item = await listed(tmp_path, backend, say)
+    item = await listed(tmp_path, backend, send)
     assert item["error"]
     for word in ("pydantic", "http", "validation error", "For further information"):
         assert word not in str(item["error"]).replace("http_error", "")
 
 
-async def listed(tmp_path: Path, backend: ReplayBackend, say: Any) -> dict[str, Any]:
+async def listed(tmp_path: Path, backend: ReplayBackend, state: Any) -> dict[str, Any]:
     """The item of the list that a client gets."""
     (tmp_path / "antiphon.toml").write_text(SETTINGS)
-    async with raw(say) as server, rivals(tmp_path, f"sqlite://{tmp_path}/antiphon.db", backend.url) as two:
+    async with raw(state) as server, rivals(tmp_path, f"sqlite://{tmp_path}/antiphon.db", backend.url) as two:
         status, response = await two.a.respond(tools=[mcp(server.url)])
     assert status == 200, response
     item: dict[str, Any] = next(one for one in response["output"] if one["type"] == "mcp_list_tools")

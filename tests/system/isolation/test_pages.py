@@ -25,16 +25,16 @@ connect_timeout = 30
 
 def open_all(request: dict[str, Any]) -> Answer:
     """Open every page that the user names."""
-    (asked,) = (message["content"] for message in request["messages"] if message["role"] == "user")
-    return calling(request, *(("open_page", {"url": url}) for url in re.findall(r"http\S+", asked)))
+    (requested,) = (message["content"] for message in request["messages"] if message["role"] == "user")
+    return calling(request, *(("open_page", {"url": url}) for url in re.findall(r"http\S+", requested)))
 
 
 async def opened(tenant: Tenant, *urls: str) -> str:
     """What the model was told of these pages."""
     status, response = await tenant.respond("Read " + " ".join(urls), tools=[{"type": "web_search"}])
     assert status == 200, response
-    told: str = response["output"][-1]["content"][0]["text"]
-    return told
+    text: str = response["output"][-1]["content"][0]["text"]
+    return text
 
 
 async def test_large_pages_of_one_tenant_do_not_keep_another_from_reading_small_ones(
@@ -42,11 +42,11 @@ async def test_large_pages_of_one_tenant_do_not_keep_another_from_reading_small_
 ) -> None:
     (tmp_path / "antiphon.toml").write_text(SETTINGS)
     backend.script = open_all
-    served = asyncio.Semaphore(0)
+    server = asyncio.Semaphore(0)
 
     async def page(request: web.Request) -> web.Response:
         if request.path.startswith("/large"):
-            served.release()
+            server.release()
             return web.Response(body=LARGE, content_type="text/html")
         return web.Response(text=f"<title>Small</title><p>Found {request.path}.", content_type="text/html")
 
@@ -56,9 +56,9 @@ async def test_large_pages_of_one_tenant_do_not_keep_another_from_reading_small_
         reading = asyncio.create_task(opened(two.a, *large))
         async with asyncio.timeout(30):
             for _ in range(PAGES):
-                await served.acquire()
-        told = await opened(two.b, *(f"{site}/small/{number}" for number in range(4)))
-        assert [number for number in range(4) if f"Found /small/{number}" not in told] == []
+                await server.acquire()
+        reported = await opened(two.b, *(f"{site}/small/{number}" for number in range(4)))
+        assert [number for number in range(4) if f"Found /small/{number}" not in reported] == []
         assert not reading.done()
         reading.cancel()
         await asyncio.wait({reading})

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import serving
-from tests.support.raw import say, status_of
+from tests.support.raw import state, status_of
 from tests.support.replay import ReplayBackend
 
 HEAD = b"POST /v1/responses HTTP/1.1\r\nhost: x\r\n"
@@ -29,7 +29,7 @@ HANDSHAKE = (
 async def test_bytes_that_are_no_request_are_refused_and_leave_no_fault(tmp_path: Path, backend: ReplayBackend) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
     async with serving(tmp_path, *flags) as server:
-        replies = {what: status_of(await say(server.url, said)) for what, said in REFUSED.items()}
+        replies = {what: status_of(await state(server.url, stated)) for what, stated in REFUSED.items()}
         done = await server.stop(signal.SIGTERM)
 
     assert replies == dict.fromkeys(REFUSED, 400)
@@ -43,7 +43,7 @@ async def test_a_refused_websocket_is_a_line_of_the_access_log(
 ) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
     async with serving(tmp_path, *flags, ANTIPHON_ACCESS_LOG=logs) as server:
-        statuses = [status_of(await say(server.url, HANDSHAKE % path)) for path in (b"/v1/responses", b"/nowhere")]
+        statuses = [status_of(await state(server.url, HANDSHAKE % path)) for path in (b"/v1/responses", b"/nowhere")]
         done = await server.stop(signal.SIGTERM)
 
     assert statuses == [403, 403]

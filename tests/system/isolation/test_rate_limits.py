@@ -66,11 +66,11 @@ async def test_rejections_of_one_tenant_pause_nothing_for_another(tmp_path: Path
     async with rivals(tmp_path, f"sqlite://{tmp_path}/antiphon.db", backend.url) as both:
         for model, rejection in REJECTIONS.items():
             assert await attack(both.a, model) == rejection.seen, model
-            beside = asyncio.create_task(attack(both.a, model))
+            alongside = asyncio.create_task(attack(both.a, model))
             replies = await asyncio.gather(
                 *(both.b.respond(f"B {number}", model=model, store=False) for number in range(REQUESTS))
             )
-            await beside
+            await alongside
 
             assert [status for status, _ in replies] == [200] * REQUESTS, model
 

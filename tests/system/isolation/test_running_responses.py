@@ -25,9 +25,11 @@ async def status(folder: Path, both: Rivals, waiting: int) -> dict[str, Any]:
     async with asyncio.timeout(PATIENCE):
         while True:
             done = await antiphon(folder, "status", "--json", "--url", both.serving.url)
-            shown: dict[str, Any] = next(one for one in json.loads(done.out)["shared"] if one["name"] == "responses")
-            if shown["waiting"] == waiting:
-                return shown
+            displayed: dict[str, Any] = next(
+                one for one in json.loads(done.out)["shared"] if one["name"] == "responses"
+            )
+            if displayed["waiting"] == waiting:
+                return displayed
 
 
 async def test_a_tenant_with_many_slow_responses_leaves_slots_for_another(
@@ -41,7 +43,7 @@ async def test_a_tenant_with_many_slow_responses_leaves_slots_for_another(
         attack = [asyncio.create_task(both.a.respond("A", stream=True)) for _ in range(SENT)]
         # A's last requests are refused: as many may wait as there are slots.
         refused = await ended(attack, SENT - SHARE - SLOTS)
-        shown = await status(tmp_path, both, SLOTS)
+        displayed = await status(tmp_path, both, SLOTS)
         answer, body = await both.b.respond("B")
         called = sum(request["messages"][-1]["content"] == "A" for request in backend.requests)
         for task in attack:
@@ -50,6 +52,6 @@ async def test_a_tenant_with_many_slow_responses_leaves_slots_for_another(
 
     assert {(code, error["error"]["code"]) for code, error in refused} == {(503, "server_is_overloaded")}
     assert called == SHARE
-    assert (shown["in_use"], shown["capacity"]) == (SHARE, SLOTS)
-    assert shown["oldest_wait"] > 0
+    assert (displayed["in_use"], displayed["capacity"]) == (SHARE, SLOTS)
+    assert displayed["oldest_wait"] > 0
     assert (answer, body["status"]) == (200, "completed")

@@ -37,17 +37,15 @@ async def begin_to_read(tenant: Tenant, path: str, stack: ExitStack) -> bytes:
 
 
 @pytest.mark.parametrize("query", ["", "?stream=true"], ids=["whole", "replayed"])
-async def test_replies_that_nobody_reads_stay_within_the_room(
-    tmp_path: Path, backend: ReplayBackend, query: str
-) -> None:
+async def test_unread_replies_stay_within_the_limit(tmp_path: Path, backend: ReplayBackend, query: str) -> None:
     store = f"sqlite://{tmp_path}/antiphon.db"
     async with rivals(tmp_path, store, backend.url, ANTIPHON_MAX_BODIES=str(ROOM)) as both:
-        asked = {"model": "m", "input": "A", "instructions": "x" * REPLY, "background": True, "stream": True}
-        body = BytesIO(json.dumps(asked).encode())
+        request_body = {"model": "m", "input": "A", "instructions": "x" * REPLY, "background": True, "stream": True}
+        body = BytesIO(json.dumps(request_body).encode())
         head = {"content-type": "application/json"}
         async with both.a.http.post(f"{both.a.url}/responses", data=body, headers=head) as reply:
-            made = await reply.text()
-        response_id = made.partition('"id":"')[2].partition('"')[0]
+            created = await reply.text()
+        response_id = created.partition('"id":"')[2].partition('"')[0]
         before = both.peak_memory
         with ExitStack() as stack:
             reads = [begin_to_read(both.a, f"/responses/{response_id}{query}", stack) for _ in range(CONNECTIONS)]

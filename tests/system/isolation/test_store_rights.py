@@ -51,7 +51,7 @@ async def test_the_rights_that_a_role_lacks_are_named(
     assert listed.code == 0
 
 
-async def test_the_rights_that_are_asked_for_are_enough(
+async def test_the_requested_privileges_are_sufficient(
     tmp_path: Path, backend: ReplayBackend, postgres: Postgres
 ) -> None:
     grants = [f"{right} ON {', '.join(sorted(tables))}" for right, tables in needed().items()]
@@ -64,8 +64,8 @@ async def test_the_rights_that_are_asked_for_are_enough(
             if "conversation" in body:
                 async with http.post(f"{server.url}/conversations", json={}) as response:
                     body = {"conversation": (await response.json())["id"]}
-            asked = {"model": "m", "input": "Hi", **body}
-            async with http.post(f"{server.url}/responses", json=asked, headers=headers) as response:
+            request_body = {"model": "m", "input": "Hi", **body}
+            async with http.post(f"{server.url}/responses", json=request_body, headers=headers) as response:
                 await response.read()
                 statuses.append(response.status)
         done = await server.stop(signal.SIGTERM)

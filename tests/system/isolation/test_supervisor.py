@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import PATIENCE, pids_below, serving
-from tests.support.reload import asking, until_all_answer, who_answers, write
+from tests.support.reload import answering_backend, requesting, until_all_answer, write
 from tests.support.replay import ReplayBackend, echo
 
 AS_PROCESS_1 = """
@@ -44,14 +44,14 @@ async def test_children_of_others_are_reaped_and_end_nothing(tmp_path: Path, bac
     program = tmp_path / "process_1.py"
     program.write_text(AS_PROCESS_1)
     flags = ("--port", "0", "--workers", "2", "--backend", backend.url, "--store", f"sqlite://{tmp_path}/a.db")
-    async with serving(tmp_path, *flags, program=program) as server, asking() as http:
+    async with serving(tmp_path, *flags, program=program) as server, requesting() as http:
         children = pids_below(server.process.pid)
         (orphan,) = (pid for pid in children if os.getpgid(pid) == os.getpgid(server.process.pid))
         workers = [pid for pid in children if pid != orphan]
         os.kill(orphan, signal.SIGKILL)
         await until_below(server.process.pid, workers)
         for _ in range(4):
-            assert await who_answers(server, http)
+            assert await answering_backend(server, http)
         done = await server.stop(signal.SIGTERM)
 
     assert len(workers) == 2
@@ -80,8 +80,8 @@ async def test_hangups_while_it_starts_wait_until_it_is_ready(
     write(tmp_path, ("only", backend.url))
     flags = ("--port", "0", "--workers", str(count), "--store", f"sqlite://{tmp_path}/a.db")
     started = serving(tmp_path, *flags, is_fresh=True, meanwhile=hang_up_from_the_first_moment)
-    async with started as server, asking() as http:
-        assert await who_answers(server, http) == "only"
+    async with started as server, requesting() as http:
+        assert await answering_backend(server, http) == "only"
         done = await server.stop(signal.SIGTERM)
 
     assert done.code == 0
@@ -100,7 +100,7 @@ async def test_a_storm_of_hangups_is_one_and_ends_nothing(tmp_path: Path, backen
     async with ReplayBackend(echo).serve() as other:
         write(tmp_path, ("old", backend.url))
         flags = ("--port", "0", "--workers", str(count), "--store", f"sqlite://{tmp_path}/a.db")
-        async with serving(tmp_path, *flags) as server, asking() as http:
+        async with serving(tmp_path, *flags) as server, requesting() as http:
             before = pids_below(server.process.pid)
             await asyncio.to_thread(storm, [server.process.pid, *before], 20_000)
             write(tmp_path, ("new", other.url))

@@ -19,7 +19,9 @@ EVENTS = ["response.completed"]
 async def registered(tenant: Tenant, url: str, count: int) -> int:
     """How many endpoints a tenant can register."""
     for number in range(count):
-        status, reply = await tenant.ask("POST", "/webhook_endpoints", name=f"n{number}", url=url, event_types=EVENTS)
+        status, reply = await tenant.send_request(
+            "POST", "/webhook_endpoints", name=f"n{number}", url=url, event_types=EVENTS
+        )
         if status == 400:
             assert reply["error"]["code"] == "webhook_endpoint_limit_reached"
             return number
@@ -38,8 +40,8 @@ async def test_hundreds_of_deliveries_that_hang_do_not_delay_those_of_another_te
     ):
         endpoints = await registered(two.a, silent.url, ENDPOINTS)
         assert await registered(two.b, receiver.url, 1) == 1
-        made = await asyncio.gather(*(two.a.respond(background=True) for _ in range(JOBS)))
-        assert {status for status, _ in made} == {200}
+        created = await asyncio.gather(*(two.a.respond(background=True) for _ in range(JOBS)))
+        assert {status for status, _ in created} == {200}
         await silent.wait_for(16)
         status, response = await two.b.respond(background=True)
         assert status == 200

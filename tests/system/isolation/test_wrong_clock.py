@@ -14,11 +14,11 @@ from tests.system.faults.model import thinking
 DAYS = 40
 PATIENCE = 30.0
 
-LOOKS = 10
+POLLS = 10
 """Times that it looks whether to purge: the old server deleted within four seconds, which were two of them."""
 
 
-def ahead(looks: Path) -> str:
+def ahead(polls: Path) -> str:
     """A server's prelude: its clock is wrong, it purges again and again, and each time it writes a byte."""
     return f"""
 import time
@@ -29,17 +29,17 @@ cleaner.LOOK_EVERY, cleaner.PURGE_EVERY = 0.1, 0.0
 look = cleaner.Cleaner.look
 async def counted(self):
     await look(self)
-    with open({str(looks)!r}, "a") as file:
+    with open({str(polls)!r}, "a") as file:
         file.write(".")
 cleaner.Cleaner.look = counted
 """
 
 
 async def test_a_server_with_a_wrong_clock_deletes_nothing(tmp_path: Path, store_url: str) -> None:
-    looks = tmp_path / "looks"
+    polls = tmp_path / "looks"
     async with thinking() as model:
         good = Node("good", tmp_path, free_port(), model.url_for("good"), store_url)
-        bad = Node("bad", tmp_path, free_port(), model.url_for("bad"), store_url, prelude=ahead(looks))
+        bad = Node("bad", tmp_path, free_port(), model.url_for("bad"), store_url, prelude=ahead(polls))
         async with cluster([good, bad]) as http:
 
             async def post(node: Node, text: str, key: str = "") -> Any:
@@ -49,7 +49,7 @@ async def test_a_server_with_a_wrong_clock_deletes_nothing(tmp_path: Path, store
                     assert response.status == 200
                     return await response.json()
 
-            made = [await post(good, f"q{number}", f"key{number}") for number in range(3)]
+            created = [await post(good, f"q{number}", f"key{number}") for number in range(3)]
             skew = 0.0
             async with asyncio.timeout(PATIENCE):
                 while not skew:
@@ -59,15 +59,15 @@ async def test_a_server_with_a_wrong_clock_deletes_nothing(tmp_path: Path, store
             assert abs((await status(http, good))["clock_skew"]) < 60
             async with http.get(bad.url.removesuffix("/v1") + "/metrics") as response:
                 assert "antiphon_clock_skew_seconds{" in await response.text()
-            enough = looks.stat().st_size + LOOKS
+            enough = polls.stat().st_size + POLLS
             async with asyncio.timeout(PATIENCE):
-                while looks.stat().st_size < enough:
+                while polls.stat().st_size < enough:
                     for node in (good, bad):
-                        for one in made:
+                        for one in created:
                             async with http.get(f"{node.url}/responses/{one['id']}") as response:
                                 assert response.status == 200, f"{one['id']} is gone at {node.name}"
             again = [await post(node, f"q{number}", f"key{number}") for number in range(3) for node in (good, bad)]
-            assert {one["id"] for one in again} == {one["id"] for one in made}
+            assert {one["id"] for one in again} == {one["id"] for one in created}
 
 
 async def status(http: aiohttp.ClientSession, node: Node) -> dict[str, Any]:

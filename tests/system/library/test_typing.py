@@ -174,8 +174,8 @@ async def test_each_mistake_is_reported_at_its_line(tmp_path: Path, cache: Path)
     program = "\n".join(["from antiphon import Antiphon", "client = Antiphon()", *WRONG])
     found = await checked(program, tmp_path, cache)
     for line, (mistake, words) in enumerate(WRONG.items(), 3):
-        said = [one for one in found if one.startswith(f"{line}:")]
-        assert any(words in one for one in said), (mistake, said)
+        stated = [one for one in found if one.startswith(f"{line}:")]
+        assert any(words in one for one in stated), (mistake, stated)
 
 
 @pytest.mark.timeout(600)

@@ -37,8 +37,8 @@ async def antiphon_over(home: Path, configuration: str) -> AsyncIterator[str]:
 
 def backend(server: ModelServer, more: str = "") -> str:
     """Configure one. Nothing tells of `transformers serve` what it is, so that is said."""
-    said = f'dialect = "transformers"\n{more}' if server.kind is TRANSFORMERS else more
-    return f'[[backends]]\nurl = "{server.url}"\nname = "{server.kind.name}"\n{said}'
+    text = f'dialect = "transformers"\n{more}' if server.kind is TRANSFORMERS else more
+    return f'[[backends]]\nurl = "{server.url}"\nname = "{server.kind.name}"\n{text}'
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session", params=KINDS, ids=[kind.name for kind in KINDS])

@@ -141,7 +141,7 @@ class ModelServer:
         times = self.printed(self.kind.ready) + 1
         self._reading = asyncio.create_task(self._read())
         await self.prints(self.kind.ready, times=times)
-        status, answer = await self.ask("Hello")
+        status, answer = await self.send_request("Hello")
         assert status == 200, answer
 
     async def stop(self) -> None:
@@ -192,7 +192,7 @@ class ModelServer:
         async with aiohttp.ClientSession() as http, http.get(f"{self.url}/models") as response:
             assert response.status == 200
 
-    async def ask(self, text: str, **body: Any) -> tuple[int, bytes]:
+    async def send_request(self, text: str, **body: Any) -> tuple[int, bytes]:
         """Ask it to answer one message."""
         return await self.post(messages=[{"role": "user", "content": text}], **body)
 

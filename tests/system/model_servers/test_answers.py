@@ -8,7 +8,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from tests.system.model_servers.asking import FOR_EVER, TIDE_AT, deltas_of, stream, text_of
+from tests.system.model_servers.requests import FOR_EVER, TIDE_AT, deltas_of, stream, text_of
 from tests.system.model_servers.servers import TRANSFORMERS, ModelServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -20,7 +20,7 @@ async def test_the_models_are_those_that_it_lists(sdk: AsyncOpenAI, server: Mode
 
 async def test_a_text_and_its_tokens_are_the_servers_own(sdk: AsyncOpenAI, server: ModelServer) -> None:
     """At temperature 0 even noise is the same twice."""
-    _, body = await server.ask("Hello", temperature=0, max_tokens=30)
+    _, body = await server.send_request("Hello", temperature=0, max_tokens=30)
     own = json.loads(body)
     response = await sdk.responses.create(model=server.kind.model, input="Hello", temperature=0, max_output_tokens=30)
 
@@ -33,7 +33,7 @@ async def test_a_text_and_its_tokens_are_the_servers_own(sdk: AsyncOpenAI, serve
     )
 
 
-async def test_a_streamed_text_is_what_its_deltas_say(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_a_streamed_text_is_the_sum_of_its_deltas(sdk: AsyncOpenAI, server: ModelServer) -> None:
     events = await stream(sdk, model=server.kind.model, input=FOR_EVER, max_output_tokens=40)
 
     assert len([event for event in events if event["type"] == "response.output_text.delta"]) > 10
@@ -41,9 +41,9 @@ async def test_a_streamed_text_is_what_its_deltas_say(sdk: AsyncOpenAI, server: 
 
 
 async def test_an_answer_that_is_cut_off_is_incomplete(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    asked: Any = {"model": server.kind.model, "input": FOR_EVER, "max_output_tokens": 20}
-    plain = await sdk.responses.create(**asked)
-    streamed = (await stream(sdk, **asked))[-1]
+    requested: Any = {"model": server.kind.model, "input": FOR_EVER, "max_output_tokens": 20}
+    plain = await sdk.responses.create(**requested)
+    streamed = (await stream(sdk, **requested))[-1]
 
     assert plain.usage is not None
     assert (plain.status, plain.usage.output_tokens) == ("incomplete", 20)
@@ -88,17 +88,17 @@ async def test_a_later_system_message_does_no_harm(sdk: AsyncOpenAI, server: Mod
 
 
 async def test_two_streams_at_once_both_come_to_their_end(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    asked: Any = {"model": server.kind.model, "input": FOR_EVER, "max_output_tokens": 60}
-    both = await asyncio.gather(stream(sdk, **asked), stream(sdk, **asked))
+    requested: Any = {"model": server.kind.model, "input": FOR_EVER, "max_output_tokens": 60}
+    both = await asyncio.gather(stream(sdk, **requested), stream(sdk, **requested))
 
     assert [events[-1]["type"] for events in both] == ["response.incomplete"] * 2
 
 
-async def test_looking_after_the_server_breaks_no_stream(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_monitoring_the_server_breaks_no_stream(sdk: AsyncOpenAI, server: ModelServer) -> None:
     """It is looked after every 50 ms."""
-    looks = server.printed("GET /v1/models")
+    polls = server.printed("GET /v1/models")
     events = await stream(sdk, model=server.kind.model, input=FOR_EVER, max_output_tokens=1000)
-    await server.prints("GET /v1/models", times=looks + 3)
+    await server.prints("GET /v1/models", times=polls + 3)
 
     assert events[-1]["type"] == "response.incomplete"
 
@@ -110,7 +110,7 @@ async def test_an_unknown_model_is_the_clients_mistake(sdk: AsyncOpenAI, server:
     assert caught.value.code == "model_not_found"
 
 
-async def test_a_background_response_is_made(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_a_background_response_completes(sdk: AsyncOpenAI, server: ModelServer) -> None:
     response = await sdk.responses.create(model=server.kind.model, input="Hello", background=True)
     while response.status in ("queued", "in_progress"):
         response = await sdk.responses.retrieve(response.id)

@@ -7,7 +7,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from antiphon.testing import assert_event_stream
-from tests.system.model_servers.asking import FOR_EVER, raw_events, stream
+from tests.system.model_servers.requests import FOR_EVER, raw_events, stream
 from tests.system.model_servers.servers import LLAMA, ModelServer
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")

@@ -16,7 +16,7 @@ from openai import AsyncOpenAI
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon_verify.reading import fits
 from tests.support.command import antiphon
-from tests.system.model_servers.asking import FOR_EVER, PLACE, TIDE_AT, raw_events, stream, text_of
+from tests.system.model_servers.requests import FOR_EVER, PLACE, TIDE_AT, raw_events, stream, text_of
 from tests.system.model_servers.servers import CONTEXT, LLAMA, ModelServer
 
 pytestmark = [
@@ -59,7 +59,7 @@ def form(schema: dict[str, Any]) -> Any:
     return {"format": {"type": "json_schema", "name": "answer", "schema": schema, "strict": True}}
 
 
-async def test_a_probe_finds_what_its_row_says(server: ModelServer, tmp_path: Path) -> None:
+async def test_a_probe_finds_what_its_row_states(server: ModelServer, tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/a.db"
     done = await antiphon(tmp_path, "models", "probe", MODEL, "--backend", server.url, "--store", store, "--json")
 
@@ -71,7 +71,7 @@ async def test_a_probe_finds_what_its_row_says(server: ModelServer, tmp_path: Pa
     assert (profile["usage"], profile["streamed_usage"]) == (True, "stream_options" in row.accepts)
 
 
-async def test_it_is_known_by_who_owns_its_models(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_it_is_identified_by_the_owner_of_its_models(sdk: AsyncOpenAI, server: ModelServer) -> None:
     assert {model.owned_by async for model in sdk.models.list()} == {"me"}
 
 
@@ -80,7 +80,7 @@ async def test_it_is_known_by_who_owns_its_models(sdk: AsyncOpenAI, server: Mode
 
 async def test_it_refuses_a_schema_in_its_usual_place(server: ModelServer) -> None:
     wanted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": PLACE}}
-    status, body = await server.ask("Where?", response_format=wanted)
+    status, body = await server.send_request("Where?", response_format=wanted)
 
     assert status == 500
     assert b"response_format" in body
@@ -88,10 +88,10 @@ async def test_it_refuses_a_schema_in_its_usual_place(server: ModelServer) -> No
 
 @pytest.mark.parametrize("name", SCHEMAS)
 async def test_even_noise_fits_a_schema(sdk: AsyncOpenAI, server: ModelServer, name: str) -> None:
-    asked: Any = {"model": MODEL, "input": "Where to?", "text": form(SCHEMAS[name])}
+    requested: Any = {"model": MODEL, "input": "Where to?", "text": form(SCHEMAS[name])}
     for _ in range(3):
-        plain = await sdk.responses.create(**asked)
-        streamed = (await stream(sdk, **asked))[-1]["response"]
+        plain = await sdk.responses.create(**requested)
+        streamed = (await stream(sdk, **requested))[-1]["response"]
 
         assert (plain.status, streamed["status"]) == ("completed", "completed")
         assert fits(json.loads(plain.output_text), SCHEMAS[name])
@@ -150,8 +150,10 @@ async def test_a_demanded_call_has_arguments_that_fit(sdk: AsyncOpenAI, server: 
         assert fits(json.loads(call["arguments"]), PLACE)
 
 
-async def test_required_is_ignored_so_it_is_said_by_name_or_refused(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    status, body = await server.ask("When?", tools=[CHAT_TOOL], tool_choice="required")
+async def test_a_backend_that_ignores_required_receives_the_tool_by_name_or_refuses(
+    sdk: AsyncOpenAI, server: ModelServer
+) -> None:
+    status, body = await server.send_request("When?", tools=[CHAT_TOOL], tool_choice="required")
     assert status == 200
     assert "tool_calls" not in json.loads(body)["choices"][0]["message"]
 
@@ -161,11 +163,9 @@ async def test_required_is_ignored_so_it_is_said_by_name_or_refused(sdk: AsyncOp
     assert (caught.value.code, caught.value.param) == ("unsupported_value", "tool_choice")
 
 
-async def test_a_call_that_is_cut_off_is_incomplete_though_it_is_said_to_be_whole(
-    sdk: AsyncOpenAI, server: ModelServer
-) -> None:
+async def test_a_cut_off_call_is_incomplete_even_if_marked_complete(sdk: AsyncOpenAI, server: ModelServer) -> None:
     choice = {"type": "function", "function": {"name": "tide_at"}}
-    _, body = await server.ask("When?", tools=[CHAT_TOOL], tool_choice=choice, max_tokens=4)
+    _, body = await server.send_request("When?", tools=[CHAT_TOOL], tool_choice=choice, max_tokens=4)
     assert json.loads(body)["choices"][0]["finish_reason"] == "tool_calls"
 
     response = await sdk.responses.create(
@@ -176,7 +176,7 @@ async def test_a_call_that_is_cut_off_is_incomplete_though_it_is_said_to_be_whol
     assert (response.status, call.status) == ("incomplete", "incomplete")
 
 
-async def test_null_beside_calls_is_refused_so_it_is_not_sent(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_null_along_with_calls_is_refused_so_it_is_not_sent(sdk: AsyncOpenAI, server: ModelServer) -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "tide_at", "arguments": '{"place": "Dover"}'}}
     status, _ = await server.post(
         messages=[
@@ -185,10 +185,10 @@ async def test_null_beside_calls_is_refused_so_it_is_not_sent(sdk: AsyncOpenAI, 
             {"role": "tool", "tool_call_id": "call_1", "content": "At noon."},
         ]
     )
-    made: Any = {"type": "function_call", "call_id": "call_1", "name": "tide_at", "arguments": '{"place": "Dover"}'}
+    created: Any = {"type": "function_call", "call_id": "call_1", "name": "tide_at", "arguments": '{"place": "Dover"}'}
     output: Any = {"type": "function_call_output", "call_id": "call_1", "output": "At noon."}
     response = await sdk.responses.create(
-        model=MODEL, input=[{"role": "user", "content": "When?"}, made, output], tools=[TIDE_AT]
+        model=MODEL, input=[{"role": "user", "content": "When?"}, created, output], tools=[TIDE_AT]
     )
 
     assert (status, response.status) == (500, "completed")
@@ -197,29 +197,29 @@ async def test_null_beside_calls_is_refused_so_it_is_not_sent(sdk: AsyncOpenAI, 
 # Tokens.
 
 
-async def test_its_streams_tell_no_tokens(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    _, body = await server.ask("Hello", stream=True, stream_options={"include_usage": True})
+async def test_its_streams_report_no_tokens(sdk: AsyncOpenAI, server: ModelServer) -> None:
+    _, body = await server.send_request("Hello", stream=True, stream_options={"include_usage": True})
     usage = (await stream(sdk, model=MODEL, input="Hello"))[-1]["response"]["usage"]
 
     assert b'"usage"' not in body
     assert (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"]) == (0, 0, 0)
 
 
-async def test_a_token_has_no_more_rivals_than_were_asked_for(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    _, body = await server.ask("Hello", logprobs=True, top_logprobs=2)
-    told = [len(token["top_logprobs"]) for token in json.loads(body)["choices"][0]["logprobs"]["content"]]
+async def test_a_token_has_at_most_the_requested_number_of_rivals(sdk: AsyncOpenAI, server: ModelServer) -> None:
+    _, body = await server.send_request("Hello", logprobs=True, top_logprobs=2)
+    reported = [len(token["top_logprobs"]) for token in json.loads(body)["choices"][0]["logprobs"]["content"]]
     response = await sdk.responses.create(model=MODEL, input="Hello", top_logprobs=2)
     (part,) = response.output[0].content  # type: ignore[union-attr]
 
-    assert max(told) == 3
+    assert max(reported) == 3
     assert {len(token.top_logprobs) for token in part.logprobs} == {2}  # type: ignore[union-attr]
 
 
-async def test_an_input_that_is_too_long_is_told_plainly_and_in_streams(
+async def test_a_too_long_input_is_reported_plain_and_streamed(
     front: str, sdk: AsyncOpenAI, server: ModelServer
 ) -> None:
     """The server tells it only where it is to answer whole: a stream is a 200 with nothing behind it."""
-    plain, (status, streamed) = await server.ask(TOO_LONG), await server.ask(TOO_LONG, stream=True)
+    plain, (status, streamed) = await server.send_request(TOO_LONG), await server.send_request(TOO_LONG, stream=True)
     assert (plain[0], status) == (400, 200)
     assert b"data:" not in streamed
 
@@ -237,9 +237,9 @@ async def test_truncation_drops_what_does_not_fit(sdk: AsyncOpenAI, server: Mode
         {"role": "assistant", "content": "Aye."},
         {"role": "user", "content": "Hello"},
     ]
-    asked: Any = {"model": MODEL, "input": turns, "truncation": "auto", "max_output_tokens": 50}
-    plain = await sdk.responses.create(**asked)
-    last = (await stream(sdk, **asked))[-1]
+    requested: Any = {"model": MODEL, "input": turns, "truncation": "auto", "max_output_tokens": 50}
+    plain = await sdk.responses.create(**requested)
+    last = (await stream(sdk, **requested))[-1]
 
     assert plain.status in ("completed", "incomplete")
     assert last["type"] in ("response.completed", "response.incomplete")
@@ -250,7 +250,7 @@ async def test_truncation_drops_what_does_not_fit(sdk: AsyncOpenAI, server: Mode
 
 async def test_any_other_request_breaks_off_a_stream(server: ModelServer) -> None:
     """Seen from outside: `[DONE]` comes, and no `finish_reason` before it. Behind Antiphon the second one waits."""
-    first = asyncio.create_task(server.ask(FOR_EVER, stream=True))
+    first = asyncio.create_task(server.send_request(FOR_EVER, stream=True))
     while not first.done():
         await server.list()
     status, body = await first
@@ -261,7 +261,7 @@ async def test_any_other_request_breaks_off_a_stream(server: ModelServer) -> Non
 
 
 async def test_many_at_once_wait_for_each_other(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    asked: Any = {"model": MODEL, "input": FOR_EVER, "max_output_tokens": 30}
-    all_events = await asyncio.gather(*(stream(sdk, **asked) for _ in range(8)))
+    requested: Any = {"model": MODEL, "input": FOR_EVER, "max_output_tokens": 30}
+    all_events = await asyncio.gather(*(stream(sdk, **requested) for _ in range(8)))
 
     assert [events[-1]["type"] for events in all_events] == ["response.incomplete"] * 8

@@ -17,7 +17,7 @@ from openai import AsyncOpenAI
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon_verify.reading import fits
 from tests.support.command import antiphon
-from tests.system.model_servers.asking import FOR_EVER, PLACE, deltas_of, raw_events, stream, text_of
+from tests.system.model_servers.requests import FOR_EVER, PLACE, deltas_of, raw_events, stream, text_of
 from tests.system.model_servers.servers import CONTEXT, LLAMA_SERVER, ModelServer, running
 from tests.system.model_servers.test_llama_cpp import SCHEMAS, TOO_LONG, form
 
@@ -50,7 +50,7 @@ async def probed(home: Path, server: ModelServer) -> dict[str, Any]:
     return profile
 
 
-async def test_a_probe_finds_what_its_row_says_and_what_the_server_states(server: ModelServer, tmp_path: Path) -> None:
+async def test_a_probe_finds_what_its_row_and_the_server_state(server: ModelServer, tmp_path: Path) -> None:
     profile, row = await probed(tmp_path, server), DIALECTS[LLAMA_SERVER.name]
 
     assert set(profile["json_formats"]) <= row.json_formats
@@ -72,7 +72,7 @@ async def test_a_probe_finds_whether_a_template_rewrites_earlier_turns(
     assert profile.get("stable_template") is TEMPLATES[name]
 
 
-async def test_it_is_known_by_who_owns_its_models(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_it_is_identified_by_the_owner_of_its_models(sdk: AsyncOpenAI, server: ModelServer) -> None:
     assert {model.owned_by async for model in sdk.models.list()} == {"llamacpp"}
 
 
@@ -98,9 +98,9 @@ async def test_tokens_that_its_cache_has_are_reported(sdk: AsyncOpenAI, server: 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 async def test_even_noise_fits_a_schema(sdk: AsyncOpenAI, server: ModelServer, name: str) -> None:
-    asked: Any = {"model": MODEL, "input": "Where to?", "text": form(SCHEMAS[name])}
-    plain = await sdk.responses.create(**asked)
-    streamed = (await stream(sdk, **asked))[-1]["response"]
+    requested: Any = {"model": MODEL, "input": "Where to?", "text": form(SCHEMAS[name])}
+    plain = await sdk.responses.create(**requested)
+    streamed = (await stream(sdk, **requested))[-1]["response"]
 
     assert (plain.status, streamed["status"]) == ("completed", "completed")
     assert fits(json.loads(plain.output_text), SCHEMAS[name])
@@ -114,7 +114,7 @@ async def test_a_pattern_that_it_silently_ignores_is_checked_and_the_answer_requ
     """Noise never fits such a pattern: the stream fails after the second attempt."""
     schema = PLACE | {"properties": {"place": {"type": "string", "pattern": pattern}}}
     wanted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
-    status, body = await server.ask("Where to?", response_format=wanted)
+    status, body = await server.send_request("Where to?", response_format=wanted)
     own = json.loads(json.loads(body)["choices"][0]["message"]["content"])["place"]
     events = [event async for event in raw_events(front, model=MODEL, input="Where to?", text=form(schema))]
 
@@ -126,7 +126,7 @@ async def test_a_pattern_that_it_silently_ignores_is_checked_and_the_answer_requ
 # What it rejects.
 
 
-async def test_an_image_is_the_clients_mistake_though_the_server_says_that_it_failed(
+async def test_a_bad_image_is_the_clients_mistake_although_the_server_reports_its_own_failure(
     sdk: AsyncOpenAI, server: ModelServer
 ) -> None:
     status, body = await server.post(

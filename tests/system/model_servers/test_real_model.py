@@ -25,8 +25,8 @@ from antiphon.upstream.registry import ModelRegistry
 from antiphon_verify.reading import fits
 from tests.support import recordings
 from tests.support.command import antiphon, environment, serving
-from tests.system.model_servers.asking import TIDE_AT, deltas_of, raw_events, stream, text_of
 from tests.system.model_servers.conftest import backend
+from tests.system.model_servers.requests import TIDE_AT, deltas_of, raw_events, stream, text_of
 from tests.system.model_servers.servers import CHOSEN, REAL, ROOT, ModelServer
 
 pytestmark = [
@@ -85,7 +85,7 @@ def lines(word: str) -> str:
 
 async def test_a_text_and_its_tokens_are_the_servers_own(sdk: AsyncOpenAI, server: ModelServer) -> None:
     for _ in range(2):  # what is in its cache can change a token: the second time it is as for Antiphon
-        _, body = await server.ask(FRANCE, temperature=0, max_tokens=20)
+        _, body = await server.send_request(FRANCE, temperature=0, max_tokens=20)
     own = json.loads(body)
     response = await sdk.responses.create(model=MODEL, input=FRANCE, temperature=0, max_output_tokens=20)
 
@@ -95,7 +95,7 @@ async def test_a_text_and_its_tokens_are_the_servers_own(sdk: AsyncOpenAI, serve
     assert response.usage.output_tokens == own["usage"]["completion_tokens"]
 
 
-async def test_a_streamed_text_is_what_its_deltas_say(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_a_streamed_text_is_the_sum_of_its_deltas(sdk: AsyncOpenAI, server: ModelServer) -> None:
     events = await stream(sdk, model=MODEL, input=FRANCE, max_output_tokens=20)
 
     assert len([event for event in events if event["type"] == "response.output_text.delta"]) > 3
@@ -135,10 +135,10 @@ async def test_the_ten_lines_of_the_readme_run(front: str, server: ModelServer, 
 
 
 async def test_a_text_fits_its_schema(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    asked: Any = {"model": MODEL, "input": FRANCE}
-    asked["text"] = {"format": {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}}
-    plain = await sdk.responses.create(**asked)
-    streamed = (await stream(sdk, **asked))[-1]["response"]
+    requested: Any = {"model": MODEL, "input": FRANCE}
+    requested["text"] = {"format": {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}}
+    plain = await sdk.responses.create(**requested)
+    streamed = (await stream(sdk, **requested))[-1]["response"]
 
     assert (plain.status, streamed["status"]) == ("completed", "completed")
     assert fits(json.loads(plain.output_text), CITY)
@@ -152,8 +152,8 @@ async def test_the_server_drops_tools_that_its_template_does_not_render(
     if renders_tools:
         pytest.skip(f"the template of {MODEL} renders tools")
     tool = {"type": "function", "function": {name: TIDE_AT[name] for name in ("name", "description", "parameters")}}
-    _, without = await server.ask(DOVER, max_tokens=1)
-    status, body = await server.ask(DOVER, max_tokens=20, tools=[tool], tool_choice="required")
+    _, without = await server.send_request(DOVER, max_tokens=1)
+    status, body = await server.send_request(DOVER, max_tokens=20, tools=[tool], tool_choice="required")
     answer = json.loads(body)
 
     assert status == 200
@@ -162,10 +162,10 @@ async def test_the_server_drops_tools_that_its_template_does_not_render(
 
 
 @pytest.mark.parametrize("choice", ["required", NAMED], ids=["required", "named"])
-async def test_a_demanded_call_is_made(sdk: AsyncOpenAI, server: ModelServer, choice: Any) -> None:
-    asked: Any = {"model": MODEL, "input": DOVER, "tools": [TIDE_AT], "tool_choice": choice}
-    plain = (await sdk.responses.create(**asked)).to_dict()
-    streamed = (await stream(sdk, **asked))[-1]["response"]
+async def test_a_model_makes_a_required_call(sdk: AsyncOpenAI, server: ModelServer, choice: Any) -> None:
+    requested: Any = {"model": MODEL, "input": DOVER, "tools": [TIDE_AT], "tool_choice": choice}
+    plain = (await sdk.responses.create(**requested)).to_dict()
+    streamed = (await stream(sdk, **requested))[-1]["response"]
 
     for response in (plain, streamed):
         (call,) = [item for item in response["output"] if item["type"] != "reasoning"]
@@ -174,11 +174,11 @@ async def test_a_demanded_call_is_made(sdk: AsyncOpenAI, server: ModelServer, ch
 
 
 async def test_the_output_of_a_call_is_read(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    asked: Any = {"model": MODEL, "tools": [TIDE_AT], "max_output_tokens": 60}
-    first = await sdk.responses.create(**asked, input=DOVER, tool_choice=NAMED)
+    requested: Any = {"model": MODEL, "tools": [TIDE_AT], "max_output_tokens": 60}
+    first = await sdk.responses.create(**requested, input=DOVER, tool_choice=NAMED)
     (call,) = [item for item in first.output if item.type == "function_call"]
     output: Any = {"type": "function_call_output", "call_id": call.call_id, "output": "High water is at 14:05."}
-    after = await sdk.responses.create(**asked, previous_response_id=first.id, input=[output], tool_choice="none")
+    after = await sdk.responses.create(**requested, previous_response_id=first.id, input=[output], tool_choice="none")
 
     assert "14:05" in after.output_text
 
@@ -234,36 +234,36 @@ async def test_a_prompt_that_takes_too_long_is_reported_with_the_time_and_its_se
     async with serving(tmp_path, "--port", "0", "--store", "sqlite://") as one:
         events = [event async for event in raw_events(one.url, model=MODEL, input=lines("second"))]
         done = await one.stop(signal.SIGTERM)
-    said = f"did not begin its answer within {limit:g} s."
+    text = f"did not begin its answer within {limit:g} s."
 
-    assert said in events[-1]["response"]["error"]["message"]
-    assert [("`first_byte_timeout`" in line) for line in done.err.splitlines() if said in line] == [True]
+    assert text in events[-1]["response"]["error"]["message"]
+    assert [("`first_byte_timeout`" in line) for line in done.err.splitlines() if text in line] == [True]
 
 
 # The probe.
 
 
-async def test_a_server_that_was_gone_has_not_changed_its_model(server: ModelServer) -> None:
+async def test_a_recovered_server_has_the_same_model(server: ModelServer) -> None:
     client = HttpBackend("real", server.url)
     registry = ModelRegistry([client], time.time)
     await registry.refresh()
     (state,) = registry.backends
     before, _ = await stated(state, MODEL)
     await server.stop()
-    gone, _ = await stated(state, MODEL)
+    removed, _ = await stated(state, MODEL)
     await server.start()
     await registry.refresh()
     after, _ = await stated(state, MODEL)
     await client.close()
 
-    assert (gone.digest, after.digest) == ("", before.digest)
+    assert (removed.digest, after.digest) == ("", before.digest)
     assert registry.context_window(MODEL) == before.profile.context_window
 
 
-async def test_a_probe_says_what_the_model_can_do(server: ModelServer, tmp_path: Path, properties: Any) -> None:
+async def test_a_probe_reports_the_abilities_of_the_model(server: ModelServer, tmp_path: Path, properties: Any) -> None:
     store = f"sqlite:///{tmp_path}/antiphon.db"
-    asked = ("models", "probe", MODEL, "--backend", server.url, "--store", store)
-    done = await antiphon(tmp_path, *asked, "--json", patience=600)
+    requested = ("models", "probe", MODEL, "--backend", server.url, "--store", store)
+    done = await antiphon(tmp_path, *requested, "--json", patience=600)
     (found,) = json.loads(done.out)
 
     assert (done.code, found["profile"]["json_held"]) == (0, True)

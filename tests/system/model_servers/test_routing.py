@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 from openai import AsyncOpenAI
 
-from tests.system.model_servers.asking import FOR_EVER
 from tests.system.model_servers.conftest import Homes, antiphon_over, backend, require
+from tests.system.model_servers.requests import FOR_EVER
 from tests.system.model_servers.servers import KINDS, LLAMA, TRANSFORMERS, ModelServer, running
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -28,7 +28,7 @@ class Pair:
     transformers: ModelServer
     sdk: AsyncOpenAI
 
-    async def ask(self, model: str, **body: Any) -> tuple[str, str]:
+    async def send_request(self, model: str, **body: Any) -> tuple[str, str]:
         """Ask; the response's id, and who answered."""
         raw = await self.sdk.responses.with_raw_response.create(model=model, **({"input": "Hello"} | body))
         response = raw.parse()
@@ -58,36 +58,36 @@ async def test_each_model_is_answered_by_its_own_server(pair: Pair) -> None:
     listed = {model.id async for model in pair.sdk.models.list()}
 
     assert listed == {LLAMA.model, TRANSFORMERS.model, SEA}
-    assert {(await pair.ask(kind.model))[1] for kind in KINDS} == {kind.name for kind in KINDS}
+    assert {(await pair.send_request(kind.model))[1] for kind in KINDS} == {kind.name for kind in KINDS}
 
 
-async def test_a_chain_goes_back_to_who_began_it(pair: Pair) -> None:
+async def test_a_chain_returns_to_the_backend_that_began_it(pair: Pair) -> None:
     for _ in range(4):
-        begun, first = await pair.ask(SEA)
-        assert (await pair.ask(SEA, previous_response_id=begun))[1] == first
+        begun, first = await pair.send_request(SEA)
+        assert (await pair.send_request(SEA, previous_response_id=begun))[1] == first
 
 
-async def test_who_is_busy_leaves_it_to_the_other(pair: Pair) -> None:
+async def test_a_busy_server_leaves_the_request_to_the_other(pair: Pair) -> None:
     """llama.cpp does one thing at a time."""
-    asked = [pair.ask(SEA, input=FOR_EVER, max_output_tokens=50) for _ in range(6)]
-    answered = Counter(name for _, name in await asyncio.gather(*asked))
+    requested = [pair.send_request(SEA, input=FOR_EVER, max_output_tokens=50) for _ in range(6)]
+    answered = Counter(name for _, name in await asyncio.gather(*requested))
 
     assert answered.keys() == {kind.name for kind in KINDS}
 
 
 async def test_a_chain_goes_on_at_the_other_server(pair: Pair) -> None:
     """A chain that was begun at one goes on at the other in that one's own form."""
-    begun, name = await pair.ask(SEA, input=[{"role": "user", "content": "Hello"}])
+    begun, name = await pair.send_request(SEA, input=[{"role": "user", "content": "Hello"}])
     other = next(kind for kind in KINDS if kind.name != name)
 
-    assert (await pair.ask(other.model, previous_response_id=begun))[1] == other.name
+    assert (await pair.send_request(other.model, previous_response_id=begun))[1] == other.name
 
 
 async def test_where_one_dies_the_other_answers(pair: Pair) -> None:
     await pair.llama.stop()
-    answered = Counter([(await pair.ask(SEA))[1] for _ in range(6)])
+    answered = Counter([(await pair.send_request(SEA))[1] for _ in range(6)])
     assert answered == {TRANSFORMERS.name: 6}
 
     await pair.llama.start()
-    while (await pair.ask(SEA))[1] != LLAMA.name:
+    while (await pair.send_request(SEA))[1] != LLAMA.name:
         pass

@@ -10,7 +10,7 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from tests.system.model_servers.asking import PLACE, TIDE_AT, stream
+from tests.system.model_servers.requests import PLACE, TIDE_AT, stream
 from tests.system.model_servers.servers import TRANSFORMERS, ModelServer
 
 pytestmark = [
@@ -31,7 +31,7 @@ def message_of(body: bytes) -> dict[str, Any]:
     return message
 
 
-async def test_nothing_that_it_lists_tells_what_it_is(sdk: AsyncOpenAI, server: ModelServer) -> None:
+async def test_nothing_in_its_list_identifies_it(sdk: AsyncOpenAI, server: ModelServer) -> None:
     """The owner of a model is who published it; so the dialect is to be named in the settings."""
     assert {model.owned_by async for model in sdk.models.list()} == {"tiny"}
 
@@ -39,22 +39,22 @@ async def test_nothing_that_it_lists_tells_what_it_is(sdk: AsyncOpenAI, server: 
 # What it takes and does not heed.
 
 
-async def test_a_format_is_ignored_so_the_model_is_told_in_words(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    _, body = await server.ask("Where to?", response_format={"type": "json_object"})
+async def test_an_ignored_format_is_described_to_the_model_in_words(sdk: AsyncOpenAI, server: ModelServer) -> None:
+    _, body = await server.send_request("Where to?", response_format={"type": "json_object"})
     assert not (message_of(body)["content"] or "").startswith("{")
 
     free = await sdk.responses.create(model=MODEL, input="Where to?")
-    told = await sdk.responses.create(model=MODEL, input="Where to?", text=FORMAT)
+    reported = await sdk.responses.create(model=MODEL, input="Where to?", text=FORMAT)
     assert free.usage is not None
-    assert told.usage is not None
-    assert told.status == "completed"
-    assert told.usage.input_tokens > free.usage.input_tokens + 50  # the schema is among them
+    assert reported.usage is not None
+    assert reported.status == "completed"
+    assert reported.usage.input_tokens > free.usage.input_tokens + 50  # the schema is among them
 
 
-async def test_a_choice_is_ignored_so_tools_are_kept_back_where_none_may_be_called(
+async def test_a_backend_that_ignores_the_choice_receives_no_tools_if_none_may_be_called(
     sdk: AsyncOpenAI, server: ModelServer
 ) -> None:
-    _, body = await server.ask("When?", tools=[CHAT_TOOL], tool_choice="none")
+    _, body = await server.send_request("When?", tools=[CHAT_TOOL], tool_choice="none")
     response = await sdk.responses.create(model=MODEL, input="When?", tools=[TIDE_AT], tool_choice="none")
 
     assert message_of(body)["tool_calls"]
@@ -62,7 +62,7 @@ async def test_a_choice_is_ignored_so_tools_are_kept_back_where_none_may_be_call
 
 
 async def test_a_tool_of_another_type_reaches_the_template_and_is_ignored(server: ModelServer) -> None:
-    status, body = await server.ask("When?", tools=[{"type": "web_search"}])
+    status, body = await server.send_request("When?", tools=[{"type": "web_search"}])
 
     assert status == 200, body
     assert not message_of(body).get("tool_calls")
@@ -77,7 +77,7 @@ async def test_a_call_that_cannot_be_demanded_is_refused(sdk: AsyncOpenAI, serve
 
 
 async def test_log_probabilities_that_never_come_are_refused(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    _, body = await server.ask("Hello", logprobs=True, top_logprobs=2)
+    _, body = await server.send_request("Hello", logprobs=True, top_logprobs=2)
     assert "logprobs" not in json.loads(body)["choices"][0]
 
     with pytest.raises(openai.BadRequestError) as caught:
@@ -86,7 +86,7 @@ async def test_log_probabilities_that_never_come_are_refused(sdk: AsyncOpenAI, s
 
 
 async def test_a_penalty_means_something_else_so_it_is_left_out(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    status, _ = await server.ask("Hello", frequency_penalty=-1)
+    status, _ = await server.send_request("Hello", frequency_penalty=-1)
     response = await sdk.responses.create(model=MODEL, input="Hello", extra_body={"frequency_penalty": -1})
 
     assert (status, response.status) == (500, "completed")
@@ -97,7 +97,7 @@ async def test_a_penalty_means_something_else_so_it_is_left_out(sdk: AsyncOpenAI
 
 async def test_a_field_that_it_does_not_know_is_named(server: ModelServer) -> None:
     """In the words that `translation/learned.py` reads."""
-    status, body = await server.ask("Hello", tide=1)
+    status, body = await server.send_request("Hello", tide=1)
 
     assert (status, json.loads(body)) == (422, {"detail": "Unexpected fields in the request: {'tide'}"})
 
@@ -119,8 +119,8 @@ async def test_torn_arguments_make_it_fail_so_they_go_inside_whole_ones(sdk: Asy
     assert (status, response.status) == (500, "completed")
 
 
-async def test_an_unknown_model_is_a_500_so_it_is_not_asked_for_one(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    status, body = await server.ask("Hello", model="tiny/nobody")
+async def test_an_unknown_model_is_a_500_so_it_is_not_requested(sdk: AsyncOpenAI, server: ModelServer) -> None:
+    status, body = await server.send_request("Hello", model="tiny/nobody")
     with pytest.raises(openai.BadRequestError) as caught:
         await sdk.responses.create(model="tiny/nobody", input="Hello")
 
@@ -136,15 +136,15 @@ async def test_parts_of_a_text_are_joined_here_since_it_would_put_blanks_between
     """Two line ends are two tokens, a blank is one."""
     parts = [{"type": "text", "text": "ab"}, {"type": "text", "text": "cd"}]
     _, body = await server.post(messages=[{"role": "user", "content": parts}])
-    said: Any = {"role": "user", "content": [{"type": "input_text", "text": text} for text in ("ab", "cd")]}
-    response = await sdk.responses.create(model=MODEL, input=[said])
+    stated: Any = {"role": "user", "content": [{"type": "input_text", "text": text} for text in ("ab", "cd")]}
+    response = await sdk.responses.create(model=MODEL, input=[stated])
 
     assert response.usage is not None
     assert response.usage.input_tokens == json.loads(body)["usage"]["prompt_tokens"] + 1
 
 
 async def test_a_stream_has_its_tokens_unasked_and_no_done(sdk: AsyncOpenAI, server: ModelServer) -> None:
-    _, body = await server.ask("Hello", stream=True)
+    _, body = await server.send_request("Hello", stream=True)
     last = json.loads(body.rstrip().rpartition(b"data: ")[2])
     usage = (await stream(sdk, model=MODEL, input="Hello"))[-1]["response"]["usage"]
 

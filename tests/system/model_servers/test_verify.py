@@ -29,8 +29,8 @@ BROKEN = {LLAMA.name: set[str](), TRANSFORMERS.name: UNHELD}
 async def verify(home: Path, url: str, model: str, *flags: str) -> tuple[Done, list[dict[str, Any]]]:
     """Run the command; how it ended, and the results of its report."""
     report = home / "report.json"
-    asked = ("verify", "--base-url", url, "--model", model, "--json", str(report), *flags)
-    done = await antiphon(home, *asked, patience=PATIENCE)
+    requested = ("verify", "--base-url", url, "--model", model, "--json", str(report), *flags)
+    done = await antiphon(home, *requested, patience=PATIENCE)
     return done, json.loads(report.read_bytes())["results"]
 
 

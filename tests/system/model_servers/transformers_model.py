@@ -52,12 +52,12 @@ TEMPLATE = """\
 def tokenizer() -> PreTrainedTokenizerFast:
     """Bytes, words with a space before them, and the special tokens."""
     tokens = [*sorted(pre_tokenizers.ByteLevel.alphabet()), *(f"\u0120{word}" for word in WORDS.split())]
-    made = Tokenizer(models.BPE({token: place for place, token in enumerate(tokens)}, []))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
-    made.add_special_tokens([AddedToken(END, special=True), AddedToken(START, special=True)])
-    made.add_tokens([AddedToken(token, normalized=False) for token in SPECIAL[2:]])
-    fast = PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, model_max_length=CONTEXT)
+    created = Tokenizer(models.BPE({token: place for place, token in enumerate(tokens)}, []))
+    created.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    created.decoder = decoders.ByteLevel()
+    created.add_special_tokens([AddedToken(END, special=True), AddedToken(START, special=True)])
+    created.add_tokens([AddedToken(token, normalized=False) for token in SPECIAL[2:]])
+    fast = PreTrainedTokenizerFast(tokenizer_object=created, eos_token=END, model_max_length=CONTEXT)
     fast.chat_template = TEMPLATE
     return fast
 
@@ -66,7 +66,7 @@ def model(tokens: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
     """Noise, the same every time."""
     torch.manual_seed(6)
     size, end, begin = len(tokens), tokens.eos_token_id, tokens.convert_tokens_to_ids(LAST)
-    made = Qwen2ForCausalLM(
+    created = Qwen2ForCausalLM(
         Qwen2Config(
             vocab_size=size,
             hidden_size=WIDTH,
@@ -88,12 +88,12 @@ def model(tokens: PreTrainedTokenizerFast) -> Qwen2ForCausalLM:
         embedding[first], embedding[first, place], output[then, place] = 0, WIDTH**0.5, 4
     embedding[begin, NOT_YET], output[end, NOT_YET] = WIDTH**0.5, -4
     with torch.no_grad():
-        made.model.embed_tokens.weight.copy_(embedding)
-        made.lm_head.weight.copy_(output)
-        for layer in made.model.layers:
+        created.model.embed_tokens.weight.copy_(embedding)
+        created.lm_head.weight.copy_(output)
+        for layer in created.model.layers:
             layer.self_attn.o_proj.weight[0] = layer.mlp.down_proj.weight[0] = 0
-    made.generation_config = GenerationConfig(do_sample=True, eos_token_id=end, pad_token_id=end)
-    return made
+    created.generation_config = GenerationConfig(do_sample=True, eos_token_id=end, pad_token_id=end)
+    return created
 
 
 def bias(token: str) -> float:

@@ -49,6 +49,6 @@ if __name__ == "__main__":
     reader.add_argument("--port", type=int, required=True)
     reader.add_argument("--alias", required=True)
     reader.add_argument("--model", type=Path)
-    told = reader.parse_args()
-    server = xllamacpp.Server(parameters(told.port, told.alias, told.model or packaged()))
+    reported = reader.parse_args()
+    server = xllamacpp.Server(parameters(reported.port, reported.alias, reported.model or packaged()))
     signal.sigwait({signal.SIGTERM, signal.SIGINT})

@@ -113,7 +113,7 @@ threading.Thread(target=swap, daemon=True).start()
     assert seen <= {b"", b"real"}
 
 
-async def test_there_are_five_devices_and_no_others_can_be_made(machine: Machine) -> None:
+async def test_there_are_five_devices_and_no_others_can_be_created(machine: Machine) -> None:
     kind = "lambda entry: stat.S_ISCHR(entry.stat(follow_symlinks=False).st_mode)"
     found = await value(machine, f"import os, stat; sorted(e.name for e in filter({kind}, os.scandir('/dev')))")
     assert found == "['full', 'null', 'random', 'urandom', 'zero']"
@@ -123,8 +123,8 @@ async def test_there_are_five_devices_and_no_others_can_be_made(machine: Machine
 
 
 async def test_proc_shows_the_machine_alone(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = await value(machine, "import os; sorted(int(n) for n in os.listdir('/proc') if n.isdigit())")
-    assert len(eval(shown)) == 2
+    displayed = await value(machine, "import os; sorted(int(n) for n in os.listdir('/proc') if n.isdigit())")
+    assert len(eval(displayed)) == 2
     for place in ("sys/kernel/core_pattern", "sys/kernel/hostname", "sysrq-trigger"):
         assert "Error" in (await run(machine, f"open('/proc/{place}', 'r+').write('x')")).printed
     for place in ("kcore", "1/root/etc/passwd", "1/environ"):
@@ -145,7 +145,7 @@ async def test_the_first_process_is_out_of_reach_or_as_limited_as_the_code(machi
 async def test_a_machine_knows_nothing_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     monkeypatch.setenv("LD_PRELOAD", "")
-    look = """
+    poll = """
 import os, glob
 text = ""
 for path in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline") + ["/proc/self/mounts", "/proc/self/mountinfo"]:
@@ -156,7 +156,7 @@ for path in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline") + ["/pro
 print(text, os.environ, os.listdir("/"), os.listdir("/proc/self/fd"))
 """
     async with machine_of() as machine:
-        printed = (await run(machine, look)).printed
+        printed = (await run(machine, poll)).printed
         assert "sk-canary" not in printed
         assert "--ro-bind" not in printed
         assert "OPENAI" not in printed

@@ -22,7 +22,7 @@ async def test_no_kind_of_memory_exceeds_the_limit(kind: str) -> None:
     assert 0 < most < LIMITS.memory + LIMITS.disk + SPARE
 
 
-async def test_a_machine_that_is_too_large_ends_while_the_event_loop_is_held() -> None:
+async def test_a_too_large_machine_ends_while_the_event_loop_is_blocked() -> None:
     before = namespaces()
     async with machine_of() as machine:
         spaces = namespaces() - before

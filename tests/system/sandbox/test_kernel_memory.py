@@ -25,7 +25,7 @@ REFUSED = {
     "a session": ("setsid", ""),
 }
 
-HELD = {
+RETAINED = {
     "locks": (
         2,
         """
@@ -66,7 +66,7 @@ async def test_what_no_process_has_is_refused(machine: Machine, name: str, argum
     assert await value(machine, code) == "(-1, 'EPERM')"
 
 
-@pytest.mark.parametrize(("megabytes", "code"), HELD.values(), ids=HELD)
+@pytest.mark.parametrize(("megabytes", "code"), RETAINED.values(), ids=RETAINED)
 async def test_what_the_kernel_holds_for_processes_is_counted(machine: Machine, megabytes: int, code: str) -> None:
     await until(lambda: machine.memory() > 0)
     before = machine.memory()
@@ -74,7 +74,7 @@ async def test_what_the_kernel_holds_for_processes_is_counted(machine: Machine, 
     await until(lambda: machine.memory() > before + megabytes * 1_000_000)
 
 
-async def test_a_pipe_cannot_be_made_larger(machine: Machine) -> None:
+async def test_a_pipe_cannot_be_enlarged(machine: Machine) -> None:
     code = "import fcntl, os; fcntl.fcntl(os.pipe()[1], fcntl.F_SETPIPE_SZ, 1024 * 1024)"
     assert "PermissionError" in (await run(machine, code)).printed
 
@@ -125,7 +125,7 @@ WITHOUT_SOCKETS = {
 
 
 @pytest.mark.parametrize("code", WITHOUT_SOCKETS.values(), ids=WITHOUT_SOCKETS)
-async def test_what_needs_sockets_says_why_it_fails(machine: Machine, code: str) -> None:
+async def test_a_tool_that_needs_sockets_has_its_reason_of_failure(machine: Machine, code: str) -> None:
     assert NO_SOCKETS in (await run(machine, code)).printed
 
 

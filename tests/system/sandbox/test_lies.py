@@ -59,7 +59,7 @@ threading.Thread(target=forge).start()
     assert (result.ending, result.value) == ("lost", "")
 
 
-async def test_a_reply_of_its_own_nonce_can_only_say_what_code_can_say(machine: Machine) -> None:
+async def test_a_reply_with_the_nonce_of_code_can_contain_only_output_of_code(machine: Machine) -> None:
     own = (
         forge("b''")
         + """

@@ -54,7 +54,7 @@ async def test_processes_are_stopped_between_two_calls() -> None:
         assert (await machine.run_command("echo on", 60, 100)).stdout == "on\n"
 
 
-async def test_a_machine_whose_processes_cannot_continue_is_lost_at_once(
+async def test_a_machine_with_stuck_processes_is_abandoned_at_once(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> list[str]:

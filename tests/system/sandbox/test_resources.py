@@ -126,7 +126,7 @@ async def test_nothing_else_can_be_written(machine: Machine, place: str) -> None
     assert "Error" in (await run(machine, f"open('{name}', 'w').write('x')")).printed
 
 
-async def test_more_files_than_are_kept_are_left_out(machine: Machine) -> None:
+async def test_files_beyond_the_limit_are_omitted(machine: Machine) -> None:
     await run(machine, "for n in range(20_000): open(f'{n:05}', 'w').close()")
     assert len(await machine.files()) == LIMITS.files
 

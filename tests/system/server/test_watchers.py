@@ -77,11 +77,11 @@ async def test_a_listener_of_its_own_shows_what_all_workers_counted_and_nothing_
             status, text = await get(f"http://{watch}/metrics", {"x-forwarded-for": "8.8.8.8"})
             assert (status, read(text)["antiphon_responses_total{model=m,status=completed}"]) == (200, 6)
         assert [(await get(f"http://{watch}/{path}"))[0] for path in ("status", "healthz", "readyz")] == [200] * 3
-        shown = await antiphon(tmp_path, "status", "--once", **variables)
+        output = await antiphon(tmp_path, "status", "--once", **variables)
         assert any(f"metrics at http://{watch}/metrics" in line for line in server.lines)
         done = await server.stop(signal.SIGTERM)
 
-    assert (shown.code, "2 workers" in shown.out) == (0, True)
+    assert (output.code, "2 workers" in output.out) == (0, True)
     assert (done.code, done.err) == (0, "")
 
 
@@ -90,10 +90,10 @@ async def test_the_listener_answers_while_the_api_has_all_its_clients(tmp_path: 
     variables = {"ANTIPHON_METRICS_LISTEN": watch, "ANTIPHON_MAX_CONNECTIONS": "2"}
     async with guarded(tmp_path, backend.url, **variables) as (server, _):
         port = int(server.url.rpartition(":")[2].removesuffix("/v1"))
-        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        retained = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
         refused, _ = await get(f"{root(server)}/healthz")
         status, text = await get(f"http://{watch}/metrics")
-        for _, writer in held:
+        for _, writer in retained:
             writer.close()
 
     assert (refused, status) == (503, 200)
@@ -104,7 +104,7 @@ async def test_the_key_opens_the_metrics_through_any_proxy(tmp_path: Path, backe
     variables = {"ANTIPHON_METRICS_KEY_ENV": "WATCH_KEY", "WATCH_KEY": KEY}
     async with guarded(tmp_path, backend.url, **variables) as (server, key):
         (tmp_path / "antiphon.toml").write_text('metrics_key_env = "WATCH_KEY"\n')
-        shown = [
+        displayed = [
             (await get(f"{root(server)}/metrics", headers))[0]
             for headers in ({**bearing(KEY), "x-forwarded-for": "8.8.8.8"}, bearing(key), bearing("x"), {})
         ]
@@ -112,7 +112,7 @@ async def test_the_key_opens_the_metrics_through_any_proxy(tmp_path: Path, backe
         without = await antiphon(tmp_path, "status", "--once", "--url", root(server))
         done = await server.stop(signal.SIGTERM)
 
-    assert shown == [200, 403, 403, 403]
+    assert displayed == [200, 403, 403, 403]
     assert (status.code, without.code) == (0, 1)
     assert "metrics_key_env" in without.err
     assert KEY not in done.out + done.err + status.out + without.err
@@ -120,9 +120,9 @@ async def test_the_key_opens_the_metrics_through_any_proxy(tmp_path: Path, backe
 
 async def test_a_network_that_is_named_may_read(tmp_path: Path, backend: ReplayBackend) -> None:
     async with guarded(tmp_path, backend.url, ANTIPHON_METRICS_NETWORKS="127.0.0.0/8") as (server, _):
-        shown = [(await get(f"{root(server)}/metrics", headers))[0] for headers in ({}, {"via": "1.1 proxy"})]
+        displayed = [(await get(f"{root(server)}/metrics", headers))[0] for headers in ({}, {"via": "1.1 proxy"})]
 
-    assert shown == [200, 403]
+    assert displayed == [200, 403]
 
 
 @needs(NGINX, "nginx")
@@ -141,7 +141,7 @@ async def test_a_proxy_on_the_same_machine_that_adds_no_header_shows_nothing(
 
 
 @pytest.mark.parametrize(
-    ("variables", "told"),
+    ("variables", "reported"),
     [
         ({"ANTIPHON_METRICS_KEY_ENV": "WATCH_KEY"}, "metrics_key_env names the variable WATCH_KEY, which is not set"),
         ({"ANTIPHON_METRICS_LISTEN": "127.0.0.1"}, "metrics_listen is '127.0.0.1'"),
@@ -149,11 +149,11 @@ async def test_a_proxy_on_the_same_machine_that_adds_no_header_shows_nothing(
     ],
 )
 async def test_a_wrong_setting_ends_the_start_with_its_name(
-    tmp_path: Path, variables: dict[str, str], told: str
+    tmp_path: Path, variables: dict[str, str], reported: str
 ) -> None:
     done = await antiphon(tmp_path, "serve", "--port", "0", "--store", "sqlite://", **variables)
 
-    assert (done.code, told in done.err) == (2, True)
+    assert (done.code, reported in done.err) == (2, True)
 
 
 async def test_an_address_that_is_taken_is_named(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ BODY = {
 
 def test_the_keys_go_and_parameters_of_the_backend_stay() -> None:
     body = json.dumps(BODY).encode()
-    kept = without_credentials(decode_request(body, lambda name: True), body)
-    assert b"secret" not in kept
-    again = decode_request(kept, lambda name: True)
+    stored = without_credentials(decode_request(body, lambda name: True), body)
+    assert b"secret" not in stored
+    again = decode_request(stored, lambda name: True)
     assert isinstance(again, LocalRequest)
     assert again.parameters == {"top_k": 20, "chat_template_kwargs": {"enable_thinking": False}}

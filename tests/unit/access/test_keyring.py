@@ -71,7 +71,7 @@ def test_a_key_is_written_in_base64() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "secret-but-no-key", base64.b64encode(b"short").decode()])
-def test_what_is_no_key_is_refused_without_being_shown(text: str) -> None:
+def test_an_invalid_key_is_refused_without_being_displayed(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_key(text)
 

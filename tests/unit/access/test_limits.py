@@ -15,7 +15,7 @@ from antiphon.access.limits import (
 )
 from antiphon.errors import ClientError
 from antiphon.storage.records.money import Budget, ExhaustedBudget
-from antiphon.storage.records.tenants import BucketState, Limits
+from antiphon.storage.records.tenants import BucketState, KeyLimits
 from tests.store.making import new_key
 
 NOON = 1_700_049_600
@@ -39,7 +39,7 @@ def level(requests_in: float = 0.0, tokens_in: float = 0.0, today: int = 0) -> B
     ],
 )
 def test_a_key_allows_the_models_of_its_list_or_all(models: tuple[str, ...], model: str, is_allowed: bool) -> None:
-    key = new_key(limits=Limits(models=models))
+    key = new_key(limits=KeyLimits(models=models))
 
     assert allows(key.limits, model) is is_allowed
     check_model(None, model)
@@ -53,14 +53,14 @@ def test_a_key_allows_the_models_of_its_list_or_all(models: tuple[str, ...], mod
 @pytest.mark.parametrize(
     ("limits", "counts", "weighs"),
     [
-        (Limits(), False, False),
-        (Limits(requests_per_minute=1), False, False),
-        (Limits(tokens_per_minute=1), True, True),
-        (Limits(tokens_per_day=1), True, True),
-        (Limits(budget=Budget(1)), False, True),
+        (KeyLimits(), False, False),
+        (KeyLimits(requests_per_minute=1), False, False),
+        (KeyLimits(tokens_per_minute=1), True, True),
+        (KeyLimits(tokens_per_day=1), True, True),
+        (KeyLimits(budget=Budget(1)), False, True),
     ],
 )
-def test_tokens_matter_if_a_limit_or_a_budget_counts_them(limits: Limits, counts: bool, weighs: bool) -> None:
+def test_tokens_matter_if_a_limit_or_a_budget_counts_them(limits: KeyLimits, counts: bool, weighs: bool) -> None:
     assert counts_tokens(limits) is counts
     assert is_weighed(new_key(limits=limits)) is weighs
     assert is_weighed(new_key(limits=limits, tenant_budget=Budget(1)))
@@ -69,23 +69,23 @@ def test_tokens_matter_if_a_limit_or_a_budget_counts_them(limits: Limits, counts
 @pytest.mark.parametrize(
     ("limits", "state", "headers"),
     [
-        (Limits(), level(30, 30, 30), {}),
-        (Limits(requests_per_minute=10), level(0.0), {"requests": ("10", "10", "0s")}),
-        (Limits(requests_per_minute=10), level(30.0), {"requests": ("10", "5", "30s")}),
-        (Limits(requests_per_minute=10), level(0.02), {"requests": ("10", "9", "20ms")}),
-        (Limits(tokens_per_minute=600), level(0, 90.0), {"tokens": ("600", "0", "1m30s")}),
-        (Limits(tokens_per_day=500), level(today=200), {"tokens": ("500", "300", "12h0m0s")}),
-        (Limits(tokens_per_day=500), level(today=501), {"tokens": ("500", "0", "12h0m0s")}),
-        (Limits(tokens_per_minute=600, tokens_per_day=500), level(0, 1.0), {"tokens": ("600", "590", "1s")}),
+        (KeyLimits(), level(30, 30, 30), {}),
+        (KeyLimits(requests_per_minute=10), level(0.0), {"requests": ("10", "10", "0s")}),
+        (KeyLimits(requests_per_minute=10), level(30.0), {"requests": ("10", "5", "30s")}),
+        (KeyLimits(requests_per_minute=10), level(0.02), {"requests": ("10", "9", "20ms")}),
+        (KeyLimits(tokens_per_minute=600), level(0, 90.0), {"tokens": ("600", "0", "1m30s")}),
+        (KeyLimits(tokens_per_day=500), level(today=200), {"tokens": ("500", "300", "12h0m0s")}),
+        (KeyLimits(tokens_per_day=500), level(today=501), {"tokens": ("500", "0", "12h0m0s")}),
+        (KeyLimits(tokens_per_minute=600, tokens_per_day=500), level(0, 1.0), {"tokens": ("600", "590", "1s")}),
         (
-            Limits(requests_per_minute=10, tokens_per_minute=600),
+            KeyLimits(requests_per_minute=10, tokens_per_minute=600),
             level(6.0, 360.0),
             {"requests": ("10", "9", "6s"), "tokens": ("600", "0", "6m0s")},
         ),
     ],
 )
-def test_the_headers_tell_what_is_left_of_each_limit_and_when_all_of_it_is_there_again(
-    limits: Limits, state: BucketState, headers: dict[str, tuple[str, str, str]]
+def test_the_headers_report_the_rest_of_each_limit_and_its_reset_time(
+    limits: KeyLimits, state: BucketState, headers: dict[str, tuple[str, str, str]]
 ) -> None:
     assert rate_headers(limits, state, NOON) == {
         f"x-ratelimit-{name}-{kind}": value
@@ -98,30 +98,51 @@ def test_the_headers_tell_what_is_left_of_each_limit_and_when_all_of_it_is_there
     ("limits", "state", "tokens", "kind", "wait", "words"),
     [
         (
-            Limits(requests_per_minute=10),
+            KeyLimits(requests_per_minute=10),
             level(60.0),
             0,
             "requests",
             "6",
             "10 requests per minute. Please try again in 6s",
         ),
-        (Limits(requests_per_minute=10), level(54.5), 0, "requests", "1", "again in 500ms"),
+        (KeyLimits(requests_per_minute=10), level(54.5), 0, "requests", "1", "again in 500ms"),
         (
-            Limits(tokens_per_minute=600),
+            KeyLimits(tokens_per_minute=600),
             level(0, 50.0),
             200,
             "tokens",
             "10",
             "600 tokens per minute. Please try again in 10s",
         ),
-        (Limits(tokens_per_minute=600), level(0, 20.0), 9_000, "tokens", "20", "again in 20s"),
-        (Limits(requests_per_minute=10, tokens_per_minute=600), level(57.0, 60.0), 100, "tokens", "10", "600 tokens"),
-        (Limits(requests_per_minute=10, tokens_per_minute=600), level(60.0, 51.0), 100, "requests", "6", "10 requests"),
-        (Limits(requests_per_minute=2, tokens_per_day=500), level(59.0, 0, 400), 100, "requests", "29", "2 requests"),
+        (KeyLimits(tokens_per_minute=600), level(0, 20.0), 9_000, "tokens", "20", "again in 20s"),
+        (
+            KeyLimits(requests_per_minute=10, tokens_per_minute=600),
+            level(57.0, 60.0),
+            100,
+            "tokens",
+            "10",
+            "600 tokens",
+        ),
+        (
+            KeyLimits(requests_per_minute=10, tokens_per_minute=600),
+            level(60.0, 51.0),
+            100,
+            "requests",
+            "6",
+            "10 requests",
+        ),
+        (
+            KeyLimits(requests_per_minute=2, tokens_per_day=500),
+            level(59.0, 0, 400),
+            100,
+            "requests",
+            "29",
+            "2 requests",
+        ),
     ],
 )
 def test_a_refusal_names_the_limit_that_takes_longest_and_its_wait(
-    limits: Limits, state: BucketState, tokens: int, kind: str, wait: str, words: str
+    limits: KeyLimits, state: BucketState, tokens: int, kind: str, wait: str, words: str
 ) -> None:
     error = refusal(limits, state, tokens, NOON)
 
@@ -137,7 +158,7 @@ def quota(error: ClientError, wait: int, words: str) -> None:
 
 
 def test_more_tokens_than_are_left_of_the_day_are_refused_until_midnight() -> None:
-    limits = Limits(requests_per_minute=2, tokens_per_day=500)
+    limits = KeyLimits(requests_per_minute=2, tokens_per_day=500)
 
     quota(refusal(limits, level(60.0, 0, 401), 100, NOON), 43_200, "allows 500 tokens a day")
     quota(refusal(limits, level(60.0, 0, 1), 9_000, NOON), 43_200, "allows 500 tokens a day")
@@ -171,8 +192,8 @@ def test_too_many_requests_at_once_may_try_again_in_a_second() -> None:
     assert "allows 3 requests at once" in error.message
 
 
-@pytest.mark.parametrize(("wait", "told"), [(0.0, "1"), (2.1, "3"), (500.0, "30")])
-def test_a_full_queue_tells_when_to_come_again_within_half_a_minute(wait: float, told: str) -> None:
+@pytest.mark.parametrize(("wait", "reported"), [(0.0, "1"), (2.1, "3"), (500.0, "30")])
+def test_a_full_queue_sends_a_retry_after_within_half_a_minute(wait: float, reported: str) -> None:
     error = too_many_responses(wait)
 
-    assert (error.status, error.headers) == (503, {"retry-after": told})
+    assert (error.status, error.headers) == (503, {"retry-after": reported})

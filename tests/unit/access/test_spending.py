@@ -9,7 +9,7 @@ from antiphon.access.spending import Tariff, Weight, highest_cost, warn_of_unpri
 from antiphon.protocol.response import InputTokensDetails, Usage
 from antiphon.storage.operations import api_keys
 from antiphon.storage.records.money import Budget, MoneyClaim
-from antiphon.storage.records.tenants import Limits
+from antiphon.storage.records.tenants import KeyLimits
 from antiphon.upstream.options import BackendOptions, ModelOptions
 from antiphon.upstream.prices import Prices
 from antiphon.upstream.registry import ModelRegistry
@@ -21,7 +21,7 @@ BUDGET = Budget(per_day=1_000)
 USAGE = Usage(input_tokens=10, input_tokens_details=InputTokensDetails(cached_tokens=4), output_tokens=5)
 
 
-def served(*priced: tuple[str, Prices | None]) -> ModelRegistry:
+def running(*priced: tuple[str, Prices | None]) -> ModelRegistry:
     """Backends that each list this model at this price."""
     backends = [Listed(name, [model]) for name, (model, _) in zip("abc", priced, strict=False)]
     options = {
@@ -36,10 +36,10 @@ def served(*priced: tuple[str, Prices | None]) -> ModelRegistry:
     [([CHEAP], 18), ([CHEAP, DEAR], 38), ([DEAR, CHEAP], 38), ([None, CHEAP], 18), ([None], 0)],
     ids=["one", "the second is dearer", "the first is dearer", "one without a price", "none with a price"],
 )
-async def test_tokens_cost_what_the_dearest_backend_asks_that_may_have_reported_them(
+async def test_tokens_cost_the_price_of_the_most_expensive_backend_that_may_have_reported_them(
     prices: list[Prices | None], cost: int
 ) -> None:
-    models = served(*(("m", one) for one in prices))
+    models = running(*(("m", one) for one in prices))
 
     assert highest_cost(await models.candidates("m"), USAGE) == cost
     assert highest_cost((), USAGE) == 0
@@ -48,8 +48,8 @@ async def test_tokens_cost_what_the_dearest_backend_asks_that_may_have_reported_
 async def test_a_request_is_expected_to_cost_the_highest_prices_without_a_token_from_the_cache() -> None:
     """Of all backends that may answer it, and of the models that may be called beside its own."""
     shared = Budget(per_month=2_000)
-    key = new_key("acme", limits=Limits(budget=BUDGET), tenant_budget=shared)
-    models = served(("m", CHEAP), ("m", DEAR), ("n", Prices(1_000_000, 0, 9_000_000)))
+    key = new_key("acme", limits=KeyLimits(budget=BUDGET), tenant_budget=shared)
+    models = running(("m", CHEAP), ("m", DEAR), ("n", Prices(1_000_000, 0, 9_000_000)))
     tariffs = [Tariff(models), Tariff(models, lambda: ("n",))]
     claims = [await tariff.claim(key, "m", Weight(10, 5)) for tariff in tariffs]
 
@@ -60,15 +60,15 @@ async def test_a_request_is_expected_to_cost_the_highest_prices_without_a_token_
 async def test_a_model_without_a_price_at_one_of_its_backends_is_reported_where_a_key_has_a_budget(
     has_budget: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    key = SimpleNamespace(revoked_at=None, tenant_budget=None, limits=Limits(budget=BUDGET if has_budget else None))
-    revoked = SimpleNamespace(revoked_at=1, tenant_budget=BUDGET, limits=Limits(budget=BUDGET))
+    key = SimpleNamespace(revoked_at=None, tenant_budget=None, limits=KeyLimits(budget=BUDGET if has_budget else None))
+    revoked = SimpleNamespace(revoked_at=1, tenant_budget=BUDGET, limits=KeyLimits(budget=BUDGET))
 
     async def read(operation: object) -> list[Any]:
         assert operation is api_keys.every
         return [key, revoked]
 
     store: Any = SimpleNamespace(read=read)
-    models = served(("n", CHEAP), ("m", DEAR), ("m", None))
+    models = running(("n", CHEAP), ("m", DEAR), ("m", None))
     await models.refresh()
     await warn_of_unpriced(store, models)
 

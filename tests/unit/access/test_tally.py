@@ -46,7 +46,7 @@ def test_the_largest_usage_of_a_stream_is_charged(last: dict[str, object], in_ch
     assert (spent.input_tokens, spent.output_tokens) == (30, 4)
 
 
-def test_an_answer_counts_by_its_size_unless_it_is_too_large_to_look_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_counts_by_its_size_unless_it_is_too_large_to_scan(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tallying, "MAX_PLAIN", 800)
     tokens = request_tokens(REQUEST)
     spent = []
@@ -85,7 +85,7 @@ def test_answers_with_images_that_report_no_tokens_have_none(body: bytes) -> Non
     assert tally.usage() is None
 
 
-def test_the_usage_beside_the_choices_counts_if_those_have_the_same() -> None:
+def test_usage_outside_of_the_choices_counts_if_those_have_the_same() -> None:
     tally, usage = Tally(is_stream=True), {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}
     choice = {"index": 0, "delta": {}, "usage": usage}
     cached = usage | {"prompt_tokens_details": {"cached_tokens": 4}}

@@ -39,7 +39,7 @@ def test_a_string_that_does_not_end_is_one() -> None:
 @pytest.mark.parametrize("size", [5_000, 200_000])
 @pytest.mark.parametrize("field", [b"text", b"input", b"content", b"arguments", b"output"])
 @pytest.mark.parametrize("start", [b"data:", b""])
-def test_a_text_that_looks_like_an_image_weighs_as_much_as_any_text(size: int, field: bytes, start: bytes) -> None:
+def test_a_text_that_resembles_an_image_weighs_as_much_as_any_text(size: int, field: bytes, start: bytes) -> None:
     body = b'{"%b": "%b%b"}' % (field, start, b"A" * size)
     assert weight_of(body).input_tokens == len(body) // 4
 

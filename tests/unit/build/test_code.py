@@ -21,7 +21,7 @@ async def test_settings_without_a_sandbox_have_none() -> None:
     assert await open_sandbox(Settings(), {}) is None
 
 
-async def test_a_sandbox_that_does_not_work_leaves_the_tools_out_and_says_why(
+async def test_a_broken_sandbox_disables_the_tools_with_the_reason(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     sandbox = FakeSandbox("bubblewrap is not installed. Install it.")

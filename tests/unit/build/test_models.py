@@ -58,9 +58,9 @@ def test_settings_that_fit_pass() -> None:
 
 
 def test_an_unknown_backend_is_named_with_those_that_exist() -> None:
-    said = flaw(ModelConfig(name="m", backend="gpo"))
+    stated = flaw(ModelConfig(name="m", backend="gpo"))
 
-    assert said == (
+    assert stated == (
         "The model 'm' names the backend 'gpo', which does not exist. Did you mean 'gpu'? The backends are: cpu, gpu."
     )
 
@@ -97,7 +97,7 @@ def test_a_model_that_a_backend_may_have_passes(vision: str) -> None:
     check_references(Settings(vision="typo"))
 
 
-async def test_a_model_that_no_backend_lists_is_told_once_all_have_listed_theirs() -> None:
+async def test_a_model_in_no_list_is_reported_once_all_backends_listed_theirs() -> None:
     a, b = Listed("a", ["qwen3"]), Listed("b", None)
     registry = models(a, b)
     settings = Settings(vision="qwen", fallback={"x": ["qwen3"]})
@@ -111,7 +111,7 @@ async def test_a_model_that_no_backend_lists_is_told_once_all_have_listed_theirs
     ]
 
 
-async def test_the_model_of_images_is_looked_for_among_the_backends_unless_it_has_a_server_of_its_own() -> None:
+async def test_the_image_model_is_searched_among_the_backends_unless_it_has_its_own_server() -> None:
     registry = models(Listed("a", ["flux"]))
     await registry.refresh()
 

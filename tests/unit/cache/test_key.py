@@ -63,7 +63,7 @@ DELIVERY: dict[str, st.SearchStrategy[Any]] = {
     "background_options": st.just({"completion_window": "soonest"}),
     "antiphon": st.sampled_from([{"cache": True}, {"cache": {"ttl": 600}}]),
 }
-NOT_SERVED = {"moderation", "prompt", "image", "access_programs"}
+UNSUPPORTED = {"moderation", "prompt", "image", "access_programs"}
 """Fields that are refused, so that no two requests differ in them."""
 
 
@@ -74,13 +74,13 @@ def key_of(body: dict[str, Any], tenant: str = "", secret: bytes = SECRET) -> by
 
 def bodies(fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[dict[str, Any]]:
     """Bodies with any of these fields, such as the API takes them."""
-    made = st.fixed_dictionaries({}, optional=fields)
-    return made.map(lambda body: body if "tools" in body else {**body, "tool_choice": "auto"})
+    created = st.fixed_dictionaries({}, optional=fields)
+    return created.map(lambda body: body if "tools" in body else {**body, "tool_choice": "auto"})
 
 
-def test_every_field_is_either_varied_here_or_said_not_to_count() -> None:
+def test_every_field_is_either_varied_here_or_declared_irrelevant() -> None:
     known = {field.encode_name for field in msgspec.structs.fields(CreateResponse)}
-    assert known == FIELDS.keys() | DELIVERY.keys() | SEEN_AS_ITEMS | NOT_SERVED
+    assert known == FIELDS.keys() | DELIVERY.keys() | SEEN_AS_ITEMS | UNSUPPORTED
     assert DELIVERY.keys() == MAY_DIFFER.keys()
 
 

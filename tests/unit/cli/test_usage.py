@@ -32,10 +32,10 @@ def wrong(*arguments: str) -> str:
 
 @each("name", HELPED)
 def test_the_help_of_every_command_is_plain(name: str) -> None:
-    shown = help_of(name)
+    displayed = help_of(name)
 
-    assert not re.search(r"[<{]\w|<=|\[\[|\[required\]", shown), "the parser's notation"
-    assert "..." not in re.sub(r"\[ARGS\.*\]\.*|(?:REPORT\.json|PATH|FILE_ID|CONTAINER_ID)\.\.\.", "", shown), (
+    assert not re.search(r"[<{]\w|<=|\[\[|\[required\]", displayed), "the parser's notation"
+    assert "..." not in re.sub(r"\[ARGS\.*\]\.*|(?:REPORT\.json|PATH|FILE_ID|CONTAINER_ID)\.\.\.", "", displayed), (
         "a sentence that is cut off"
     )
 
@@ -75,6 +75,6 @@ WRONG = {
 
 
 @pytest.mark.parametrize("arguments", WRONG, ids=" ".join)
-def test_a_wrong_command_line_is_told_what_was_meant_or_where_the_help_is(arguments: tuple[str, ...]) -> None:
+def test_a_wrong_command_line_has_a_suggestion_or_the_place_of_the_help(arguments: tuple[str, ...]) -> None:
     assert wrong(*arguments).startswith(WRONG[arguments])
     assert "Input should" not in wrong(*arguments)

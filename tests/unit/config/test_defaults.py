@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from antiphon.cache.cache import Room
+from antiphon.cache.cache import CacheRoom
 from antiphon.config import BackendConfig, Settings
 from antiphon.history.bounds import Bounds
 from antiphon.jobs.worker import Worker
-from antiphon.server.limits import Limits
+from antiphon.server.limits import ServerLimits
 from antiphon.sharing.memory import Memory
 from antiphon.storage.open import open_store
 from antiphon.tools.mcp.servers import McpServers
@@ -34,12 +34,12 @@ PARTS: dict[Callable[..., Any], dict[str, Any]] = {
         "containers": SETTINGS.code_containers_per_tenant,
         "container_memory": SETTINGS.code_memory_max,
     },
-    Limits: {
+    ServerLimits: {
         "body": SETTINGS.max_body,
         "connection": SETTINGS.max_connection_bytes,
         "connections": SETTINGS.max_connections,
     },
-    Room: {
+    CacheRoom: {
         "ttl": SETTINGS.cache_ttl,
         "longest": SETTINGS.retention_days * DAY,
         "most_bytes": SETTINGS.cache_size * MEBIBYTE,

@@ -40,7 +40,7 @@ def test_nothing_needs_to_be_set() -> None:
     assert settings.store == "sqlite:///~/.local/share/antiphon/antiphon.db"
 
 
-def test_a_flag_outdoes_the_environment_that_the_file_that_the_default() -> None:
+def test_precedence_is_flag_then_environment_then_file_then_default() -> None:
     write("port = 1\nhost = 'file'\nlog_level = 'error'\nretention_days = 7")
     settings = load({"ANTIPHON_PORT": "2", "ANTIPHON_HOST": "environment"}, port=3, host=None)
 
@@ -49,7 +49,7 @@ def test_a_flag_outdoes_the_environment_that_the_file_that_the_default() -> None
 
 
 def test_every_setting_can_be_an_environment_variable() -> None:
-    told = {
+    reported = {
         "HOST": "::1",
         "PORT": "0",
         "STORE": "sqlite://",
@@ -151,9 +151,9 @@ def test_every_setting_can_be_an_environment_variable() -> None:
         "CURRENCY": "EUR",
         "RESERVED_OUTPUT_TOKENS": "2000",
     }
-    settings = load({f"ANTIPHON_{name}": value for name, value in told.items()})
+    settings = load({f"ANTIPHON_{name}": value for name, value in reported.items()})
 
-    assert {name.lower() for name in told} == set(Settings.__struct_fields__), "add a value above"
+    assert {name.lower() for name in reported} == set(Settings.__struct_fields__), "add a value above"
     assert [backend.url for backend in settings.backends] == [OLLAMA, "http://b/v1"]
     assert (settings.connect_timeout, settings.first_byte_timeout, settings.idle_timeout) == (0.5, 10.0, 20.0)
     assert (settings.host, settings.port, settings.retention_days) == ("::1", 0, 3)
@@ -230,7 +230,7 @@ def test_a_name_that_no_request_can_have_is_refused(name: str, value: str) -> No
 
 
 @pytest.mark.parametrize("value", ["http://127.0.0.1:8888", "https://search.example/searxng/", "brave", "tavily"])
-def test_one_setting_says_who_searches_the_web(value: str) -> None:
+def test_one_setting_selects_the_web_search_provider(value: str) -> None:
     assert load({"ANTIPHON_WEB_SEARCH": value}).web_search == value
     assert load(file=write(f"web_search = '{value}'")).web_search == value
 
@@ -248,7 +248,7 @@ def test_one_setting_says_who_searches_the_web(value: str) -> None:
         ({"web_search": "brave", "web_search_timeout": "0"}, "web_search_timeout"),
     ],
 )
-def test_a_web_search_that_cannot_be_made_is_refused(values: dict[str, str], words: str) -> None:
+def test_an_impossible_web_search_is_refused(values: dict[str, str], words: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(words)):
         load({f"ANTIPHON_{name.upper()}": value for name, value in values.items()})
 
@@ -270,7 +270,7 @@ def test_a_place_that_cannot_hold_files_is_refused(values: dict[str, str], words
     assert "secret" not in str(refused.value)
 
 
-def test_an_empty_variable_is_none() -> None:
+def test_an_empty_variable_is_unset() -> None:
     assert load({"ANTIPHON_PORT": "", "ANTIPHON_CONFIG": ""}).port == 8321
 
 
@@ -318,7 +318,7 @@ def test_two_backends_of_one_name_are_refused() -> None:
         ),
     ],
 )
-def test_an_mcp_server_that_cannot_be_asked_is_refused(table: str, words: str) -> None:
+def test_an_unusable_mcp_server_is_refused(table: str, words: str) -> None:
     message = refusal(file=write(f"[[mcp_servers]]\n{table}"))
 
     assert words in message
@@ -435,7 +435,7 @@ def test_a_refusal_names_the_file_the_backend_and_what_would_be_right(text: str,
     assert not re.search(r"Expected|Object|enum|array|`(?:str|int|dict)`", message), "a decoder's wording"
 
 
-def test_a_refusal_names_the_variable_where_that_outdoes_the_file() -> None:
+def test_a_refusal_names_the_variable_that_overrides_the_file() -> None:
     write("port = 1")
 
     assert refusal({"ANTIPHON_PORT": "x"}).startswith("The variable ANTIPHON_PORT is wrong: ")
@@ -478,7 +478,7 @@ def test_a_key_in_a_url_is_refused_and_not_repeated(url: str, where: str) -> Non
         ("proxy = 3128", "proxy"),
     ],
 )
-def test_connections_that_cannot_be_made_are_refused_without_showing_a_password(line: str, advice: str) -> None:
+def test_failed_connections_are_refused_without_displaying_a_password(line: str, advice: str) -> None:
     message = refusal(file=write(f"[[backends]]\nurl = 'https://h/v1'\n{line}"))
 
     assert advice in message
@@ -491,8 +491,8 @@ def test_what_is_no_url_is_refused(url: str) -> None:
 
 
 def test_a_url_of_another_scheme_is_refused_by_its_scheme() -> None:
-    said = refusal(backends=["ftp://host/v1"])
-    assert "'ftp://host/v1' has the scheme 'ftp'" in said
+    stated = refusal(backends=["ftp://host/v1"])
+    assert "'ftp://host/v1' has the scheme 'ftp'" in stated
 
 
 def test_a_key_comes_from_the_variable_that_is_named() -> None:

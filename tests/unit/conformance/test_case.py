@@ -8,7 +8,7 @@ import pytest
 from antiphon_verify.areas.responses import models
 from antiphon_verify.case import Case, CaseRun, case, cases_of
 from antiphon_verify.exchange import Request
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.requirement import Stop, Verdict, weightiest
 from antiphon_verify.trial import MAX_TOKENS, Steps, Trial
 from tests.unit.conformance.playing import play
@@ -23,23 +23,23 @@ def judging(judge: Callable[[Trial], None]) -> Case:
     return Case("a case", ("a", "b"), script)
 
 
-def test_a_case_says_what_it_does() -> None:
+def test_a_case_describes_what_it_does() -> None:
     assert judging(lambda trial: None).sentence == "Ask for the models."
 
 
 def test_what_is_expected_and_holds_is_passed_and_the_rest_is_skipped() -> None:
-    verdicts = play(judging(lambda trial: trial.expect("a", True)), [says({})])
+    verdicts = play(judging(lambda trial: trial.expect("a", True)), [states({})])
 
     assert verdicts["a"] == Verdict("passed")
     assert verdicts["b"].outcome == "skipped"
 
 
-def test_what_was_broken_once_stays_broken_and_the_first_thing_that_came_is_told() -> None:
+def test_a_violation_is_permanent_and_its_first_instance_is_reported() -> None:
     def judge(trial: Trial) -> None:
         for holds, came in ((True, "good"), (False, {"came": 1}), (False, "worse"), (True, "good")):
             trial.expect("a", holds, came)
 
-    assert play(judging(judge), [says({})])["a"] == Verdict("failed", '{"came": 1}', 1)
+    assert play(judging(judge), [states({})])["a"] == Verdict("failed", '{"came": 1}', 1)
 
 
 def test_a_reason_to_skip_weighs_less_than_a_finding() -> None:
@@ -48,20 +48,20 @@ def test_a_reason_to_skip_weighs_less_than_a_finding() -> None:
         trial.skip("b", "no call was made")
         trial.expect("b", True)
 
-    verdicts = play(judging(judge), [says({})])
+    verdicts = play(judging(judge), [states({})])
 
     assert (verdicts["a"].came, verdicts["b"].outcome) == ("no call was made", "passed")
 
 
 def test_a_case_judges_only_what_it_names() -> None:
     with pytest.raises(LookupError, match="c is not one"):
-        play(judging(lambda trial: trial.expect("c", True)), [says({})])
+        play(judging(lambda trial: trial.expect("c", True)), [states({})])
 
 
 @pytest.mark.parametrize(
     ("answer", "outcome"),
     [
-        (says([]), "failed"),
+        (states([]), "failed"),
         (Reply(200, b"<html>"), "failed"),
         (Reply(200, b"{}", fault="cut"), "failed"),
         (Reply(302), "failed"),
@@ -93,12 +93,12 @@ def test_a_stream_is_of_objects(body: bytes) -> None:
 
 
 def test_what_must_be_there_ends_the_case_where_it_is_not() -> None:
-    verdicts = play(judging(lambda trial: trial.found(trial.exchanges[-1].json, "x", 0)), [says({"x": []})])
+    verdicts = play(judging(lambda trial: trial.found(trial.exchanges[-1].json, "x", 0)), [states({"x": []})])
 
     assert verdicts["a"].came == "The response has no x.0."
 
 
-def test_a_case_is_asked_for_no_more_once_it_ended() -> None:
+def test_a_case_sends_no_requests_after_its_end() -> None:
     playing = CaseRun(judging(lambda trial: None), "m")
     playing.begin()
     playing.end(Verdict("failed", "why"))

@@ -63,7 +63,7 @@ def test_a_crash_over_what_should_be_rejected_is_a_failure_of_its_own() -> None:
     assert blocked == {}
 
 
-def test_an_item_that_has_gone_wrong_in_a_stream_fails_its_first_rule() -> None:
+def test_a_broken_item_in_a_stream_fails_its_first_rule() -> None:
     twice = [one for one in STREAMS["answer"] for _ in range(1 + (one["type"] == "response.output_item.added"))]
     unfinished = [one for one in twice if not one["type"].endswith("_text.done")]
     failed, blocked = failed_by(stream.PLAIN, [streams(numbered(unfinished))])
@@ -83,7 +83,7 @@ def test_a_stream_that_ends_in_an_error_fails_once() -> None:
 CREATED, METADATA = "responses:conversations:created", "responses:conversations:metadata"
 
 
-def test_a_root_outside_of_the_selection_is_shown_as_the_cause() -> None:
+def test_a_root_outside_of_the_selection_is_displayed_as_the_cause() -> None:
     case = conversations.a_conversation_lives
     tried = FinishedCase(case, play(case, [error("Boom.", 500)]), ())
     found = results([REQUIREMENTS[METADATA]], [tried], {})

@@ -7,7 +7,7 @@ from antiphon_verify.choice import chosen, is_under, under
 from antiphon_verify.errors import VerifyError
 
 
-def test_everything_is_judged_unless_told_otherwise() -> None:
+def test_everything_is_judged_by_default() -> None:
     assert [requirement.id for requirement in chosen()] == list(REQUIREMENTS)
 
 
@@ -22,23 +22,23 @@ def test_areas_and_requirements_can_be_named() -> None:
     assert {one.area for one in chosen(only=["responses:models", "chat:stream"])} == {"responses:models", "chat:stream"}
 
 
-def test_an_area_holds_what_lies_under_it_and_nothing_beside_it() -> None:
+def test_an_area_contains_exactly_its_own_requirements() -> None:
     assert is_under("responses:input-items:paging", "responses:input-items")
     assert not is_under("responses:input-items:paging", "responses:input")
     assert under([]) == set()
 
 
 @pytest.mark.parametrize("place", ["respones", "responses:", "responses:models:lst", ""])
-def test_a_place_that_is_none_is_told(place: str) -> None:
+def test_an_invalid_place_is_reported(place: str) -> None:
     with pytest.raises(VerifyError, match="antiphon-verify list"):
         chosen(only=[place])
 
 
-def test_an_api_that_is_none_is_told() -> None:
+def test_an_invalid_api_is_reported() -> None:
     with pytest.raises(VerifyError, match="chat, responses, all"):
         chosen("messages")
 
 
-def test_an_area_of_the_other_api_is_told() -> None:
+def test_an_area_of_the_other_api_is_reported() -> None:
     with pytest.raises(VerifyError, match="The API 'chat' has no requirements in responses:models"):
         chosen("chat", ["responses:models"])

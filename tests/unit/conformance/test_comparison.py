@@ -36,7 +36,7 @@ def test_causes_come_by_their_weight_and_one_answer_is_one_cause() -> None:
     assert causes == [("a:b:root", ["a:b:like"], 1), ("a:d:f", [], 0)]
 
 
-def test_a_badge_counts_the_musts_and_what_is_blocked_is_not_kept() -> None:
+def test_a_badge_counts_musts_and_a_blocked_requirement_is_not_met() -> None:
     assert texts(badge(NAMED)) == ["One", "1 of 3 musts"]
     assert texts(badge(report(result("a:b:c")))) == ["antiphon verify", "1 of 1 musts"]
     assert texts(badge(report()))[1] == "not judged"
@@ -57,7 +57,7 @@ def test_a_picture_shows_a_hostile_name_as_text_and_loads_nothing(draw: object) 
     assert names <= {"svg", "title", "rect", "text", "g"}
 
 
-def test_a_page_of_markdown_says_how_each_server_was_run_and_what_it_breaks_by_which_request() -> None:
+def test_a_markdown_page_reports_how_each_server_was_run_and_which_request_shows_a_violation() -> None:
     page = matrix_markdown([NAMED])
 
     assert "| One | 1970-01-01 00:00 UTC | 1, `m` | 1.2 | demo&#124;x |" in page

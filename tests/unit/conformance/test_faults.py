@@ -16,7 +16,7 @@ DECLARED: dict[str, tuple[Case, Requirement]] = {
 
 
 @each("id", DECLARED)
-def test_a_requirement_is_kept_by_the_good_replies_and_broken_by_its_fault(id: str) -> None:
+def test_the_good_replies_meet_a_requirement_and_its_fault_breaks_it(id: str) -> None:
     case, row = DECLARED[id]
     assert row.fault, f"{id} has no fault that its case must find"
     good, bad = play(case, row.good or case.good), play(case, row.fault)

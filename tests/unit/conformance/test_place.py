@@ -6,7 +6,7 @@ from antiphon_verify.case import Case
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import at
-from antiphon_verify.replies import Reply, changed, says, streams
+from antiphon_verify.replies import Reply, changed, states, streams
 from antiphon_verify.report import LONGEST_COMMAND, curl
 from antiphon_verify.soundness import STREAM_IDS, judge_stream
 from antiphon_verify.trial import Steps, Trial
@@ -23,9 +23,9 @@ def placed(answer: Reply, *paths: tuple[str | int, ...], stream: bool = False) -
 
 
 def test_the_place_is_the_path_of_the_field_and_what_is_there() -> None:
-    assert placed(says({"output": [{"id": None}]}), ("output", 0, "id")) == "output.0.id = null"
-    assert placed(says({"output": []}), ("output", 0, "id")) == "output.0.id = nothing"
-    assert placed(says({"a": 0}), ("a",)) == "a = 0"
+    assert placed(states({"output": [{"id": None}]}), ("output", 0, "id")) == "output.0.id = null"
+    assert placed(states({"output": []}), ("output", 0, "id")) == "output.0.id = nothing"
+    assert placed(states({"a": 0}), ("a",)) == "a = 0"
 
 
 def test_the_place_in_a_stream_has_the_number_and_the_type_of_the_event() -> None:
@@ -40,7 +40,7 @@ def test_a_field_that_was_read_for_an_earlier_judgement_is_no_place() -> None:
         trial.expect("a", at(exchange.json, "first") == 1)
         trial.expect("b", at(exchange.json, "second") == 1)
 
-    verdicts = play(Case("reading", ("a", "b"), script), [says({"first": 1, "second": 2})])
+    verdicts = play(Case("reading", ("a", "b"), script), [states({"first": 1, "second": 2})])
 
     assert verdicts["b"].place == "second = 2"
 
@@ -49,7 +49,7 @@ def test_what_must_be_there_and_is_not_is_the_place() -> None:
     def script(trial: Trial) -> Steps:
         trial.found(trial.whole((yield from trial.get("/x"))), "usage", "total")
 
-    assert play(Case("finding", ("a",), script), [says({"usage": {}})])["a"].place == "usage.total = nothing"
+    assert play(Case("finding", ("a",), script), [states({"usage": {}})])["a"].place == "usage.total = nothing"
 
 
 def test_a_rule_of_the_stream_names_the_event_that_breaks_it() -> None:
@@ -64,7 +64,7 @@ def test_a_rule_of_the_stream_names_the_event_that_breaks_it() -> None:
     assert f"event {len(events)} (response.completed)" in broken
 
 
-def test_a_request_is_a_command_that_a_shell_reads_as_it_was_meant() -> None:
+def test_a_request_is_a_command_that_a_shell_parses_correctly() -> None:
     request = Request(method="POST", path="/responses?a=b&c", body={"input": "It's $HOME"}, headers={"X-A": "b c"})
 
     assert shlex.split(curl(request)) == [

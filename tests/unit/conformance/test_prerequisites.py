@@ -11,7 +11,7 @@ from antiphon_verify.exchange import Request
 from antiphon_verify.judging import Plan
 from antiphon_verify.prerequisites import KNOWN, NEEDS, needs_of, with_needs
 from antiphon_verify.reading import at, listed
-from antiphon_verify.replies import Replies, Reply, error, says
+from antiphon_verify.replies import Replies, Reply, error, states
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.report import Result
 from antiphon_verify.requirement import Verdict
@@ -21,7 +21,7 @@ from tests.support.cases import each
 from tests.unit.conformance.playing import play
 from tests.unit.conformance.test_report import report
 
-MADE, WHOLE = "responses:objects:made", "responses:stream:whole"
+CREATED, WHOLE = "responses:objects:made", "responses:stream:whole"
 
 
 class Forever(list[Reply]):
@@ -48,13 +48,13 @@ CONSTANT: dict[str, Reply] = {
     "no content": Reply(204),
     "nothing": Reply(200, b""),
     "an error": error("No."),
-    "an error behind a 200": says({"error": {"message": "No.", "type": "invalid_request_error"}}),
+    "an error behind a 200": states({"error": {"message": "No.", "type": "invalid_request_error"}}),
     "a failure": error("Boom.", 500),
     "a redirect": Reply(302, headers={"location": "/login"}),
     "a demand for a key": error("Who are you?", 401),
     "too many requests": error("Later.", 429),
     "an empty stream": Reply(200, b"data: [DONE]\n\n", {"content-type": "text/event-stream"}),
-    "a response without output": says(RESPONSE | {"output": []}),
+    "a response without output": states(RESPONSE | {"output": []}),
 }
 
 
@@ -77,15 +77,15 @@ def test_a_server_that_refuses_every_creation_is_broken_at_the_root_and_excused_
         "responses:prompts",
         "responses:websocket",
     }
-    assert roots[MADE] > 300
-    assert next(iter(roots)) == MADE
+    assert roots[CREATED] > 300
+    assert next(iter(roots)) == CREATED
 
 
 def without_hosted_tools(request: Request) -> Reply:
     """Reply as a server that breaks down over every tool that is no function."""
     body = request.body if isinstance(request.body, dict) else {}
     types = {at(tool, "type") for tool in listed(body, "tools")}
-    return error("Boom.", 500) if types - {"function"} else says(RESPONSE)
+    return error("Boom.", 500) if types - {"function"} else states(RESPONSE)
 
 
 @pytest.mark.wide
@@ -140,10 +140,10 @@ LACKING, UNSEEN = Verdict("not offered"), Verdict("skipped")
 
 def test_what_needs_what_fails_is_blocked_by_the_root_and_not_by_what_is_between() -> None:
     rule = "responses:stream:item-done-once"
-    found = stood((MADE, BROKEN), (WHOLE, BROKEN), (rule, OK))
+    found = stood((CREATED, BROKEN), (WHOLE, BROKEN), (rule, OK))
 
     assert [one.outcome for one in found.values()] == ["failed", "blocked", "blocked"]
-    assert found[WHOLE].blocked_by == found[rule].blocked_by == MADE
+    assert found[WHOLE].blocked_by == found[rule].blocked_by == CREATED
 
 
 def test_what_is_not_offered_leaves_what_needs_it_not_offered() -> None:
@@ -193,21 +193,21 @@ def test_a_server_that_resumes_no_stream_need_not_refuse_to() -> None:
 
 
 def test_a_server_that_ignores_unknown_parameters_need_not_refuse_a_window() -> None:
-    window, ignored, kept = "responses:errors:window-with-stream", *KNOWN
-    needed = [(need, OK) for need in with_needs({window}) - {window, ignored, kept}]
+    window, ignored, stored = "responses:errors:window-with-stream", *KNOWN
+    needed = [(need, OK) for need in with_needs({window}) - {window, ignored, stored}]
 
-    assert stood(*needed, (ignored, BROKEN), (kept, BROKEN), (window, BROKEN))[window].blocked_by == ignored
-    assert stood(*needed, (ignored, BROKEN), (kept, OK), (window, BROKEN))[window].outcome == "failed"
-    assert stood(*needed, (ignored, OK), (kept, BROKEN), (window, BROKEN))[window].outcome == "failed"
+    assert stood(*needed, (ignored, BROKEN), (stored, BROKEN), (window, BROKEN))[window].blocked_by == ignored
+    assert stood(*needed, (ignored, BROKEN), (stored, OK), (window, BROKEN))[window].outcome == "failed"
+    assert stood(*needed, (ignored, OK), (stored, BROKEN), (window, BROKEN))[window].outcome == "failed"
 
 
 def test_of_alternatives_that_all_fail_the_first_is_the_root() -> None:
-    at_once, told = "responses:background:at-once", "responses:background:told"
-    needed = [(need, OK) for need in with_needs({told}) - {told}]
+    at_once, reported = "responses:background:at-once", "responses:background:told"
+    needed = [(need, OK) for need in with_needs({reported}) - {reported}]
 
-    assert stood(*needed, (at_once, BROKEN), (told, BROKEN))[told].blocked_by == at_once
-    assert stood(*needed, (at_once, BROKEN), (told, OK))[told].outcome == "passed"
-    assert stood(*needed, (at_once, OK), (told, BROKEN))[told].outcome == "failed"
+    assert stood(*needed, (at_once, BROKEN), (reported, BROKEN))[reported].blocked_by == at_once
+    assert stood(*needed, (at_once, BROKEN), (reported, OK))[reported].outcome == "passed"
+    assert stood(*needed, (at_once, OK), (reported, BROKEN))[reported].outcome == "failed"
 
 
 def test_one_need_that_holds_is_enough() -> None:
@@ -215,30 +215,30 @@ def test_one_need_that_holds_is_enough() -> None:
         ("responses:conversations:created", BROKEN),
         ("responses:conversations:retrieved", OK),
         ("responses:conversations:used", OK),
-        (MADE, OK),
+        (CREATED, OK),
     )
 
     assert found["responses:conversations:used"].outcome == "passed"
 
 
-def test_what_nobody_saw_to_hold_shows_nothing_of_what_needs_it() -> None:
-    found = stood((MADE, UNSEEN), (WHOLE, OK))
+def test_an_unverified_prerequisite_proves_nothing_that_depends_on_it() -> None:
+    found = stood((CREATED, UNSEEN), (WHOLE, OK))
 
     assert found[WHOLE].outcome == "skipped"
 
 
 def test_what_another_case_finds_by_the_way_blocks_nothing() -> None:
-    found = stood((MADE, OK), (WHOLE, BROKEN), ("responses:stream:item-done-once", OK), asides=(WHOLE,))
+    found = stood((CREATED, OK), (WHOLE, BROKEN), ("responses:stream:item-done-once", OK), asides=(WHOLE,))
 
     assert found["responses:stream:item-done-once"].outcome == "passed"
     assert found[WHOLE].outcome == "failed"
 
 
-def test_a_run_of_one_area_asks_for_what_it_needs_and_shows_it_only_as_a_cause() -> None:
+def test_a_run_of_one_area_requests_its_prerequisites_and_displays_them_only_as_causes() -> None:
     plan = Plan(base_url="http://x/v1", requirements=[REQUIREMENTS["responses:chain:fork"]])
     broken = [FinishedCase(case, dict.fromkeys(case.ids, BROKEN), ()) for case in plan.all_cases]
     well = [FinishedCase(case, dict.fromkeys(case.ids, OK), ()) for case in plan.all_cases]
 
     assert [case.name for case in plan.cases] == ["a_chain_is_forked"]
-    assert [one.id for one in results(plan.requirements, broken, {})] == [MADE, "responses:chain:fork"]
+    assert [one.id for one in results(plan.requirements, broken, {})] == [CREATED, "responses:chain:fork"]
     assert [one.id for one in results(plan.requirements, well, {})] == ["responses:chain:fork"]

@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "guides" / "check-conformance.md"
 
 
 @pytest.mark.parametrize("name", profiles())
-def test_a_profile_names_requirements_and_says_why_and_who_found_it(name: str) -> None:
+def test_a_profile_names_requirements_with_reason_and_author(name: str) -> None:
     profile = load_profile(name)
 
     assert profile.known
@@ -51,7 +51,7 @@ def test_the_page_names_every_profile_and_shows_one(tmp_path: Path) -> None:
         ('name = "x"\n[[known]]\nids = ["no:such:id"]\nwhy = "y"\nsource = "z"', "no:such:id"),
     ],
 )
-def test_a_wrong_profile_is_told(tmp_path: Path, text: str, words: str) -> None:
+def test_a_wrong_profile_is_reported(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "wrong.toml"
     path.write_text(text)
 
@@ -59,6 +59,6 @@ def test_a_wrong_profile_is_told(tmp_path: Path, text: str, words: str) -> None:
         load_profile(str(path)).reasons("m")
 
 
-def test_a_profile_that_is_not_there_is_told_with_those_that_are() -> None:
+def test_a_missing_profile_is_reported_with_the_existing_ones() -> None:
     with pytest.raises(VerifyError, match="ollama"):
         load_profile("olama")

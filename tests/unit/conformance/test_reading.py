@@ -40,13 +40,13 @@ def test_nothing_is_false_and_no_value() -> None:
     assert (is_text(MISSING), is_integer(MISSING), is_number(MISSING)) == (False, False, False)
 
 
-def test_json_tells_its_types_apart() -> None:
+def test_json_types_are_distinguished() -> None:
     assert [is_integer(one) for one in (1, True, 1.0, "1")] == [True, False, False, False]
     assert [is_number(one) for one in (1, True, 1.5, "1")] == [True, False, True, False]
     assert [is_text(one) for one in ("x", "", 1, None)] == [True, False, False, False]
 
 
-def test_a_value_is_shown_as_json_and_cut() -> None:
+def test_a_value_is_displayed_as_json_and_cut() -> None:
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]

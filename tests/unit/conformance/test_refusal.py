@@ -7,7 +7,7 @@ import pytest
 from antiphon_verify.case import Case, CaseRun
 from antiphon_verify.exchange import Exchange, Request
 from antiphon_verify.refusal import path_absence
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.bodies import CALL, RESPONSE
 from antiphon_verify.trial import Steps, Traits, Trial
 from tests.unit.conformance.playing import play
@@ -17,37 +17,37 @@ PATH = "/responses/resp_0123456789abcdef01234567"
 ABSENT: dict[str, Reply] = {
     "no such path": Reply(404, b"404 page not found"),
     "no such path, in words": error(f"Unknown request URL: GET /v1{PATH}", 404, "unknown_url"),
-    "no such path, FastAPI": says({"detail": "Not Found"}, 404),
-    "no such method": says({"detail": "Method Not Allowed"}, 405),
+    "no such path, FastAPI": states({"detail": "Not Found"}, 404),
+    "no such method": states({"detail": "Method Not Allowed"}, 405),
     "not implemented": error("later", 501),
     "no WebSocket": error("use HTTP", 426),
 }
 
-SERVED: dict[str, Reply] = {
-    "a success": says({}),
+SUPPORTED: dict[str, Reply] = {
+    "a success": states({}),
     "no answer": Reply(0, fault="cut"),
     "a thing not found": error("Response with id 'x' not found.", 404),
     "a thing not found, by its id": error("No such thing: resp_0123456789abcdef01234567", 404),
     "a store not found": error("No vector store found with id 'vs_x'.", 404, param="vector_store_id"),
     "no such file": error("No such File object: file-x", 404, param="id"),
     "no such model": error("model 'x' not found, try pulling it first", 404),
-    "a model that no worker has": says({"error": {"message": "No worker for 'x'", "type": "model_not_found"}}, 404),
+    "a model that no worker has": states({"error": {"message": "No worker for 'x'", "type": "model_not_found"}}, 404),
     "a bad value": error("Invalid value: 'x'.", 400, "invalid_value"),
     "a failure": error("The server had an error.", 500),
 }
 
 
 @pytest.mark.parametrize("answer", ABSENT.values(), ids=ABSENT)
-def test_a_path_that_is_not_there_is_told_by_the_status(answer: Reply) -> None:
+def test_a_missing_path_is_reported_by_the_status(answer: Reply) -> None:
     assert path_absence(answer.to(Request(method="GET", path=PATH))) == f"status {answer.status}"
 
 
-@pytest.mark.parametrize("answer", SERVED.values(), ids=SERVED)
+@pytest.mark.parametrize("answer", SUPPORTED.values(), ids=SUPPORTED)
 def test_what_is_wrong_is_no_missing_path(answer: Reply) -> None:
     assert path_absence(answer.to(Request(method="GET", path=PATH))) is None
 
 
-GOOD = says(RESPONSE)
+GOOD = states(RESPONSE)
 
 TOOLS: dict[str, Any] = {"tools": [{"type": "custom", "name": "x"}], "priority_hint": 1}
 
@@ -65,9 +65,9 @@ REFUSALS: dict[str, Reply] = {
     "by a path into it": error("no", 400, "invalid_value", "tools[0].type"),
     "that it is disabled": error("image input is disabled; rebuild with mmproj"),
     "what it must be": error("require_approval must be set to 'never'"),
-    "by serde": says({"error": {"message": "unknown variant `custom`, expected `function`"}}, 422),
-    "by FastAPI": says({"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]}, 422),
-    "by Go": says({"error": 'json: unknown field "tools"'}, 400),
+    "by serde": states({"error": {"message": "unknown variant `custom`, expected `function`"}}, 422),
+    "by FastAPI": states({"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]}, 422),
+    "by Go": states({"error": 'json: unknown field "tools"'}, 400),
     "as forbidden": error("custom tools need another plan", 403),
 }
 
@@ -128,16 +128,16 @@ def test_a_parameter_that_was_taken_before_is_not_lacking_afterwards() -> None:
     assert verdict.outcome == "failed"
 
 
-def test_a_query_is_lacking_if_the_path_is_served_without_it() -> None:
+def test_a_query_is_lacking_if_the_path_works_without_it() -> None:
     def listing(trial: Trial) -> Steps:
         trial.whole((yield from trial.get("/models?after=x")))
 
-    verdict = play(Case("listing", ("a",), listing), [error("unknown query", 400), says({"data": []})])["a"]
+    verdict = play(Case("listing", ("a",), listing), [error("unknown query", 400), states({"data": []})])["a"]
 
     assert verdict.outcome == "not offered"
 
 
-LOST = says({"error": "Unexpected endpoint or method. (POST /conversations)"})
+LOST = states({"error": "Unexpected endpoint or method. (POST /conversations)"})
 
 
 @pytest.mark.parametrize(
@@ -159,5 +159,5 @@ def test_an_error_behind_a_200_is_a_missing_path_only_where_an_invented_path_get
     assert playing.trial.verdicts["a"].outcome == outcome
 
 
-def test_nothing_asked_is_no_lack() -> None:
+def test_an_exchange_without_an_answer_does_not_show_a_missing_path() -> None:
     assert path_absence(Exchange(Request(method="POST", path="/responses"))) is None

@@ -7,8 +7,8 @@ from antiphon_verify.report import Report, Result, Shown, decode_reports, encode
 
 
 def result(name: str = "a:b:c", **fields: object) -> Result:
-    told = {"level": "must", "kind": "protocol", "source": "spec 7", "sentence": "It is so.", "outcome": "passed"}
-    return Result(id=name, **{**told, **fields})  # type: ignore[arg-type]
+    reported = {"level": "must", "kind": "protocol", "source": "spec 7", "sentence": "It is so.", "outcome": "passed"}
+    return Result(id=name, **{**reported, **fields})  # type: ignore[arg-type]
 
 
 def report(*results: Result) -> Report:
@@ -54,6 +54,6 @@ def test_a_report_is_read_as_it_was_written() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b"\xff", b'{"results": 1}'])
-def test_what_is_no_report_is_told_by_its_name(data: bytes) -> None:
+def test_an_invalid_report_is_reported_by_its_name(data: bytes) -> None:
     with pytest.raises(VerifyError, match=r"x\.json"):
         decode_reports([("x.json", data)])

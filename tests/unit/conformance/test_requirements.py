@@ -12,7 +12,7 @@ FORM = re.compile(r"(chat|responses|transport):[a-z]+(-[a-z]+)*:[a-z0-9]+(-[a-z0
 
 
 @each("requirement", REQUIREMENTS.values(), ids=lambda requirement: requirement.id)
-def test_a_requirement_says_in_one_sentence_what_it_asks_and_who_asks_it(requirement: Requirement) -> None:
+def test_a_requirement_states_in_one_sentence_its_rule_and_its_source(requirement: Requirement) -> None:
     assert FORM.fullmatch(requirement.id)
     assert requirement.level in LEVELS
     assert requirement.source.partition(" ")[0] in SOURCES
@@ -29,7 +29,7 @@ def test_there_are_enough_to_judge_by() -> None:
 
 
 @pytest.mark.parametrize("api", ["chat", "responses", "transport"])
-def test_no_two_requirements_of_an_api_say_the_same(api: str) -> None:
+def test_no_two_requirements_of_an_api_are_equal(api: str) -> None:
     sentences = [one.sentence for one in REQUIREMENTS.values() if one.id.startswith(f"{api}:")]
 
     assert [sentence for sentence in set(sentences) if sentences.count(sentence) > 1] == []

@@ -10,7 +10,7 @@ import pytest
 from antiphon_verify.case import Case
 from antiphon_verify.exchange import Exchange, Request, Step
 from antiphon_verify.reading import MISSING
-from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies import Reply, error, states, streams
 from antiphon_verify.replies.completions import COMPLETION
 from antiphon_verify.report import Shown
 from antiphon_verify.requirement import Verdict, must
@@ -27,7 +27,7 @@ class Scripted:
 
     def __init__(self, answer: Reply, stream: Reply | None = None, plain: Reply | None = None) -> None:
         self.answer, self.stream, self.plain = answer, stream or answer, plain or answer
-        self.now, self.most, self.asked = 0, 0, 0
+        self.now, self.most, self.requested = 0, 0, 0
 
     @asynccontextmanager
     async def visit(self, seconds: float) -> AsyncIterator[SimpleNamespace]:
@@ -43,7 +43,7 @@ class Scripted:
 
     async def perform(self, step: Step) -> Exchange:
         assert isinstance(step, Request)
-        self.asked += 1
+        self.requested += 1
         self.now += 1
         self.most = max(self.most, self.now)
         await let_others_run(5)
@@ -59,8 +59,8 @@ def script(trial: Trial) -> Steps:
 CASES = [Case(f"case {number}", ("a:b:c",), script) for number in range(30)]
 
 
-async def test_a_quick_server_is_asked_much_at_once_and_its_answers_keep_their_order() -> None:
-    subject, done = Scripted(says({"so": True})), []
+async def test_a_fast_server_receives_many_requests_at_once_and_its_answers_stay_in_order() -> None:
+    subject, done = Scripted(states({"so": True})), []
     tried = await Run(subject, "m", on_done=lambda: done.append(1)).try_all(CASES)  # type: ignore[arg-type]
 
     assert [one.case for one in tried] == CASES
@@ -69,22 +69,22 @@ async def test_a_quick_server_is_asked_much_at_once_and_its_answers_keep_their_o
 
 
 @pytest.mark.parametrize(("took", "most"), [(0.9, 8), (2.0, 4), (5.0, 1), (90.0, 1)])
-async def test_a_slow_server_is_asked_less_at_once(took: float, most: int) -> None:
-    subject, times = Scripted(says({"so": True})), iter([100.0, 100.0 + took])
+async def test_a_slow_server_receives_fewer_requests_at_once(took: float, most: int) -> None:
+    subject, times = Scripted(states({"so": True})), iter([100.0, 100.0 + took])
     await Run(subject, "m", now=lambda: next(times)).try_all(CASES)  # type: ignore[arg-type]
 
     assert subject.most == most
 
 
-async def test_a_server_that_breaks_off_one_stream_for_another_is_asked_one_thing_after_the_other() -> None:
-    subject = Scripted(says({"so": True}), stream=Reply(200, b"data: {", fault="the connection broke"))
+async def test_a_server_that_drops_a_stream_for_another_is_called_sequentially() -> None:
+    subject = Scripted(states({"so": True}), stream=Reply(200, b"data: {", fault="the connection broke"))
     await Run(subject, "m").try_all(CASES)  # type: ignore[arg-type]
 
     assert subject.most == 1
 
 
-async def test_a_server_without_either_api_is_asked_much_at_once() -> None:
-    subject = Scripted(says({"so": True}), stream=Reply(404))
+async def test_a_server_without_either_api_receives_concurrent_requests() -> None:
+    subject = Scripted(states({"so": True}), stream=Reply(404))
     await Run(subject, "m").try_all(CASES)  # type: ignore[arg-type]
 
     assert subject.most == MOST_AT_ONCE
@@ -93,23 +93,23 @@ async def test_a_server_without_either_api_is_asked_much_at_once() -> None:
 @pytest.mark.parametrize(
     ("plain", "cap"),
     [
-        (says({}), "max_tokens"),
+        (states({}), "max_tokens"),
         (error("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."), "max_completion_tokens"),
     ],
 )
 async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(plain: Reply, cap: str) -> None:
-    def ask(trial: Trial) -> Steps:
+    def request(trial: Trial) -> Steps:
         exchange = yield from trial.chat("Hello.")
         trial.expect("a:b:c", cap in exchange.request.body, exchange.came)
 
-    case = Case("ask", ("a:b:c",), ask)
-    [one] = await Run(Scripted(says({}), plain=plain), "m").try_all([case])  # type: ignore[arg-type]
+    case = Case("ask", ("a:b:c",), request)
+    [one] = await Run(Scripted(states({}), plain=plain), "m").try_all([case])  # type: ignore[arg-type]
 
     assert one.verdicts["a:b:c"] == Verdict("passed")
 
 
-async def test_how_many_at_once_can_be_told() -> None:
-    subject = Scripted(says({"so": True}))
+async def test_the_concurrency_can_be_configured() -> None:
+    subject = Scripted(states({"so": True}))
     await Run(subject, "m", at_once=3).try_all(CASES)  # type: ignore[arg-type]
 
     assert subject.most == 3
@@ -120,17 +120,17 @@ async def test_a_server_that_leaves_everything_unanswered_is_left_alone() -> Non
     tried = await Run(subject, "m", at_once=1).try_all(CASES)  # type: ignore[arg-type]
     outcomes = [one.verdicts["a:b:c"].outcome for one in tried]
 
-    assert subject.asked == PATIENCE
+    assert subject.requested == PATIENCE
     assert outcomes == ["failed"] * PATIENCE + ["skipped"] * (30 - PATIENCE)
 
 
-async def test_a_fault_in_a_case_is_told_and_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_error_in_a_case_is_reported_and_does_not_end_the_run(caplog: pytest.LogCaptureFixture) -> None:
     def stumble(trial: Trial) -> Steps:
         exchange = yield from trial.get("/x")
         trial.expect("a:b:c", exchange.json["none"])
 
     with caplog.at_level(logging.ERROR):
-        tried = await Run(Scripted(says({})), "m").try_all([Case("stumble", ("a:b:c",), stumble), CASES[0]])  # type: ignore[arg-type]
+        tried = await Run(Scripted(states({})), "m").try_all([Case("stumble", ("a:b:c",), stumble), CASES[0]])  # type: ignore[arg-type]
 
     verdict = tried[0].verdicts["a:b:c"]
     assert (verdict.outcome, verdict.seen) == ("failed", 1)
@@ -140,11 +140,11 @@ async def test_a_fault_in_a_case_is_told_and_ends_nothing(caplog: pytest.LogCapt
 
 
 async def test_no_cases_are_no_results() -> None:
-    assert await Run(Scripted(says({})), "m").try_all([]) == []  # type: ignore[arg-type]
+    assert await Run(Scripted(states({})), "m").try_all([]) == []  # type: ignore[arg-type]
 
 
 def tried(*verdicts: Verdict) -> list[FinishedCase]:
-    exchanges = [says({"number": number}).to(Request(method="GET", path="/x")) for number in range(3)]
+    exchanges = [states({"number": number}).to(Request(method="GET", path="/x")) for number in range(3)]
     return [FinishedCase(CASES[0], {"a:b:c": verdict}, exchanges) for verdict in verdicts]
 
 
@@ -158,10 +158,10 @@ def test_the_worst_of_several_cases_stands_with_the_exchange_that_showed_it() ->
 
 def test_what_is_known_is_no_news() -> None:
     [broken] = results([REQUIREMENT], tried(Verdict("failed", "It was not.", 1)), {"a:b:c": "It never was."})
-    [kept] = results([REQUIREMENT], tried(Verdict("passed")), {"a:b:c": "It never was."})
+    [stored] = results([REQUIREMENT], tried(Verdict("passed")), {"a:b:c": "It never was."})
 
     assert (broken.outcome, broken.came, broken.known) == ("skipped", "It was not.", "It never was.")
-    assert (kept.outcome, kept.known) == ("passed", "It never was.")
+    assert (stored.outcome, stored.known) == ("passed", "It never was.")
 
 
 def test_what_was_left_out_is_skipped() -> None:
@@ -174,7 +174,7 @@ class Mannered(Scripted):
     """A subject that answers by path, and tells what it was asked."""
 
     def __init__(self, answers: dict[str, Reply]) -> None:
-        super().__init__(says({"so": True}))
+        super().__init__(states({"so": True}))
         self.answers, self.bodies = answers, []
 
     async def fetch(self, request: Request) -> Exchange:
@@ -186,25 +186,25 @@ class Mannered(Scripted):
         return self.answers[step.path].to(step)
 
 
-async def test_a_server_that_streams_by_default_is_asked_not_to_except_where_the_default_is_judged() -> None:
-    def ask(trial: Trial) -> Steps:
+async def test_a_server_with_default_streaming_receives_stream_false_unless_the_default_is_judged() -> None:
+    def request(trial: Trial) -> Steps:
         yield from trial.respond("Hello.")
         yield from trial.respond("Hello.", stream=True)
         yield from trial.respond("Hello.", stream=MISSING)
         yield from trial.chat("Hello.")
 
-    subject = Mannered({"/responses": streams([{"type": "response.created"}]), "/chat/completions": says(COMPLETION)})
-    await Run(subject, "m").try_all([Case("ask", ("a:b:c",), ask)])  # type: ignore[arg-type]
+    subject = Mannered({"/responses": streams([{"type": "response.created"}]), "/chat/completions": states(COMPLETION)})
+    await Run(subject, "m").try_all([Case("ask", ("a:b:c",), request)])  # type: ignore[arg-type]
 
     assert [body.get("stream") for body in subject.bodies] == [False, True, None, None]
 
 
-async def test_what_an_invented_path_gets_behind_a_200_is_how_the_server_says_that_there_is_none() -> None:
+async def test_an_unknown_path_behind_a_200_shows_how_the_server_reports_an_absence() -> None:
     def create(trial: Trial) -> Steps:
         trial.whole((yield from trial.post("/conversations", {})))
 
     def lost(path: str) -> Reply:
-        return says({"error": f"Unexpected endpoint or method. (POST {path}). Returning 200 anyway"})
+        return states({"error": f"Unexpected endpoint or method. (POST {path}). Returning 200 anyway"})
 
     subject = Mannered({path: lost(path) for path in ("/conversations", UNKNOWN_PATH)})
     [one] = await Run(subject, "m").try_all([Case("create", ("a:b:c",), create)])  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ from antiphon_verify.areas.transport import http, sse
 from antiphon_verify.case import Case
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import Request
-from antiphon_verify.replies import Replies, Reply, error, replaced, says, streams
+from antiphon_verify.replies import Replies, Reply, error, replaced, states, streams
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 from antiphon_verify.replies.completions import COMPLETION
 from antiphon_verify.replies.responses import background as queued
@@ -44,9 +44,9 @@ from antiphon_verify.requirement import CaseOutcome
 from antiphon_verify.trial import ORDINARY, Traits
 from tests.unit.testing.events.mutations import ADDED, DONE, Mutation, put
 
-GOOD = says(RESPONSE)
+GOOD = states(RESPONSE)
 
-NO_CALL = says(COMPLETION)
+NO_CALL = states(COMPLETION)
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ LOST = "Unexpected endpoint or method. (POST )"
 
 
 def lost(path: str) -> Reply:
-    return says({"error": f"Unexpected endpoint or method. (POST {path})"})
+    return states({"error": f"Unexpected endpoint or method. (POST {path})"})
 
 
 def bare(message: str, status: int = 400) -> Reply:
     """An error that has only a message, as OGX sends it."""
-    return says({"error": {"message": message}}, status)
+    return states({"error": {"message": message}}, status)
 
 
 REFUSED_MODEL = next(case for case in errors.CASES if case.name == "refused_missing_model")
@@ -98,8 +98,8 @@ def searching(argument: str) -> Callable[[Request], Reply]:
 
     def answer(request: Request) -> Reply:
         call = json.loads(request.body["input"].partition("call file_search ")[2])
-        given = call.get(argument, [])
-        item = searched.SEARCH | {"queries": given if isinstance(given, list) else [given]}
+        provided = call.get(argument, [])
+        item = searched.SEARCH | {"queries": provided if isinstance(provided, list) else [provided]}
         return searched.streamed(item, searched.citing())[-1]
 
     return answer
@@ -121,13 +121,13 @@ VERDICTS: dict[str, Verdicts] = {
     "an error with a status of its own was no rejection (FastAPI: 422)": Verdicts(
         REFUSED_MODEL,
         "responses:errors:missing-model",
-        ([says({"detail": [{"loc": ["body", "model"], "msg": "Field required"}]}, 422)], "passed"),
+        ([states({"detail": [{"loc": ["body", "model"], "msg": "Field required"}]}, 422)], "passed"),
         ([error("KeyError: 'model'", 500)], "failed"),
     ),
     "the form of an error failed in every request, instead of once": Verdicts(
         REFUSED_MODEL,
         "responses:errors:envelope",
-        ([says({"detail": "Field required"}, 400)], "failed"),
+        ([states({"detail": "Field required"}, 400)], "failed"),
         ([bare("model: Field required")], "passed"),
     ),
     "an error without a type, in chat, where the form alone is judged": Verdicts(
@@ -176,7 +176,7 @@ VERDICTS: dict[str, Verdicts] = {
         http.a_head_is_requested,
         "transport:http:head",
         ([error("No models.", 503)] * 2, "skipped"),
-        ([says({"object": "list", "data": []}), error("Boom.", 500)], "failed"),
+        ([states({"object": "list", "data": []}), error("Boom.", 500)], "failed"),
     ),
     "a server with prompts of its own had none (OGX: another body)": Verdicts(
         prompts.a_prompt_lives,
@@ -212,13 +212,13 @@ VERDICTS: dict[str, Verdicts] = {
         tools.one_of_two_custom_tools_is_called,
         "responses:tools:custom-chosen",
         ([error("unknown variant `custom`, expected `function`", 422), GOOD], "not offered"),
-        ([says(RESPONSE)], "failed"),
+        ([states(RESPONSE)], "failed"),
     ),
     "a model that the gateway did not find was a missing path (SGLang)": Verdicts(
         objects.a_response_is_created,
         "responses:objects:made",
-        ([says({"error": {"message": "No worker for 'demo'", "type": "model_not_found"}}, 404)], "failed"),
-        ([says({"detail": "Not Found"}, 404)], "not offered"),
+        ([states({"error": {"message": "No worker for 'demo'", "type": "model_not_found"}}, 404)], "failed"),
+        ([states({"detail": "Not Found"}, 404)], "not offered"),
     ),
     "a stream by default failed nearly everything (transformers)": Verdicts(
         objects.a_response_is_no_stream_by_default,
@@ -231,7 +231,7 @@ VERDICTS: dict[str, Verdicts] = {
         conversations.a_conversation_lives,
         "responses:conversations:created",
         ([lost("/conversations")], "not offered"),
-        ([says({"error": "metadata is too long"})], "failed"),
+        ([states({"error": "metadata is too long"})], "failed"),
         Traits(unknown_path_error=LOST),
     ),
     "a change of metadata that merges failed, without a source": Verdicts(
@@ -256,7 +256,7 @@ VERDICTS: dict[str, Verdicts] = {
         http.a_query_is_sent_along,
         "transport:http:query",
         ([Reply(404), Reply(404)], "skipped"),
-        ([Reply(404), says({"choices": [{"message": {}}]}), error("no query")], "failed"),
+        ([Reply(404), states({"choices": [{"message": {}}]}), error("no query")], "failed"),
     ),
     "a call despite `tool_choice: none` failed the offer that is unused (transformers)": Verdicts(
         chat_tools.no_chat_call_is_returned,
@@ -267,7 +267,7 @@ VERDICTS: dict[str, Verdicts] = {
     "an error instead of a stream was framing that was right": Verdicts(
         sse.a_stream_is_framed,
         "transport:sse:uncompressed",
-        ([says(None)], "skipped"),
+        ([states(None)], "skipped"),
         ([streams(STREAMS["answer"], content_encoding="gzip")], "failed"),
     ),
     "an effort that the server says it does not send to its model (llama-cpp-python)": Verdicts(

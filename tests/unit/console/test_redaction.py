@@ -9,9 +9,9 @@ from antiphon.console.redaction import STRUCK_OUT, redacted
 
 @pytest.mark.parametrize("name", ["authorization", "headers", "api_key", "secret", "encrypted_content"])
 def test_a_secret_is_struck_out_however_deep_it_lies(name: str) -> None:
-    shown = redacted({"output": [{"type": "mcp_call", "tool": {name: {"x": "sk-1"}, "server_label": "files"}}]})
+    displayed = redacted({"output": [{"type": "mcp_call", "tool": {name: {"x": "sk-1"}, "server_label": "files"}}]})
 
-    assert shown == {"output": [{"type": "mcp_call", "tool": {name: STRUCK_OUT, "server_label": "files"}}]}
+    assert displayed == {"output": [{"type": "mcp_call", "tool": {name: STRUCK_OUT, "server_label": "files"}}]}
 
 
 @pytest.mark.parametrize("nothing", [None, "", {}])

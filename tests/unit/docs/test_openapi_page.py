@@ -15,7 +15,7 @@ def test_every_endpoint_is_on_the_page() -> None:
     assert [each for each in operations if f"`{each[0].upper()}`{{.method .{each[0]}}} `{each[1]}`\n" not in text] == []
 
 
-def test_every_endpoint_is_in_a_group_that_says_what_it_is() -> None:
+def test_every_endpoint_is_in_a_group_with_a_description() -> None:
     text = pages.endpoints(DOCUMENT)
     health = text.partition("## Health and metrics")[2]
 

@@ -13,7 +13,7 @@ from tests.support.site import ROOT
 PAGES = [ROOT / "docs/reference/python-api.md", *sorted((ROOT / "docs/reference/python-api").glob("*.md"))]
 DIRECTIVE = re.compile(r"^\.\. (?:auto\w+|py:data):: (?P<name>[\w.]+)$", re.MULTILINE)
 STRUCTS = re.compile(r"^\.\. structs:: (?P<module>[\w.]+)\n\n(?P<names>(?:   .+\n)+)", re.MULTILINE)
-SAID_IN_PROSE = {"antiphon.__version__", "antiphon.types"}
+NAMED_IN_PROSE = {"antiphon.__version__", "antiphon.types"}
 
 
 def entries() -> list[str]:
@@ -31,7 +31,7 @@ def test_every_public_name_has_an_entry(module: object) -> None:
     documented = set(entries())
     names = {f"{module.__name__}.{name}" for name in module.__all__}  # type: ignore[attr-defined]
 
-    assert names - documented - SAID_IN_PROSE == set()
+    assert names - documented - NAMED_IN_PROSE == set()
 
 
 def test_no_name_has_two_entries() -> None:
@@ -41,4 +41,4 @@ def test_no_name_has_two_entries() -> None:
 
 def test_names_in_prose_are_mentioned() -> None:
     text = (ROOT / "docs/reference/python-api.md").read_text()
-    assert all(f"`{name}`" in text for name in SAID_IN_PROSE)
+    assert all(f"`{name}`" in text for name in NAMED_IN_PROSE)

@@ -133,10 +133,10 @@ def conversations(draw: st.DrawFn) -> list[InputItem]:
                 items.append(Reasoning(id=f"rs_{number}", summary=[]))
                 items += [answer(str(number))] if "answer" in act else []
             case "calls":
-                made = [f"c{number}_{place}" for place in range(draw(st.integers(1, 3)))]
+                created = [f"c{number}_{place}" for place in range(draw(st.integers(1, 3)))]
                 items.append(Reasoning(id=f"rs_{number}", summary=[]))
-                items += [FunctionCall(call_id=call_id, name="f", arguments="{}") for call_id in made]
-                open_calls += made
+                items += [FunctionCall(call_id=call_id, name="f", arguments="{}") for call_id in created]
+                open_calls += created
             case "outputs":
                 items += [FunctionCallOutput(call_id=call_id, output="") for call_id in reversed(open_calls)]
                 open_calls = []
@@ -154,7 +154,7 @@ def test_whatever_goes_calls_keep_their_outputs(items: list[InputItem]) -> None:
 
 
 @given(conversations())
-def test_whatever_goes_what_the_model_said_keeps_the_reasoning_before_it(items: list[InputItem]) -> None:
+def test_model_output_keeps_its_preceding_reasoning(items: list[InputItem]) -> None:
     follows = {id(follower): thought for thought, follower in pairwise(items) if isinstance(thought, Reasoning)}
     for shorter in ever_shorter(items):
         for before, item in pairwise([None, *shorter]):
@@ -166,14 +166,14 @@ def test_whatever_goes_what_the_model_said_keeps_the_reasoning_before_it(items: 
 def test_instructions_and_the_newest_turn_always_stay_and_the_order_too(items: list[InputItem]) -> None:
     newest = max((place for place, item in enumerate(items) if is_by(item, "user")), default=0)
     for shorter in ever_shorter(items):
-        kept = {id(item) for item in shorter}
-        assert shorter == [item for item in items if id(item) in kept]
-        assert kept >= {id(item) for item in items if is_by(item, "system", "developer")}
-        assert kept >= {id(item) for item in items[newest:]}
+        stored = {id(item) for item in shorter}
+        assert shorter == [item for item in items if id(item) in stored]
+        assert stored >= {id(item) for item in items if is_by(item, "system", "developer")}
+        assert stored >= {id(item) for item in items[newest:]}
 
 
 @given(conversations())
-def test_there_is_something_to_drop_exactly_where_it_is_said_so(items: list[InputItem]) -> None:
+def test_there_is_something_to_drop_exactly_where_reported(items: list[InputItem]) -> None:
     assert has_older_turns(items) is (Turns(items).within(0) is not None)
 
 

@@ -33,9 +33,9 @@ def test_each_name_that_is_imported_is_public(module: str, name: str) -> None:
     assert name in import_module(module).__all__
 
 
-@pytest.mark.parametrize("starts_anew", [False, True])
-def test_a_message_that_is_compressed_by_the_library_is_inflated(starts_anew: bool) -> None:
-    offered = [("client_max_window_bits", None)] + [("client_no_context_takeover", None)] * starts_anew
+@pytest.mark.parametrize("starts_again", [False, True])
+def test_a_message_that_is_compressed_by_the_library_is_inflated(starts_again: bool) -> None:
+    offered = [("client_max_window_bits", None)] + [("client_no_context_takeover", None)] * starts_again
     agreed, extension = LateInflationFactory().process_request_params(offered, [])
     assert ("client_max_window_bits", "12") in agreed
 

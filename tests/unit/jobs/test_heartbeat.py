@@ -33,23 +33,23 @@ class Pulse:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heartbeats, "LATE", 0.02)
-    monkeypatch.setattr(heartbeats, "LOOK_EVERY", 0.005)
+    monkeypatch.setattr(heartbeats, "POLL_INTERVAL", 0.005)
 
 
-async def test_a_thread_beats_while_something_is_held_and_the_loop_is_late() -> None:
-    pulse, held, answers = Pulse(failures=3), {"resp_1"}, [True]
+async def test_a_thread_sends_heartbeats_while_something_is_locked_and_the_loop_is_late() -> None:
+    pulse, retained, answers = Pulse(failures=3), {"resp_1"}, [True]
 
     def is_needed() -> bool:
-        answers.append(bool(held))
+        answers.append(bool(retained))
         return answers[-1]
 
     heart = Heartbeat(pulse, is_needed)
     heart.need()
     await until(lambda: pulse.beats >= 6)
-    held.clear()
+    retained.clear()
     await until(lambda: not answers[-1])  # from then on the thread waits for `need`
     count = pulse.beats
-    held.add("resp_2")
+    retained.add("resp_2")
     heart.need()
     await until(lambda: pulse.beats > count)
     heart.close()
@@ -61,22 +61,22 @@ async def test_a_thread_beats_while_something_is_held_and_the_loop_is_late() -> 
 
 async def test_it_is_silent_as_long_as_the_event_loop_beats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heartbeats, "LATE", PATIENCE)
-    pulse, looks = Pulse(), 0
+    pulse, polls = Pulse(), 0
 
     def is_needed() -> bool:
-        nonlocal looks
-        looks += 1
+        nonlocal polls
+        polls += 1
         return True
 
     heart = Heartbeat(pulse, is_needed)
     heart.need()
     heart.beaten()
-    await until(lambda: looks > 5)
+    await until(lambda: polls > 5)
     heart.close()
     assert pulse.beats == 0
 
 
-def test_who_holds_nothing_has_no_thread() -> None:
+def test_a_worker_without_locks_has_no_thread() -> None:
     before = threading.active_count()
     heart = Heartbeat(Pulse(), lambda: False)
     assert threading.active_count() == before

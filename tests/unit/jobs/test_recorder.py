@@ -20,7 +20,7 @@ def delta(number: int, size: int) -> ResponseTextDeltaEvent:
         ([1, LARGE, 1], [(0, 0), (1, 1), (2, 2)]),
     ],
 )
-def test_small_events_are_kept_together_and_beside_a_large_one_each_is_kept_apart(
+def test_small_events_are_stored_together_and_separately_next_to_a_large_one(
     sizes: list[int], expected: list[tuple[int, int]]
 ) -> None:
     events = [delta(number, size) for number, size in enumerate(sizes)]

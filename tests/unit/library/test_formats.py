@@ -52,12 +52,18 @@ class Route(BaseModel):
 
 @pytest.mark.parametrize("kind", [Wind, Day, Days, Town, Route])
 def test_the_schema_of_a_class_is_strict(kind: type[Any]) -> None:
-    made = with_format({"verbosity": "low"}, kind)
+    created = with_format({"verbosity": "low"}, kind)
 
-    assert (made["verbosity"], made["format"]["name"], made["format"]["type"]) == ("low", kind.__name__, "json_schema")
-    given = msgspec.convert({name: value for name, value in made["format"].items() if name != "type"}, JsonSchemaFormat)
-    assert given.strict
-    check_text_schema(given)
+    assert (created["verbosity"], created["format"]["name"], created["format"]["type"]) == (
+        "low",
+        kind.__name__,
+        "json_schema",
+    )
+    provided = msgspec.convert(
+        {name: value for name, value in created["format"].items() if name != "type"}, JsonSchemaFormat
+    )
+    assert provided.strict
+    check_text_schema(provided)
 
 
 def test_every_field_is_required_and_none_has_a_default() -> None:
@@ -104,21 +110,21 @@ def response(*contents: Any, status: Any = "completed") -> Response:
     ],
 )
 def test_the_last_message_is_the_object(kind: type[Any], text: str, expected: Any) -> None:
-    given = response(OutputText(text="I look."), OutputText(text=text))
-    made = parsed(given, kind)
+    provided = response(OutputText(text="I look."), OutputText(text=text))
+    created = parsed(provided, kind)
 
-    assert made.output_parsed == expected
-    assert made.to_dict() == given.to_dict()
-    assert isinstance(made, Response)
+    assert created.output_parsed == expected
+    assert created.to_dict() == provided.to_dict()
+    assert isinstance(created, Response)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "provided",
     [response(), response(Refusal(refusal="No.")), response(OutputText(text='{"spe'), status="incomplete")],
     ids=["nothing", "a refusal", "a part"],
 )
-def test_a_response_without_a_whole_answer_has_no_object(given: Response) -> None:
-    assert parsed(given, Wind).output_parsed is None
+def test_a_response_without_a_whole_answer_has_no_object(provided: Response) -> None:
+    assert parsed(provided, Wind).output_parsed is None
 
 
 @pytest.mark.parametrize("kind", [Wind, Town])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from antiphon.library.forms import PIECE, FileInput, Form, form_fields
-from antiphon.server.multipart import FormParser, Head, boundary_of
+from antiphon.server.multipart import FormParser, PartHead, boundary_of
 from tests.support.cases import each
 
 
@@ -16,7 +16,7 @@ async def parts_of(form: Form) -> list[tuple[str, str | None, bytes]]:
     parser, found = FormParser(boundary_of(form.content_type.encode())), list[tuple[str, str | None, bytes]]()
     async for piece in form.body():
         for event in parser.feed(piece):
-            if isinstance(event, Head):
+            if isinstance(event, PartHead):
                 found.append((event.name, event.filename, b""))
             elif isinstance(event, bytes):
                 found[-1] = (*found[-1][:2], found[-1][2] + event)

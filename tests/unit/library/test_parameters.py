@@ -15,7 +15,7 @@ from antiphon.library.parameters import (
 )
 from antiphon.protocol import containers, vector_stores
 from antiphon.protocol.files import FilesQuery
-from antiphon.protocol.items.content import NotServed
+from antiphon.protocol.items.content import Unsupported
 from antiphon.protocol.prompts import NewPromptVersion, PromptsQuery, PromptTemplate
 from antiphon.protocol.requests import CompactRequest, CreateResponse
 from antiphon.protocol.resources import CountInputTokens, InputItemsQuery
@@ -27,9 +27,9 @@ OTHERWISE = {"stream"}
 """What a method has as an argument of its own."""
 
 
-def served(request: Any) -> set[str]:
+def running(request: Any) -> set[str]:
     """The fields of a request, but for those that this server rejects by name."""
-    return {one.name for one in fields(request) if one.type != NotServed} - OTHERWISE
+    return {one.name for one in fields(request) if one.type != Unsupported} - OTHERWISE
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def served(request: Any) -> set[str]:
 )
 def test_the_names_are_those_of_the_api(parameters: Any, request_type: Any) -> None:
     names = parameters.__required_keys__ | parameters.__optional_keys__
-    assert names - OWN == served(request_type)
+    assert names - OWN == running(request_type)
 
 
 def test_the_names_of_a_count_are_those_of_the_api() -> None:

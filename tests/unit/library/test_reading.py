@@ -54,9 +54,11 @@ def test_objects_go_back_to_plain_data() -> None:
     assert item.to_json(indent=2).startswith('{\n  "type": "message"')
 
 
-def test_an_object_is_shown_without_the_fields_that_have_their_defaults() -> None:
-    shown = repr(read_item({**MESSAGE, "content": MESSAGE["content"][:1]}))
-    assert shown == ("Message(id='msg_1', status='completed', role='assistant', content=[OutputText(text='Hello')])")
+def test_an_object_is_displayed_without_fields_that_have_their_defaults() -> None:
+    displayed = repr(read_item({**MESSAGE, "content": MESSAGE["content"][:1]}))
+    assert displayed == (
+        "Message(id='msg_1', status='completed', role='assistant', content=[OutputText(text='Hello')])"
+    )
 
 
 def test_pages_and_compactions_have_typed_items() -> None:

@@ -22,9 +22,9 @@ def test_each_parameter_is_named_and_the_options_come_last() -> None:
 
 
 def test_a_required_parameter_has_no_default_and_an_optional_one_shows_that_it_can_be_absent() -> None:
-    shown = str(inspect.signature(draw))
-    assert "width: int, height: int | None = ..." in shown
-    assert shown.endswith("-> dict[str, object]")
+    displayed = str(inspect.signature(draw))
+    assert "width: int, height: int | None = ..." in displayed
+    assert displayed.endswith("-> dict[str, object]")
 
 
 def test_the_method_takes_them_as_before() -> None:

@@ -68,6 +68,6 @@ class Things:
 
 def test_a_method_has_the_signature_and_the_docstring_of_its_coroutine() -> None:
     (node,) = ast.parse(EXAMPLE).body
-    made, wanted = ast.parse(sync_client.resource(node)).body[0], ast.parse(WRITTEN).body[0]
-    assert isinstance(made, ast.ClassDef) and isinstance(wanted, ast.ClassDef)
-    assert ast.unparse(made) == ast.unparse(wanted)
+    created, wanted = ast.parse(sync_client.resource(node)).body[0], ast.parse(WRITTEN).body[0]
+    assert isinstance(created, ast.ClassDef) and isinstance(wanted, ast.ClassDef)
+    assert ast.unparse(created) == ast.unparse(wanted)

@@ -64,7 +64,7 @@ NOT_READ = [
 
 
 @pytest.mark.parametrize(("text", "read"), READ)
-def test_a_url_is_read_as_it_will_be_asked_for(text: str, read: str) -> None:
+def test_a_url_is_parsed_as_it_will_be_requested(text: str, read: str) -> None:
     assert str(read_url(text)) == read
 
 

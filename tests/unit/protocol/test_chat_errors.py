@@ -7,14 +7,14 @@ import pytest
 
 from antiphon.protocol.chat import error_code, read_error
 from antiphon.upstream.backend_errors import TOO_LONG, read_failure
-from antiphon.upstream.identity import Identity
+from antiphon.upstream.identity import BackendIdentity
 
 
 def openai(message: str, code: Any = None, **fields: Any) -> dict[str, Any]:
     return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code, **fields}}
 
 
-BACKEND = Identity("b", "http://b/v1", "b")
+BACKEND = BackendIdentity("b", "http://b/v1", "b")
 
 OPENROUTER = (
     "This endpoint's maximum context length is 131072 tokens. However, you requested about 138956 tokens (7884 of text "
@@ -287,7 +287,7 @@ OTHERS: dict[str, tuple[int, Any]] = {
 
 
 @pytest.mark.parametrize(("status", "body"), OVERFLOWS.values(), ids=OVERFLOWS)
-def test_every_backends_way_of_saying_that_the_input_does_not_fit_is_understood(status: int, body: Any) -> None:
+def test_every_backends_error_for_a_too_long_input_is_recognised(status: int, body: Any) -> None:
     error = read_failure(max(status, 400), {}, json.dumps(body).encode(), "m", BACKEND)
 
     assert (error.status, error.code, error.param) == (400, "context_length_exceeded", "input")
@@ -296,9 +296,9 @@ def test_every_backends_way_of_saying_that_the_input_does_not_fit_is_understood(
 
 @pytest.mark.parametrize(("status", "body"), OVERFLOWS.values(), ids=OVERFLOWS)
 def test_in_a_stream_it_is_understood_too(status: int, body: Any) -> None:
-    told = body.get("error", body) if isinstance(body, dict) else body
+    reported = body.get("error", body) if isinstance(body, dict) else body
 
-    assert read_error(told).code == "context_length_exceeded"
+    assert read_error(reported).code == "context_length_exceeded"
     assert read_error(json.dumps(body)).code == "context_length_exceeded"
 
 
@@ -310,7 +310,7 @@ def test_nothing_else_is_taken_for_it(status: int, body: Any) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 403, 402, 429])
-def test_whose_account_it_is_comes_before_what_is_said(status: int) -> None:
+def test_the_account_in_an_error_takes_precedence_over_its_message(status: int) -> None:
     error = read_failure(status, {}, json.dumps(openai("prompt is too long")).encode(), "m", BACKEND)
 
     assert error.code != "context_length_exceeded"

@@ -9,7 +9,7 @@ from tests.support.chance import examples
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"),
+    ("name", "stored"),
     [
         ("report.pdf", "report.pdf"),
         ("../../etc/passwd", "passwd"),
@@ -29,14 +29,14 @@ from tests.support.chance import examples
         ("a." + "y" * 300, ("a." + "y" * 300)[:255]),
     ],
 )
-def test_a_name_is_one_component_without_control_characters(name: str, kept: str) -> None:
-    assert clean_filename(name) == kept
+def test_a_name_is_one_component_without_control_characters(name: str, stored: str) -> None:
+    assert clean_filename(name) == stored
 
 
 @examples(200)
 @given(st.text(max_size=400))
-def test_a_kept_name_is_short_and_kept_as_it_is(name: str) -> None:
-    kept = clean_filename(name)
-    assert len(kept.encode()) <= LONGEST_NAME
-    assert not set(kept) & set("/\\\0\r\n")
-    assert clean_filename(kept) == kept
+def test_a_stored_name_is_short_and_unchanged(name: str) -> None:
+    stored = clean_filename(name)
+    assert len(stored.encode()) <= LONGEST_NAME
+    assert not set(stored) & set("/\\\0\r\n")
+    assert clean_filename(stored) == stored

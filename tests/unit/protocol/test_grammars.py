@@ -10,7 +10,7 @@ def lark(definition: str) -> Grammar:
     return Grammar(syntax="lark", definition=definition)
 
 
-def test_a_text_that_leaves_its_grammar_is_told_where() -> None:
+def test_a_text_that_leaves_its_grammar_has_the_position() -> None:
     assert misfit(lark('start: ("ab" "\\n")+'), "ab\n" * 200 + "ax\n").endswith(" at line 201, column 2.")
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from antiphon.errors import ClientError
 from antiphon.protocol.formats import JsonObjectFormat, JsonSchemaFormat, TextFormat
-from antiphon.protocol.items.content import NotServed
+from antiphon.protocol.items.content import Unsupported
 from antiphon.protocol.requests import CreateResponse, ReasoningConfig, StreamOptions, TextConfig
 from antiphon.protocol.tools import AllowedTools, FunctionChoice, FunctionTool
 from antiphon.protocol.validation.validate import decode_request
@@ -53,11 +53,11 @@ def test_the_rows_stand_in_the_order_in_which_the_fields_are_checked() -> None:
     assert names == [field.encode_name for field in msgspec.structs.fields(CreateResponse)]
 
 
-def test_every_parameter_that_is_not_served_is_listed_as_refused() -> None:
+def test_every_unsupported_parameter_is_listed_as_refused() -> None:
     treatments = {name: treatment for name, treatment, _ in rows()}
-    not_served = {field.name for field in msgspec.structs.fields(CreateResponse) if field.type == NotServed}
-    assert not_served
-    assert {treatments[name] for name in not_served} == {"rejected"}
+    unsupported = {field.name for field in msgspec.structs.fields(CreateResponse) if field.type == Unsupported}
+    assert unsupported
+    assert {treatments[name] for name in unsupported} == {"rejected"}
 
 
 @pytest.mark.parametrize("name", [name for name, treatment, _ in rows() if treatment == "rejected"])
@@ -103,5 +103,5 @@ def test_what_is_not_listed_as_refused_is_taken(name: str) -> None:
     assert getattr(decode_request(json.dumps(body).encode()), name) is not None
 
 
-def test_only_absence_and_null_are_taken_where_a_parameter_is_not_served() -> None:
-    assert set(get_args(NotServed)) == {msgspec.UnsetType, type(None)}
+def test_an_unsupported_parameter_accepts_only_absence_and_null() -> None:
+    assert set(get_args(Unsupported)) == {msgspec.UnsetType, type(None)}

@@ -56,7 +56,7 @@ OTHERS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(("status", "value"), REFUSALS.values(), ids=REFUSALS)
-def test_a_refusal_has_the_status_that_it_says(status: int, value: Any) -> None:
+def test_a_refusal_has_its_stated_status(status: int, value: Any) -> None:
     error = read_refusal(value)
 
     assert error.refusal is not None
@@ -70,7 +70,7 @@ def test_a_refusal_has_the_status_that_it_says(status: int, value: Any) -> None:
     [{"detail": ["x" * 100] * 20_000}, {"detail": "x" * 2_000_000}, {"type": "x" * 2_000_000}],
     ids=["many", "long", "a type"],
 )
-def test_of_a_large_error_only_the_message_is_kept(more: Any) -> None:
+def test_only_the_message_of_a_large_error_is_retained(more: Any) -> None:
     error = read_refusal({"message": WORDS, "code": 400, **more})
 
     assert error.refusal == (400, json.dumps({"error": {"message": WORDS}}, separators=(",", ":")).encode())

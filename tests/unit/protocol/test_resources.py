@@ -44,11 +44,11 @@ def test_any_personality_is_taken_and_changes_nothing(personality: str | None) -
 
 def test_whatever_the_sdk_lets_be_null_may_be() -> None:
     nullable = [name for name, hint in get_type_hints(InputTokenCountParams).items() if is_optional(hint)]
-    given = {name: None for name in nullable if name not in ("model", "previous_response_id")}
+    provided = {name: None for name in nullable if name not in ("model", "previous_response_id")}
 
-    request = decoded(**given, model="m", previous_response_id="resp_1")
+    request = decoded(**provided, model="m", previous_response_id="resp_1")
 
-    assert "input" in given and request.input is UNSET
+    assert "input" in provided and request.input is UNSET
 
 
 def is_optional(hint: Any) -> bool:

@@ -27,13 +27,13 @@ CITY: dict[str, Any] = {
         ('{"a":' * 100_000, "It is not JSON"),
     ],
 )
-def test_a_text_that_does_not_fit_says_where(text: str, words: str) -> None:
-    said = misfit(CITY, text)
-    assert said.startswith(words) if words else said == ""
+def test_a_text_that_does_not_fit_has_the_position(text: str, words: str) -> None:
+    stated = misfit(CITY, text)
+    assert stated.startswith(words) if words else stated == ""
 
 
 @pytest.mark.parametrize("schema", [{"type": 3}, {"$ref": "http://127.0.0.1:1/x"}, {"pattern": "("}])
-def test_a_schema_that_is_none_is_fitted_by_any_json_and_nothing_is_fetched(schema: dict[str, Any]) -> None:
+def test_an_invalid_schema_accepts_any_json_and_fetches_nothing(schema: dict[str, Any]) -> None:
     assert misfit(schema, '"x"') == ""
 
 
@@ -54,7 +54,7 @@ def test_schema_and_value_may_nest_deeply() -> None:
     assert misfit(nested, "{}") == ""
 
 
-def test_without_the_extra_every_schema_fits_and_the_log_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_the_extra_every_schema_fits_and_the_log_reports_it_once(caplog: pytest.LogCaptureFixture) -> None:
     with without("correct"):
         assert [misfit(CITY, text) for text in ("{}", '{"name": 1}')] == ["", ""]
         assert misfit(CITY, "{") != ""

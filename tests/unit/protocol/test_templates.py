@@ -29,7 +29,7 @@ def refusal(one: PromptTemplate, prompt: PromptParam) -> tuple[str | None, str |
     return caught.value.code, caught.value.param, caught.value.message
 
 
-def said(role: str, *content: Any) -> list[Any]:
+def stated(role: str, *content: Any) -> list[Any]:
     """A message of these parts, filled with an image, a file and a text, as plain data."""
     messages = [{"role": role, "content": content[0] if isinstance(content[0], str) else list(content)}]
     one = template(messages=messages)
@@ -71,13 +71,13 @@ def test_a_text_is_inserted_as_it_is() -> None:
 
 
 def test_texts_of_a_message_stay_one_part() -> None:
-    assert said("user", "For {{who}}: {{words}}.") == [text("For Ada: {{who}}.")]
-    assert said("developer", text("For {{who}}"), text("{{words}}")) == [text("For Ada"), text("{{who}}")]
+    assert stated("user", "For {{who}}: {{words}}.") == [text("For Ada: {{who}}.")]
+    assert stated("developer", text("For {{who}}"), text("{{words}}")) == [text("For Ada"), text("{{who}}")]
 
 
 def test_images_and_files_become_parts_between_the_texts() -> None:
-    assert said("user", "{{photo}} of {{who}}{{notes}}{{photo}}") == [IMAGE, text(" of Ada"), FILE, IMAGE]
-    assert said("system", IMAGE, text("{{photo}}")) == [IMAGE, IMAGE]
+    assert stated("user", "{{photo}} of {{who}}{{notes}}{{photo}}") == [IMAGE, text(" of Ada"), FILE, IMAGE]
+    assert stated("system", IMAGE, text("{{photo}}")) == [IMAGE, IMAGE]
 
 
 def test_a_message_of_the_assistant_has_an_id_that_is_always_the_same() -> None:

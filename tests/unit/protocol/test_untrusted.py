@@ -15,7 +15,7 @@ from tests.support.chance import examples
     "unseen",
     ["\u200b", "\u202e", "\u2066", "\ufeff", "\U000e0041", "\U000e0100", "\ufe0f", "\u00ad", "\x1b", "\x07", "\u3164"],
 )
-def test_what_nobody_sees_is_removed(unseen: str) -> None:
+def test_invisible_characters_are_removed(unseen: str) -> None:
     assert clean(f"a{unseen}b") == "ab"
 
 
@@ -100,7 +100,7 @@ def test_the_name_of_a_file_cannot_leave_its_line_or_its_quotes() -> None:
     assert len(first) < 400
 
 
-def test_a_text_that_was_cut_says_so_outside_the_frame() -> None:
+def test_a_cut_text_is_marked_outside_the_frame() -> None:
     last = framed_file("text", "a.pdf", is_cut=True).splitlines()[-1]
     assert "more text" in last
 

@@ -55,7 +55,7 @@ def test_each_filter_is_a_condition(line: str, expected: object) -> None:
     assert parse_filters(line, NOW) == Filters((expected,))  # type: ignore[arg-type]
 
 
-def test_words_and_phrases_are_looked_for_in_lower_case() -> None:
+def test_words_and_phrases_are_searched_in_lower_case() -> None:
     assert parse_filters('Light "the Keeper: one" ""', NOW) == Filters(words=("light", "the keeper: one"))
 
 
@@ -81,7 +81,7 @@ def test_of_several_times_the_narrowest_counts() -> None:
     assert found == Filters(since=int((NOW - 3600) * 1000), until=int((NOW - 300) * 1000))
 
 
-def test_an_empty_line_asks_for_everything() -> None:
+def test_an_empty_line_selects_everything() -> None:
     assert parse_filters("  ", NOW).is_empty
     assert not parse_filters("since:1h", NOW).is_empty
 
@@ -105,7 +105,7 @@ def test_an_empty_line_asks_for_everything() -> None:
         ("x" * (MOST + 1), "At most 4,096 are allowed."),
     ],
 )
-def test_what_is_wrong_is_said_with_what_is_valid(line: str, part: str) -> None:
+def test_mistakes_are_reported_with_the_valid_values(line: str, part: str) -> None:
     with pytest.raises(FilterError) as caught:
         parse_filters(line, NOW)
     assert part in str(caught.value)

@@ -10,15 +10,15 @@ from antiphon.protocol.items.content import InputImage, InputText, OutputText
 from antiphon.protocol.items.hosted import McpCall
 from antiphon.protocol.items.messages import FunctionCall, Message
 from antiphon.protocol.response import Response, ResponseError
-from antiphon.recording.facts import Origin, facts_of
+from antiphon.recording.facts import ResponseOrigin, facts_of
 from antiphon.storage.records.facts import CACHED, STORED, Facts
 from antiphon.telemetry.observers import ResponseRecord, Span
 from tests.support.parts import NOW, target
 
-ORIGIN = Origin("asked", "t", "key_1", STORED, 99)
+ORIGIN = ResponseOrigin("asked", "t", "key_1", STORED, 99)
 
 
-def made(output: list[Any] | None = None, asked: list[Any] | None = None, **fields: Any) -> Facts:
+def created(output: list[Any] | None = None, requested: list[Any] | None = None, **fields: Any) -> Facts:
     """Facts of a response that began 10 s ago; `spans` are offsets in seconds."""
     spans, record_fields = fields.pop("spans", []), fields.pop("record", {})
     response = Response(id="resp_1", created_at=NOW, model="m", output=output or [], **{"status": "completed"} | fields)
@@ -28,11 +28,11 @@ def made(output: list[Any] | None = None, asked: list[Any] | None = None, **fiel
         Span(kind, name, *(None if at is None else record.began + at for at in times), error=error)
         for kind, name, times, error in spans
     ]
-    return facts_of(ORIGIN, response, asked or [], NOW, record)
+    return facts_of(ORIGIN, response, requested or [], NOW, record)
 
 
 def test_calls_of_models_are_counted_apart_from_tools() -> None:
-    facts = made(
+    facts = created(
         spans=[
             ("call", "a", (1.0, None, 2.0), "server_error"),
             ("call", "b", (2.0, 2.5, 3.0), ""),
@@ -52,36 +52,36 @@ def test_calls_of_models_are_counted_apart_from_tools() -> None:
 
 
 def test_what_waited_for_nothing_has_no_spans() -> None:
-    facts = made(record={"cache": "hit"})
+    facts = created(record={"cache": "hit"})
     assert (facts.spans, facts.calls, facts.queued, facts.first) == (b"", 0, None, None)
     assert facts.flags == STORED | CACHED
 
 
 @pytest.mark.parametrize(("error", "status"), [("server_error", "failed"), ("", "cancelled")])
 def test_what_was_not_announced_has_failed_or_its_client_left(error: str, status: str) -> None:
-    facts = made(status="in_progress", spans=[("call", "a", (1.0, None, 2.0), error)])
+    facts = created(status="in_progress", spans=[("call", "a", (1.0, None, 2.0), error)])
     assert (facts.status, facts.error) == (status, error)
 
 
 def test_a_failed_response_has_the_code_of_its_error() -> None:
-    facts = made(status="failed", error=ResponseError(code="context_length_exceeded", message="Too long."))
+    facts = created(status="failed", error=ResponseError(code="context_length_exceeded", message="Too long."))
     assert (facts.status, facts.error) == ("failed", "context_length_exceeded")
 
 
-def test_the_newest_message_of_each_side_is_shown_up_to_its_first_characters() -> None:
+def test_the_newest_message_of_each_side_is_displayed_up_to_its_first_characters() -> None:
     parts: Any = [InputImage(image_url="data:"), InputText(text="See " * 100)]
-    asked = [
+    requested = [
         Message(role="user", content="Old"),
         Message(role="user", content=parts),
         Message(role="system", content="S"),
     ]
     answer: Any = [OutputText(text="Said", annotations=[])]
-    facts = made([Message(role="assistant", content=answer)], asked)
+    facts = created([Message(role="assistant", content=answer)], requested)
     assert (facts.input, facts.output) == (("See " * 100)[:160], "Said")
 
 
 def test_tools_are_named_by_kind_and_name() -> None:
-    facts = made(
+    facts = created(
         [
             FunctionCall(call_id="c", name="look", arguments="{}"),
             FunctionCall(call_id="d", name="look", arguments="{}", namespace="shop"),

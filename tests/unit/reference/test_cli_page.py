@@ -256,8 +256,8 @@ def test_every_example_is_a_valid_command_line(line: str) -> None:
 
 
 def test_every_note_and_output_is_of_a_command_with_an_example() -> None:
-    shown = {name for name, one in COMMANDS.items() if EXAMPLES in one.help}
-    assert NOT_RUN.keys() | OUTPUTS.keys() <= shown
+    displayed = {name for name, one in COMMANDS.items() if EXAMPLES in one.help}
+    assert NOT_RUN.keys() | OUTPUTS.keys() <= displayed
     assert AFTER.keys() <= COMMANDS.keys()
 
 

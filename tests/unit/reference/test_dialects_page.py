@@ -120,7 +120,7 @@ parameter is rejected.
 """,
 }
 
-TOLD_BY = {"hosts": "", "ports": "port ", "owners": "`owned_by` ", "servers": "`server` "}
+REPORTED_BY = {"hosts": "", "ports": "port ", "owners": "`owned_by` ", "servers": "`server` "}
 EFFORT_FORMS = {
     "reasoning_effort": "`reasoning_effort`",
     "reasoning": "`reasoning.effort`",
@@ -156,7 +156,7 @@ def quoted(names: set[str] | frozenset[str] | tuple[str, ...]) -> str:
 COLUMNS: dict[str, dict[str, Callable[[Dialect], str]]] = {
     "Detection and API": {
         "Detected by": lambda one: ", ".join(
-            word + f"`{value}`" for name, word in TOLD_BY.items() for value in getattr(one, name)
+            word + f"`{value}`" for name, word in REPORTED_BY.items() for value in getattr(one, name)
         ),
         "API": lambda one: APIS[one.api],
         "Output limit": lambda one: f"`{one.max_tokens}`",
@@ -299,7 +299,7 @@ another backend if there is one. They do not count against the health of the fir
 
 """
 
-SAID_INSIDE = (
+QUOTED_INSIDE = (
     (
         "400 or 422 as its `code`, `status`, `status_code`, `http_code` or `http_status_code`",
         "that status",
@@ -339,7 +339,7 @@ def learned() -> str:
 
 def inside() -> str:
     """Which errors in answers are refusals."""
-    rows = "".join(f"| {' | '.join(row)} |\n" for row in SAID_INSIDE)
+    rows = "".join(f"| {' | '.join(row)} |\n" for row in QUOTED_INSIDE)
     return f"{WITH_STATUS_200}| An error with | is a refusal with | Evidence |\n|---|---|---|\n{rows}"
 
 

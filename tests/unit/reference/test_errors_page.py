@@ -15,10 +15,10 @@ from antiphon.errors import AntiphonError, BackendError, ClientError, StoreError
 from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.validation import refusals
 from antiphon.server.websocket.steering import MESSAGES
-from antiphon.storage.records.tenants import BucketState, Limits
+from antiphon.storage.records.tenants import BucketState, KeyLimits
 from tests.support.pages import table
 
-Made = tuple[int, str, str]
+Created = tuple[int, str, str]
 """Status, type and code; an error without a code has `null`."""
 
 PACKAGE = Path(antiphon.__file__).parent
@@ -26,7 +26,7 @@ ERRORS = {kind.__name__: kind for kind in (AntiphonError, BackendError, ClientEr
 FIXED_CODES = {"BackendError": "server_error", "StoreError": "server_error"}
 
 
-def listed() -> set[Made]:
+def listed() -> set[Created]:
     client = table("errors", "Code", "Status", "Cause", "What to do")
     others = table("errors", "Code", "Status", "Type", "Cause", "What to do")
     rows = [(status, "invalid_request_error", code) for code, status, _, _ in client]
@@ -44,40 +44,40 @@ def calls() -> Iterator[tuple[str, dict[str, ast.expr], list[ast.expr]]]:
                     yield name, {word.arg: word.value for word in node.keywords if word.arg}, node.args
 
 
-def constant(given: dict[str, ast.expr], name: str, default: object) -> object:
+def constant(provided: dict[str, ast.expr], name: str, default: object) -> object:
     """The argument's value; None if it is computed."""
-    if name not in given:
+    if name not in provided:
         return default
-    return node.value if isinstance(node := given[name], ast.Constant) else None
+    return node.value if isinstance(node := provided[name], ast.Constant) else None
 
 
-def written() -> set[Made]:
+def written() -> set[Created]:
     """The errors in the source with constant codes."""
-    made = set()
-    for name, given, args in calls():
+    created = set()
+    for name, provided, args in calls():
         if kind := ERRORS.get(name):
             found = (
-                constant(given, "status", kind.status),
-                constant(given, "type", kind.type),
-                constant(given, "code", FIXED_CODES.get(name, "null")),
+                constant(provided, "status", kind.status),
+                constant(provided, "type", kind.type),
+                constant(provided, "code", FIXED_CODES.get(name, "null")),
             )
             if None not in found:
-                made.add(found)
+                created.add(found)
         elif name == "invalid" and len(args) > 2 and isinstance(args[2], ast.Constant):
-            made.add((400, "invalid_request_error", args[2].value))
-    return made
+            created.add((400, "invalid_request_error", args[2].value))
+    return created
 
 
-def worked_out() -> set[Made]:
+def worked_out() -> set[Created]:
     """The errors with codes that depend on the type of the value."""
     bounds = product(("integer", "decimal"), ("below", "above"))
     errors = [refusals.number_out_of_range("p", kind, side, 0, 0) for kind, side in bounds]
     errors += [make("p", *rest) for kind in ("string", "array") for make, *rest in _too_many(kind)]
     errors += [refusals.too_many_properties("p", 1, 2), refusals.invalid("p", ""), refusals.invalid_type("p", ["x"], 1)]
-    limits = (Limits(requests_per_minute=1), Limits(tokens_per_minute=1))
+    limits = (KeyLimits(requests_per_minute=1), KeyLimits(tokens_per_minute=1))
     errors += [refusal(one, BucketState(False, 60, 60, 0), 1, 0) for one in limits]
-    made: list[AntiphonError] = [*errors, AntiphonError.overloaded("")]
-    return {(error.status, error.type, str(error.code)) for error in made}
+    created: list[AntiphonError] = [*errors, AntiphonError.overloaded("")]
+    return {(error.status, error.type, str(error.code)) for error in created}
 
 
 def _too_many(kind: str) -> Iterator[tuple]:
@@ -87,12 +87,12 @@ def _too_many(kind: str) -> Iterator[tuple]:
 
 @pytest.mark.wide
 def test_every_error_that_the_source_makes_has_its_row_and_every_row_its_error() -> None:
-    made = written() | worked_out() | {(400, "invalid_request_error", "context_length_exceeded")}
-    assert listed() - made == set()
-    assert made - listed() == set()
+    created = written() | worked_out() | {(400, "invalid_request_error", "context_length_exceeded")}
+    assert listed() - created == set()
+    assert created - listed() == set()
 
 
-def test_every_code_that_a_stream_tells_apart_has_its_row() -> None:
+def test_every_code_that_a_stream_distinguishes_has_its_row() -> None:
     rows = {code for code, _ in table("errors", "Code", "Meaning")}
     assert rows == KNOWN_CODES | {"server_error"}
 

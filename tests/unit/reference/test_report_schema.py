@@ -42,7 +42,7 @@ def test_the_page_of_servers_is_fresh() -> None:
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=lambda path: path.stem)
-def test_a_report_is_dated_says_how_it_was_made_and_shows_every_failure_with_its_request(path: Path) -> None:
+def test_a_report_has_its_date_its_options_and_every_failure_with_its_request(path: Path) -> None:
     [report] = decode_reports([(path.name, path.read_bytes())])
     failed = [one for one in report.results if one.outcome == "failed"]
 

@@ -286,9 +286,9 @@ def examples() -> list[str]:
     return re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
-def loaded(shown: str, folder: Path) -> Settings:
+def loaded(displayed: str, folder: Path) -> Settings:
     file = folder / "antiphon.toml"
-    file.write_text(shown)
+    file.write_text(displayed)
     return load_settings({}, {}, file=file)
 
 
@@ -361,7 +361,7 @@ def test_every_setting_is_read_from_the_variable_that_the_page_names(name: str) 
 
 
 def test_the_files_that_the_page_shows_can_be_loaded(tmp_path: Path) -> None:
-    first, models, prompts, servers = (loaded(shown, tmp_path) for shown in examples())
+    first, models, prompts, servers = (loaded(displayed, tmp_path) for displayed in examples())
 
     assert [one.url for one in first.backends] == [one["url"] for one in tomllib.loads(examples()[0])["backends"]]
     assert first.backends[1].key_env == "GROQ_API_KEY"

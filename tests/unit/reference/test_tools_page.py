@@ -76,7 +76,7 @@ SEEN = {
 """An item of each type that a chat model may be shown."""
 
 THINKING = DIALECTS["vllm"]
-SERVED = {McpTool, WebSearchTool, FileSearchTool, CodeInterpreterTool, ShellTool, ImageGenerationTool}
+SUPPORTED = {McpTool, WebSearchTool, FileSearchTool, CodeInterpreterTool, ShellTool, ImageGenerationTool}
 LISTED = [McpListTools(server_label="s", tools=[{"name": "f", "input_schema": {"type": "object"}}])]
 
 
@@ -90,10 +90,10 @@ def test_every_tool_and_every_item_has_its_row_and_every_row_its_own() -> None:
 
 
 @pytest.mark.parametrize(("kind", "policy"), TOOLS.items())
-def test_a_tool_is_offered_or_left_out_as_its_row_says(kind: str, policy: str) -> None:
+def test_a_tool_is_offered_or_omitted_as_its_row_states(kind: str, policy: str) -> None:
     deferred = [FUNCTION | {"name": "later", "defer_loading": True}] if kind == "tool_search" else []
     request = decoded(tools=[{"type": kind, **NEEDED.get(kind, {})}, *deferred])
-    toolbox = toolbox_of(request, LISTED, THINKING, served=SERVED)
+    toolbox = toolbox_of(request, LISTED, THINKING, supported=SUPPORTED)
 
     assert bool(toolbox.offers) == (policy != "omitted")
     assert toolbox.left_out == ([kind] if policy == "omitted" else [])
@@ -101,7 +101,7 @@ def test_a_tool_is_offered_or_left_out_as_its_row_says(kind: str, policy: str) -
 
 
 @pytest.mark.parametrize(("kind", "item"), SEEN.items())
-def test_an_item_is_shown_to_the_model_as_its_row_says(kind: str, item: dict[str, Any]) -> None:
+def test_an_item_is_rendered_for_the_model_as_its_row_states(kind: str, item: dict[str, Any]) -> None:
     after = [{"role": "assistant", "content": "."}] if kind == "reasoning" else []
     request = decoded(input=[{"type": kind, **item}, *after])
     messages = to_messages(request.input, None, THINKING, unseal=lambda blob: {"summary": "Seen."})  # type: ignore[arg-type]
@@ -118,7 +118,7 @@ def test_an_item_that_is_refused_is_refused_by_name(kind: str) -> None:
     assert (caught.value.code, caught.value.param) == ("unsupported_value", "input[0]")
 
 
-def test_what_is_not_shown_and_not_refused_is_executed_or_nothing() -> None:
+def test_only_executed_tools_are_neither_displayed_nor_refused() -> None:
     rest = set(ITEMS) - set(SEEN) - set(KNOWN_ITEMS)
 
     assert rest == {kind for kind, policy in ITEMS.items() if policy == "executed"}

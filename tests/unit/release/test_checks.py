@@ -32,7 +32,7 @@ def test_a_clean_tree_with_its_section_can_be_released() -> None:
     assert found(changelog=CHANGELOG.replace("## Unreleased\n\n", "")) == []
 
 
-def test_a_version_that_is_missing_is_said_to_be_missing() -> None:
+def test_a_missing_version_is_reported() -> None:
     assert found("") == ["VERSION is missing: name one, as in `make release VERSION=0.2.0`."]
 
 

@@ -46,7 +46,7 @@ def test_a_line_without_an_exact_version_and_a_hash_is_an_error(line: str) -> No
         ("sys_platform == 'darwin' and python_version < '3.12'", True),
     ],
 )
-def test_a_package_is_kept_if_a_supported_platform_needs_it(marker: str, *, is_needed: bool) -> None:
+def test_a_package_remains_if_a_supported_platform_needs_it(marker: str, *, is_needed: bool) -> None:
     assert Pin("alpha", "1.0", marker, ("sha256:aa",)).is_needed(PYTHONS) is is_needed
 
 

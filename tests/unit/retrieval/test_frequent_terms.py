@@ -10,30 +10,30 @@ def found(revision: int, **counts: int) -> KeywordMatches:
 
 
 def test_counts_of_frequent_terms_gather_until_the_store_changes() -> None:
-    kept = FrequentTerms()
-    kept.note("t", "vs", found(1, the=LEAST, rare=LEAST - 1))
-    kept.note("t", "vs", found(1, of=90_000))
+    stored = FrequentTerms()
+    stored.note("t", "vs", found(1, the=LEAST, rare=LEAST - 1))
+    stored.note("t", "vs", found(1, of=90_000))
 
-    assert kept.known("t", "vs") == TermCounts(1, {"the": LEAST, "of": 90_000})
-    assert kept.known("other", "vs") == NONE
-    kept.note("t", "vs", found(2, a=5000))
-    assert kept.known("t", "vs") == TermCounts(2, {"a": 5000})
+    assert stored.known("t", "vs") == TermCounts(1, {"the": LEAST, "of": 90_000})
+    assert stored.known("other", "vs") == NONE
+    stored.note("t", "vs", found(2, a=5000))
+    assert stored.known("t", "vs") == TermCounts(2, {"a": 5000})
 
 
 def test_a_search_without_frequent_terms_notes_nothing() -> None:
-    kept = FrequentTerms()
-    kept.note("t", "vs", found(1, rare=1))
-    assert kept.known("t", "vs") == NONE
+    stored = FrequentTerms()
+    stored.note("t", "vs", found(1, rare=1))
+    assert stored.known("t", "vs") == NONE
 
 
 def test_terms_and_stores_are_bounded() -> None:
-    kept = FrequentTerms()
+    stored = FrequentTerms()
     for number in range(MOST_TERMS + 10):
-        kept.note("t", "vs", found(1, **{f"w{number}": LEAST}))
+        stored.note("t", "vs", found(1, **{f"w{number}": LEAST}))
     for number in range(MOST_STORES):
-        kept.note("t", f"vs_{number}", found(1, the=LEAST))
+        stored.note("t", f"vs_{number}", found(1, the=LEAST))
 
-    assert len(kept.known("t", "vs_0").counts) == 1
-    assert kept.known("t", "vs") == NONE
-    kept.note("t", "vs", found(1, **{f"w{number}": LEAST for number in range(MOST_TERMS + 10)}))
-    assert len(kept.known("t", "vs").counts) == MOST_TERMS
+    assert len(stored.known("t", "vs_0").counts) == 1
+    assert stored.known("t", "vs") == NONE
+    stored.note("t", "vs", found(1, **{f"w{number}": LEAST for number in range(MOST_TERMS + 10)}))
+    assert len(stored.known("t", "vs").counts) == MOST_TERMS

@@ -16,7 +16,7 @@ def loaded(mebibytes: float, dimensions: int = 384) -> Loaded:
     return Loaded(1, frozenset({1}), list(range(count)), [signature] * count)
 
 
-def kept(stores: LoadedStores, *names: tuple[str, str]) -> list[tuple[str, str]]:
+def stored(stores: LoadedStores, *names: tuple[str, str]) -> list[tuple[str, str]]:
     return [name for name in names if stores.get(*name) is not None]
 
 
@@ -35,7 +35,7 @@ def test_the_store_that_was_unused_for_longest_makes_room() -> None:
     stores.get("a", "one")
     stores.put("a", "three", loaded(1))
 
-    assert kept(stores, ("a", "one"), ("a", "two"), ("a", "three")) == [("a", "one"), ("a", "three")]
+    assert stored(stores, ("a", "one"), ("a", "two"), ("a", "three")) == [("a", "one"), ("a", "three")]
     assert (stores.usage.in_use, stores.usage.capacity) == (2, 3)
 
 
@@ -45,17 +45,17 @@ def test_many_stores_of_one_tenant_never_evict_those_of_a_tenant_with_less() -> 
     for number in range(100):
         stores.put("large", f"l{number}", loaded(1))
 
-    assert kept(stores, ("small", "s"), ("large", "l99"), ("large", "l90")) == [("small", "s"), ("large", "l99")]
+    assert stored(stores, ("small", "s"), ("large", "l99"), ("large", "l90")) == [("small", "s"), ("large", "l99")]
     assert stores.usage.in_use <= stores.usage.capacity
 
 
 def test_a_store_in_use_stays_however_large_and_the_next_one_evicts_it() -> None:
     stores = LoadedStores(MIB)
     stores.put("a", "large", loaded(5))
-    assert kept(stores, ("a", "large")) == [("a", "large")]
+    assert stored(stores, ("a", "large")) == [("a", "large")]
     stores.put("b", "small", loaded(0.5))
 
-    assert kept(stores, ("a", "large"), ("b", "small")) == [("b", "small")]
+    assert stored(stores, ("a", "large"), ("b", "small")) == [("b", "small")]
     assert stores.usage.in_use == 1
 
 

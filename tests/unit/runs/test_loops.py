@@ -15,18 +15,18 @@ USER = Message(role="user", content="Go.")
 
 def rounds(*calls: tuple[str, str]) -> list[Any]:
     """Calls by their arguments, each with what it returned."""
-    made: list[Any] = [USER]
+    created: list[Any] = [USER]
     for number, (arguments, output) in enumerate(calls):
-        made += [
+        created += [
             Reasoning(id=f"rs_{number}", summary=[]),
             Message(role="assistant", content=[OutputText(text=f"Try {number}.")]),
             FunctionCall(call_id=f"call_{number}", name="run", arguments=arguments),
             FunctionCallOutput(call_id=f"call_{number}", output=output),
         ]
-    return made
+    return created
 
 
-def test_equal_calls_with_equal_results_are_counted_whatever_is_said_between() -> None:
+def test_equal_calls_with_equal_results_are_counted_whatever_text_is_between() -> None:
     assert repetitions(rounds(("a", "1"))) == 0
     assert repetitions(rounds(("a", "1"), ("a", "1"))) == 2
     assert repetitions(rounds(("b", "1"), *[("a", "1")] * 5)) == 5
@@ -53,17 +53,17 @@ def test_calls_in_turn_are_one_row() -> None:
 
 
 def test_an_absent_output_equals_one_that_is_null() -> None:
-    made: list[Any] = [USER]
+    created: list[Any] = [USER]
     for number, output in enumerate((UNSET, None, UNSET)):
         call_id = f"call_{number}"
         patch = ApplyPatchCall(call_id=call_id, operation=DeleteFile(path="a"))
-        made += [patch, ApplyPatchCallOutput(call_id=call_id, status="failed", output=output)]
-    assert repetitions(made) == 3
+        created += [patch, ApplyPatchCallOutput(call_id=call_id, status="failed", output=output)]
+    assert repetitions(created) == 3
     failed = [McpCall(name="n", arguments="{}", server_label="s", error="e", output=one) for one in (UNSET, None)]
     assert repetitions([USER, *failed]) == 2
 
 
-def test_a_message_of_the_user_begins_anew() -> None:
+def test_a_user_message_restarts_the_count() -> None:
     assert repetitions([*rounds(*[("a", "1")] * 5), USER]) == 0
     assert repetitions([*rounds(*[("a", "1")] * 5), *rounds(("a", "1"), ("a", "1"))]) == 2
 
@@ -86,7 +86,7 @@ def test_nothing_is_repeated_in_nothing() -> None:
     assert repetitions([]) == repetitions([USER]) == 0
 
 
-def test_the_model_is_told_at_the_limit_and_not_asked_at_twice_as_many() -> None:
+def test_the_model_receives_a_note_at_the_limit_and_is_not_called_at_twice_as_many() -> None:
     items = rounds(*[("a", "1")] * 4)
     seen, note = nudged(items, 4)
 

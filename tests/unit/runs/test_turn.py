@@ -17,7 +17,7 @@ from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.translation.files import ReadFile, ReadFiles
 from antiphon.translation.to_chat_completions.defaults import ModelDefaults
 from antiphon.translation.wire import Finish
-from antiphon.upstream.backend_state import Target
+from antiphon.upstream.backend_state import ModelTarget
 from tests.support.parts import target, turn_for
 
 ODD = {
@@ -27,9 +27,9 @@ ODD = {
 }
 
 
-def turn(to: Target | None = None, *said: str, history: int = 0, **body: Any) -> Turn:
+def turn(to: ModelTarget | None = None, *text: str, history: int = 0, **body: Any) -> Turn:
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **body}))
-    items: list[Any] = [Message(role="user", content=text) for text in said or ("Hi",)]
+    items: list[Any] = [Message(role="user", content=text) for text in text or ("Hi",)]
     return turn_for(request, Context(items[:history], items[history:]), to or target())
 
 
@@ -51,7 +51,7 @@ def test_it_calls_the_model_and_finishes_with_its_answer() -> None:
     assert one.next() == FinishRun(ending)
 
 
-def known(window: int, dialect: str = "generic") -> Target:
+def known(window: int, dialect: str = "generic") -> ModelTarget:
     """A model with a window of so many tokens."""
     one = target(dialect)
     one.state.measured = {"m": ModelProfile(context_window=window)}
@@ -107,7 +107,7 @@ def test_a_prompt_that_is_too_long_by_any_count_is_refused_where_it_would_be_cut
     assert called(turn(known(256, "vllm"), "word " * 4_000, truncation=truncation))
 
 
-def test_a_backend_that_takes_over_is_asked_for_the_missing_call_only_if_it_cannot_be_forced() -> None:
+def test_the_failover_backend_is_prompted_for_the_missing_call_only_if_it_cannot_be_forced() -> None:
     to, other = target(), target()
     to.learn("tools.auto", "no")
     other.api = "responses"
@@ -138,7 +138,7 @@ def test_a_demand_for_a_call_that_is_too_long_for_the_window_fails_no_response()
     assert fitting.next() == FinishRun(Finish("completed", None))
 
 
-def test_the_models_defaults_are_sent_and_not_told_to_the_client() -> None:
+def test_the_models_defaults_are_sent_and_not_returned_to_the_client() -> None:
     to = target()
     to.defaults = ModelDefaults(system_prompt="Be kind.", parameters={"top_k": 20})
     one = turn(to, instructions="Be brief.")
@@ -204,7 +204,7 @@ def test_any_other_refusal_is_reported_at_once() -> None:
     assert caught.value.status == 502
 
 
-def test_a_backend_that_refuses_everything_is_not_asked_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backend_that_refuses_everything_is_not_retried_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     names = iter(f"p{number}" for number in range(100))
     monkeypatch.setattr("antiphon.runs.refusals.refused_parameter", lambda *_: next(names))
     one = turn()
@@ -285,7 +285,7 @@ def test_nothing_is_repeated_after_output() -> None:
     assert one.next() == FinishRun(ending)
 
 
-def responses_target() -> Target:
+def responses_target() -> ModelTarget:
     """A model at a backend that is called by its own Responses API."""
     one = target()
     one.state.api = "responses"
@@ -398,7 +398,7 @@ def test_truncation_drops_turns_until_it_fits_or_one_exchange_is_left() -> None:
     assert called(one)["messages"][0] == {"role": "system", "content": "Be brief."}
 
 
-def test_files_are_read_before_the_model_is_asked_and_a_refusal_names_them_as_the_client_counts() -> None:
+def test_files_are_read_before_the_model_is_called_and_a_refusal_numbers_them_like_the_client() -> None:
     file = {"type": "input_file", "file_url": "https://example.com/a.pdf"}
     body = {"model": "m", "input": [{"role": "user", "content": [file]}]}
     request = decode_request(msgspec.json.encode(body))
@@ -418,9 +418,11 @@ def test_files_are_read_before_the_model_is_asked_and_a_refusal_names_them_as_th
 def test_a_search_that_was_answered_before_its_process_was_lost_is_not_answered_again() -> None:
     search = ToolSearchCall(id="tsc_1", call_id=None, execution="server", arguments={"query": "x"})
     found = ToolSearchOutput(id="tso_1", call_id=None, execution="server", tools=[])
-    said = Message(role="assistant", content="The second attempt says this at once.")
+    content = Message(role="assistant", content="The second attempt says this at once.")
     request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi"}))
-    one = turn_for(request, Context([], [Message(role="user", content="Hi")]), target(), lambda: [search, found, said])
+    one = turn_for(
+        request, Context([], [Message(role="user", content="Hi")]), target(), lambda: [search, found, content]
+    )
     called(one)
     one.answered(Finish("completed", None))
 

@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from antiphon.sandbox import arguments
-from antiphon.sandbox.arguments import USERS, Identity, kernel_command, new_identity, options
+from antiphon.sandbox.arguments import USERS, MachineUser, kernel_command, new_identity, options
 from antiphon.sandbox.contract import MachineLimits
 from antiphon.sandbox.environment import PythonEnvironment
 
 ENVIRONMENT = PythonEnvironment("/srv/env/bin/python", ["/srv/env"], [("/opt/python", "/usr/bin/python3")])
 LIMITS = MachineLimits(memory=1000)
-ROOT, USER = Identity(is_root=True, user=2_000_000_000), Identity(is_root=False, user=0)
+ROOT, USER = MachineUser(is_root=True, user=2_000_000_000), MachineUser(is_root=False, user=0)
 
 
 @pytest.mark.parametrize("identity", [ROOT, USER])
-def test_every_place_that_can_be_written_has_a_size(identity: Identity) -> None:
+def test_every_place_that_can_be_written_has_a_size(identity: MachineUser) -> None:
     words = options(ENVIRONMENT, LIMITS, identity)
     places = [(words[place - 2 : place], words[place + 1]) for place, word in enumerate(words) if word == "--tmpfs"]
     assert [where for _, where in places] == ["/dev", "/dev/shm", "/tmp", "/mnt/data"]
@@ -46,4 +46,4 @@ def test_every_machine_of_root_has_a_user_of_its_own(monkeypatch: pytest.MonkeyP
 
 def test_a_server_that_is_not_root_keeps_its_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arguments.os, "geteuid", lambda: 1000)
-    assert new_identity() == Identity(is_root=False, user=0)
+    assert new_identity() == MachineUser(is_root=False, user=0)

@@ -31,7 +31,7 @@ def test_the_server_moves_aside_in_its_own_group(tree: Path) -> None:
     assert delegated(tree, tree / "own") == group
 
 
-def test_a_group_of_somebody_else_is_left_alone(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_foreign_process_group_is_left_alone(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "getxattr", lambda path, name: b"0", raising=False)
     assert delegated(tree, tree / "own") is None
     assert not (tree / "unit.service" / SUPERVISOR).exists()

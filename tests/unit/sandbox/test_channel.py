@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.sandbox.channel import Channel, CodeReply, CommandReply
+from antiphon.sandbox.channel import CodeReply, CommandReply, KernelChannel
 from antiphon.sandbox.contract import SandboxError
 
-Pair = tuple[Channel, socket.socket]
+Pair = tuple[KernelChannel, socket.socket]
 
 
 @pytest.fixture
 def pair() -> Iterator[Pair]:
     ours, theirs = socket.socketpair()
-    channel = Channel(ours)
+    channel = KernelChannel(ours)
     yield channel, theirs
     channel.close()
     theirs.close()
@@ -54,7 +54,7 @@ async def test_a_reply_is_read_without_what_it_should_not_have(pair: Pair) -> No
 @given(junk=st.binary(max_size=300))
 async def test_anything_else_loses_the_machine(junk: bytes) -> None:
     ours, theirs = socket.socketpair()
-    channel = Channel(ours)
+    channel = KernelChannel(ours)
     theirs.sendall(junk)
     theirs.shutdown(socket.SHUT_WR)
     with pytest.raises(SandboxError, match="lost"):
@@ -87,7 +87,7 @@ async def test_too_few_files_are_closed(pair: Pair) -> None:
     "many",
     [b'"x":[' + b"[]," * 40_000 + b"[]]", b'"figures":[' + b'"",' * 40_000 + b'""]', b'"x":[' + b"1," * 60_000 + b"1]"],
 )
-async def test_a_reply_of_many_values_is_refused_before_they_are_made(pair: Pair, many: bytes) -> None:
+async def test_a_reply_of_many_values_is_refused_before_they_are_created(pair: Pair, many: bytes) -> None:
     with pytest.raises(SandboxError, match="invalid"):
         await answered(pair, lambda nonce: b'{"nonce":"%s",%s}\n' % (nonce.encode(), many))
 

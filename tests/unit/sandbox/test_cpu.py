@@ -46,9 +46,9 @@ class Processes:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Processes]:
-    made = Processes(tmp_path)
-    yield made
-    os.close(made.folder)
+    created = Processes(tmp_path)
+    yield created
+    os.close(created.folder)
 
 
 def test_the_time_of_all_processes_is_added_up(machine: Processes, clock: Clock) -> None:
@@ -67,7 +67,7 @@ def test_a_process_that_has_ended_counts_once_with_its_parent(machine: Processes
     assert time.read(machine.folder) == 1.75
 
 
-def test_work_of_processes_that_nobody_waits_for_is_counted_all_the_same(machine: Processes, clock: Clock) -> None:
+def test_work_of_unawaited_processes_is_still_counted(machine: Processes, clock: Clock) -> None:
     time = CpuTime(clock)
     machine.show(1, 0.5)
     assert time.read(machine.folder) == 0.5
@@ -160,7 +160,7 @@ def test_a_debt_stays_when_the_machine_is_replaced(clock: Clock) -> None:
     assert shares.exceeded() == set()
 
 
-def test_nobody_uses_more_than_the_host_has(clock: Clock) -> None:
+def test_a_machine_with_as_many_cores_as_the_host_never_exceeds_its_share(clock: Clock) -> None:
     shares = Shares(4, cores=4, clock=clock)
     for _ in range(100):
         clock.now += 0.25

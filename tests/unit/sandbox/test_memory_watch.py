@@ -42,7 +42,7 @@ def watch(machines: set[Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[Memor
     one.close()
 
 
-def test_counts_go_on_while_the_event_loop_is_held(watch: MemoryWatch, machines: set[Any]) -> None:
+def test_counts_continue_while_the_event_loop_is_blocked(watch: MemoryWatch, machines: set[Any]) -> None:
     machine = Counted()
     machines.add(machine)
     watch.call_begins()
@@ -60,9 +60,7 @@ async def test_a_machine_is_counted_as_soon_as_its_call_begins(watch: MemoryWatc
         await until(lambda count=count: machine.counts == count)
 
 
-async def test_only_machines_whose_calls_run_without_a_control_group_are_counted(
-    watch: MemoryWatch, machines: set[Any]
-) -> None:
+async def test_only_machines_without_a_control_group_are_counted(watch: MemoryWatch, machines: set[Any]) -> None:
     idle, enforced, counted = Counted(), Counted(), Counted()
     idle.is_busy, enforced.is_enforced = False, True
     machines |= {idle, enforced, counted}

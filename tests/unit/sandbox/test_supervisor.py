@@ -27,13 +27,13 @@ async def test_a_priority_is_lowered_once_many_others_had_their_turn(monkeypatch
     assert written == [f"/proc/{ENDED.pid}/autogroup {PRIORITY}"]
 
 
-async def test_a_system_without_groups_for_sessions_is_not_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = list[Path]()
+async def test_a_system_without_session_groups_is_not_queried_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    requested = list[Path]()
 
     def write(path: Path, text: str) -> None:
-        asked.append(path)
+        requested.append(path)
         raise FileNotFoundError
 
     monkeypatch.setattr(Path, "write_text", write)
     await Supervisor(ENDED).lower()
-    assert len(asked) == 1
+    assert len(requested) == 1

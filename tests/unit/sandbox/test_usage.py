@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.sandbox import pausing, usage
 from antiphon.sandbox.cpu import CpuTime
-from antiphon.sandbox.usage import Usage
+from antiphon.sandbox.usage import MachineUsage
 from tests.unit.sandbox.test_cpu import Clock, Processes
 
 
@@ -19,7 +19,7 @@ def test_a_call_that_begins_is_not_charged_for_the_time_before_it(
     monkeypatch.setattr(pausing, "stop", lambda *_: None)
     monkeypatch.setattr(pausing, "resume", lambda *_: machine.show(2, 0.0, state="R"))  # the call starts a process
     machine.show(1, 0.5)
-    counted = Usage(machine.folder, [])
+    counted = MachineUsage(machine.folder, [])
     counted.stop()
     clock.now += 60
     counted.resume()

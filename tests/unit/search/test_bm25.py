@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.search.bm25 import MOST_READ, MOST_TERMS, Corpus, looked_up, scores
+from antiphon.search.bm25 import MOST_READ, MOST_TERMS, Corpus, query_terms, scores
 from tests.support.chance import examples
 
 
@@ -42,14 +42,14 @@ def test_a_word_that_no_chunk_has_lowers_every_score() -> None:
     assert unknown < known
 
 
-def test_the_rarest_words_are_looked_up_until_they_are_many() -> None:
+def test_the_rarest_words_are_searched_until_they_match_many() -> None:
     frequent = corpus(100_000, the=90_000, a=5, b=MOST_READ - 10, c=MOST_READ, none=0)
-    assert looked_up(frequent) == ["a", "b"]
+    assert query_terms(frequent) == ["a", "b"]
 
 
-def test_a_query_of_frequent_words_alone_is_looked_up_by_the_rarest() -> None:
-    assert looked_up(corpus(100_000, the=90_000, of=80_000)) == ["of"]
-    assert looked_up(corpus(10, the=9, of=8)) == ["of", "the"]
+def test_a_query_of_frequent_words_is_searched_by_the_rarest() -> None:
+    assert query_terms(corpus(100_000, the=90_000, of=80_000)) == ["of"]
+    assert query_terms(corpus(10, the=9, of=8)) == ["of", "the"]
 
 
 def test_a_long_query_counts_by_its_rarest_words() -> None:
@@ -59,4 +59,4 @@ def test_a_long_query_counts_by_its_rarest_words() -> None:
 
 def test_nothing_is_found_in_nothing() -> None:
     assert scores([], corpus()) == [] and scores([("a", 1)], corpus()) == [0.0]
-    assert looked_up(corpus(0, a=0)) == []
+    assert query_terms(corpus(0, a=0)) == []

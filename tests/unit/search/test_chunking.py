@@ -101,7 +101,7 @@ def test_every_character_of_a_text_that_repeats_itself_is_in_a_chunk(size: tuple
 
 
 @pytest.mark.parametrize("left", range(1, 6))
-def test_a_text_whose_chunks_lack_a_part_is_not_whole(left: int) -> None:
+def test_a_text_with_incomplete_chunks_is_not_whole(left: int) -> None:
     text = " ".join(f"word{number}" for number in range(600))
     chunks = cut(text, 100, 0)
 

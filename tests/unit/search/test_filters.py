@@ -98,8 +98,8 @@ def test_a_wrong_filter_is_refused_with_its_place(value: Any, param: str, code: 
 
 
 def test_attributes_come_as_they_are() -> None:
-    given = {"a": "text", "b": 1, "c": 1.5, "d": True, "e" * 64: "x" * 512}
-    assert read_attributes(given, "attributes") == given
+    provided = {"a": "text", "b": 1, "c": 1.5, "d": True, "e" * 64: "x" * 512}
+    assert read_attributes(provided, "attributes") == provided
     assert read_attributes(None, "attributes") == {}
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.search.chunking import estimate_tokens
-from antiphon.search.fitting import FEWEST_TOKENS, MOST_CHARACTERS, Fitting, Limits
+from antiphon.search.fitting import FEWEST_TOKENS, MOST_CHARACTERS, EmbeddingLimits, Fitting
 from tests.support.cases import each
 from tests.support.chance import examples
 
@@ -46,11 +46,11 @@ def without_blanks(text: str) -> str:
 @given(texts, st.integers(1, 100), st.integers(SHORTEST, 400), st.integers(1, 64))
 @examples(100)
 def test_no_text_is_lost_whatever_the_limits_are(
-    given: list[str], most_texts: int, most_characters: int, at_first: int
+    provided: list[str], most_texts: int, most_characters: int, at_first: int
 ) -> None:
-    server, fitting = Server(most_texts, most_characters), Fitting(given, Limits(at_first))
+    server, fitting = Server(most_texts, most_characters), Fitting(provided, EmbeddingLimits(at_first))
     assert run(fitting, server)
-    for text, parts in zip(given, fitting.parts, strict=True):
+    for text, parts in zip(provided, fitting.parts, strict=True):
         assert without_blanks("".join(part.text for part in parts)) == without_blanks(text)
         assert all(part.text in text and 0 < len(part.text) <= most_characters for part in parts)
         assert all(part.vector == part.text.encode("utf-8", "surrogatepass") for part in parts)
@@ -58,10 +58,10 @@ def test_no_text_is_lost_whatever_the_limits_are(
 
 @given(texts, st.integers(1, 100), st.integers(SHORTEST, 400))
 @examples(50)
-def test_what_was_learned_is_not_refused_again(given: list[str], most_texts: int, most_characters: int) -> None:
-    server, first = Server(most_texts, most_characters), Fitting(given, Limits(64))
+def test_what_was_learned_is_not_refused_again(provided: list[str], most_texts: int, most_characters: int) -> None:
+    server, first = Server(most_texts, most_characters), Fitting(provided, EmbeddingLimits(64))
     assert run(first, server)
-    before, again = server.refusals, Fitting(given, first.limits)
+    before, again = server.refusals, Fitting(provided, first.limits)
     assert run(again, server)
     assert (server.refusals == before) or again.limits != first.limits
 
@@ -70,11 +70,11 @@ def test_what_was_learned_is_not_refused_again(given: list[str], most_texts: int
     ("most_texts", "refusals"),
     [(10, 3), (32, 1), (1, 6), (64, 0), (100, 0)],
 )
-def test_a_smaller_batch_is_found_by_halving_and_kept(most_texts: int, refusals: int) -> None:
-    server, fitting = Server(most_texts, 100), Fitting(["tide"] * 200, Limits(64))
+def test_a_smaller_batch_is_found_by_halving_and_remembered(most_texts: int, refusals: int) -> None:
+    server, fitting = Server(most_texts, 100), Fitting(["tide"] * 200, EmbeddingLimits(64))
     assert run(fitting, server)
     assert server.refusals == refusals
-    assert fitting.limits == Limits(64 >> refusals)
+    assert fitting.limits == EmbeddingLimits(64 >> refusals)
     again = Fitting(["tide"] * 64, fitting.limits)
     assert run(again, server)
     assert server.refusals == refusals
@@ -82,7 +82,7 @@ def test_a_smaller_batch_is_found_by_halving_and_kept(most_texts: int, refusals:
 
 def test_one_long_text_among_many_teaches_a_length_and_no_batch() -> None:
     server = Server(64, 1000)
-    fitting = Fitting([*["tide"] * 30, "high water " * 110, *["tide"] * 30], Limits(64))
+    fitting = Fitting([*["tide"] * 30, "high water " * 110, *["tide"] * 30], EmbeddingLimits(64))
     assert run(fitting, server)
     assert len(fitting.parts[30]) in (2, 3)
     assert fitting.limits.texts == 64
@@ -91,29 +91,29 @@ def test_one_long_text_among_many_teaches_a_length_and_no_batch() -> None:
 
 def test_texts_that_are_known_to_be_too_long_are_split_before_and_share_calls() -> None:
     long = "high water is at nine. " * 40
-    server, fitting = Server(64, 10_000), Fitting([long] * 8, Limits(64, 60))
+    server, fitting = Server(64, 10_000), Fitting([long] * 8, EmbeddingLimits(64, 60))
     assert run(fitting, server)
     assert server.calls == 1
     assert all(estimate_tokens(part.text) <= 60 for parts in fitting.parts for part in parts)
 
 
 def test_a_server_that_refuses_everything_teaches_nothing() -> None:
-    fitting = Fitting(["tide " * 200] * 64, Limits(64))
+    fitting = Fitting(["tide " * 200] * 64, EmbeddingLimits(64))
     assert not run(fitting, Server(0, 0))
-    assert fitting.limits == Limits(64)
+    assert fitting.limits == EmbeddingLimits(64)
 
 
 def test_a_call_has_so_many_texts_and_characters_at_most() -> None:
     long = "x" * (MOST_CHARACTERS // 2)
-    fitting, sizes = Fitting([long, long, "y", long * 3, "z"], Limits(64)), list[int]()
+    fitting, sizes = Fitting([long, long, "y", long * 3, "z"], EmbeddingLimits(64)), list[int]()
     while batch := fitting.take():
         sizes.append(len(batch))
         fitting.accepted([b""] * len(batch))
     assert sizes == [2, 1, 1, 1]
-    assert Fitting([], Limits(64)).take() == []
+    assert Fitting([], EmbeddingLimits(64)).take() == []
 
 
 def test_limits_of_several_servers_are_the_smaller_ones() -> None:
-    assert Limits(10).both(Limits(32, 400)) == Limits(10, 400)
-    assert Limits(64, 300).both(Limits(32, 400)) == Limits(32, 300)
-    assert Limits(64).both(Limits(64)) == Limits(64)
+    assert EmbeddingLimits(10).both(EmbeddingLimits(32, 400)) == EmbeddingLimits(10, 400)
+    assert EmbeddingLimits(64, 300).both(EmbeddingLimits(32, 400)) == EmbeddingLimits(32, 300)
+    assert EmbeddingLimits(64).both(EmbeddingLimits(64)) == EmbeddingLimits(64)

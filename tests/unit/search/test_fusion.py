@@ -27,7 +27,7 @@ def test_what_leads_every_list_has_the_score_of_1() -> None:
     assert next(iter(fuse([(1, "ab"), (3, "ac")]).items())) == ("a", 1.0)
 
 
-def test_a_weight_of_0_leaves_a_list_without_a_say() -> None:
+def test_a_weight_of_0_ignores_a_list() -> None:
     assert list(fuse([(0, "ab"), (1, "ba")])) == ["b", "a"]
 
 

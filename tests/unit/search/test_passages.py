@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.search.chunking import chunks_of, estimate_tokens
-from antiphon.search.contract import Hit
+from antiphon.search.contract import ChunkHit
 from antiphon.search.passages import fitting, merged
 from tests.support.chance import examples
 
@@ -14,7 +14,7 @@ TEXT = "".join(
     f"This is line {number} of a text with many different lines in it, so that it has chunks.\n" for number in range(80)
 )
 HITS = [
-    Hit("file-1", "a.txt", "vs_1", 1 - chunk.position / 100, {}, chunk.text, chunk.position)
+    ChunkHit("file-1", "a.txt", "vs_1", 1 - chunk.position / 100, {}, chunk.text, chunk.position)
     for chunk in chunks_of(TEXT, 200, 100)
 ]
 
@@ -32,7 +32,7 @@ def test_what_is_between_two_chunks_keeps_them_apart() -> None:
     assert found[0].text.startswith(HITS[3].text) and found[0].text.endswith(HITS[4].text[-50:])
 
 
-def test_files_and_stores_are_kept_apart() -> None:
+def test_passages_of_different_files_and_stores_are_not_merged() -> None:
     other, elsewhere = replace(HITS[1], file_id="file-2"), replace(HITS[1], store_id="vs_2")
     assert merged([HITS[0], other, elsewhere]) == [HITS[0], other, elsewhere]
 
@@ -42,7 +42,7 @@ def test_neighbours_without_an_overlap_stay_as_they_are() -> None:
     assert merged([first, second]) == [first, second]
 
 
-def test_hits_are_kept_until_the_budget_is_spent() -> None:
+def test_hits_are_included_until_the_budget_is_spent() -> None:
     sizes = [estimate_tokens(hit.text) for hit in HITS]
     assert fitting(HITS, sum(sizes[:3])) == HITS[:3]
     assert fitting(HITS, sum(sizes[:3]) - 1) == HITS[:2]

@@ -82,7 +82,7 @@ def test_the_terms_of_a_store_begin_with_its_number() -> None:
     assert [one["lexeme"] for one in lexemes(2, {"a": 1.0})] == ["2za", "2za+2", "2za+4"]
 
 
-def test_a_long_run_of_letters_beside_an_identifier_takes_linear_time() -> None:
+def test_a_long_run_of_letters_next_to_an_identifier_takes_linear_time() -> None:
     began = time.process_time()
     assert terms_of("a" * 64_000 + " camelCase")[1:] == ["camelcase", "camel", "case"]
     assert time.process_time() - began < 0.5, "quadratic time takes 15 s"

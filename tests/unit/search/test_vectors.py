@@ -25,26 +25,26 @@ numbers = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40).filter(lambda 
 
 @given(numbers)
 @examples(100)
-def test_a_vector_has_the_length_of_1_and_keeps_its_direction(given: list[float]) -> None:
-    vector = unit(given)
-    assert vector is not None and len(vector) == 2 * len(given)
+def test_a_vector_has_the_length_of_1_and_keeps_its_direction(provided: list[float]) -> None:
+    vector = unit(provided)
+    assert vector is not None and len(vector) == 2 * len(provided)
     assert math.hypot(*floats(vector)) == pytest.approx(1, abs=0.01)
 
 
-@pytest.mark.parametrize("given", [[0.0, 0.0], [math.inf, 1.0], [math.nan]])
-def test_numbers_without_a_direction_make_no_vector(given: list[float]) -> None:
-    assert unit(given) is None
+@pytest.mark.parametrize("provided", [[0.0, 0.0], [math.inf, 1.0], [math.nan]])
+def test_numbers_without_a_direction_make_no_vector(provided: list[float]) -> None:
+    assert unit(provided) is None
 
 
 @given(numbers)
 @examples(100)
-def test_a_signature_has_the_sign_of_each_number(given: list[float]) -> None:
-    vector = unit(given)
+def test_a_signature_has_the_sign_of_each_number(provided: list[float]) -> None:
+    vector = unit(provided)
     assert vector is not None
     bits = signature(vector)
     signs = "".join("1" if math.copysign(1, number) < 0 else "0" for number in floats(vector))
 
-    assert len(bits) == signature_size(len(given))
+    assert len(bits) == signature_size(len(provided))
     assert int.from_bytes(bits, "big") == int(signs, 2)
     assert integers(bits * 3, 3) == [int(signs, 2)] * 3
 
@@ -72,13 +72,13 @@ def test_cosines_are_sorted_and_never_below_0() -> None:
 def test_the_nearest_vectors_are_among_the_candidates(count: int) -> None:
     chance = random.Random(7)
     centres = [[chance.gauss(0, 1) for _ in range(128)] for _ in range(count // 4)]
-    made = [unit([number + chance.gauss(0, 0.9) for number in chance.choice(centres)]) or b"" for _ in range(count)]
-    signed = [int.from_bytes(signature(one), "big") for one in made]
+    created = [unit([number + chance.gauss(0, 0.9) for number in chance.choice(centres)]) or b"" for _ in range(count)]
+    signed = [int.from_bytes(signature(one), "big") for one in created]
     found = missed = 0
-    for query in made[:20]:
-        exact = {number for number, _ in cosines(dict(enumerate(made)), query)[:10]}
+    for query in created[:20]:
+        exact = {number for number, _ in cosines(dict(enumerate(created)), query)[:10]}
         most = compared(count, 128)
-        near = set(candidates(range(len(made)), signed, int.from_bytes(signature(query), "big"), most))
+        near = set(candidates(range(len(created)), signed, int.from_bytes(signature(query), "big"), most))
         found, missed = found + len(exact & near), missed + len(exact - near)
 
     assert found / (found + missed) >= 0.98

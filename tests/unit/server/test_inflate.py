@@ -19,9 +19,9 @@ COMPRESS = {"gzip": gzip.compress, "zstd": zstd.compress}
 
 def inflate(coding: str, *parts: bytes) -> bytes:
     inflater = Inflater(coding)
-    made = b"".join(piece for part in parts for piece in inflater.feed(part))
+    created = b"".join(piece for part in parts for piece in inflater.feed(part))
     inflater.finish()
-    return made
+    return created
 
 
 @pytest.mark.parametrize("coding", COMPRESS)
@@ -43,17 +43,17 @@ def test_a_body_as_long_as_a_step_is_whole(coding: str, size: int) -> None:
 
 @pytest.mark.wide
 @pytest.mark.parametrize("coding", COMPRESS)
-def test_no_more_is_made_than_is_asked_for(coding: str) -> None:
+def test_an_inflater_expands_at_most_a_step(coding: str) -> None:
     pieces = Inflater(coding).feed(COMPRESS[coding](bytes(100_000_000)))
 
     assert len(next(pieces)) <= STEP
 
 
 @pytest.mark.parametrize("coding", COMPRESS)
-@pytest.mark.parametrize("kept", [0, 1, 5, -1])
-def test_a_body_that_ends_too_early_is_refused(coding: str, kept: int) -> None:
+@pytest.mark.parametrize("stored_size", [0, 1, 5, -1])
+def test_a_body_that_ends_too_early_is_refused(coding: str, stored_size: int) -> None:
     with pytest.raises(ClientError, match="it ends too early") as caught:
-        inflate(coding, COMPRESS[coding](b"hello")[:kept])
+        inflate(coding, COMPRESS[coding](b"hello")[:stored_size])
     assert caught.value.status == 400
 
 
@@ -89,7 +89,7 @@ def test_a_frame_that_needs_much_memory_is_refused() -> None:
     ("header", "coding"),
     [(b"", None), (b"identity", None), (b"GZIP", "gzip"), (b" x-gzip ", "x-gzip"), (b"identity, zstd", "zstd")],
 )
-def test_a_coding_is_told_by_its_name(header: bytes, coding: str | None) -> None:
+def test_a_content_coding_is_reported_by_name(header: bytes, coding: str | None) -> None:
     assert coding_of(header) == coding
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.errors import ClientError
-from antiphon.server.multipart import END, MOST_HEAD, MOST_PARTS, FormParser, Head, boundary_of
+from antiphon.server.multipart import END, MOST_HEAD, MOST_PARTS, FormParser, PartHead, boundary_of
 from tests.support.chance import examples
 
 BOUNDARY = b"x-7"
@@ -39,7 +39,7 @@ def read(pieces: list[bytes], boundary: bytes = BOUNDARY) -> list[tuple[str, str
     for piece in pieces:
         for event in parser.feed(piece):
             assert not is_over
-            if isinstance(event, Head):
+            if isinstance(event, PartHead):
                 parts.append((event.name, event.filename, b""))
             elif isinstance(event, bytes):
                 parts[-1] = (*parts[-1][:2], parts[-1][2] + event)
@@ -71,13 +71,13 @@ def test_a_form_is_read_the_same_wherever_it_is_cut(
     assert read([bytes([byte]) for byte in body]) == wanted
 
 
-def test_content_is_given_as_it_comes_and_not_gathered() -> None:
+def test_content_is_sent_as_received_and_not_gathered() -> None:
     parser = FormParser(BOUNDARY)
     head = b'--x-7\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
-    assert list(parser.feed(head)) == [Head("file", "a")]
+    assert list(parser.feed(head)) == [PartHead("file", "a")]
     for _ in range(100):
-        given = [event for event in parser.feed(b"y" * 1000) if isinstance(event, bytes)]
-        assert len(b"".join(given)) >= 1000 - len(BOUNDARY) - 4
+        provided = [event for event in parser.feed(b"y" * 1000) if isinstance(event, bytes)]
+        assert len(b"".join(provided)) >= 1000 - len(BOUNDARY) - 4
 
 
 @pytest.mark.parametrize(

@@ -3,23 +3,23 @@
 from antiphon.sharing.lazy import Lazy
 
 
-def test_a_part_is_made_once_by_its_first_use() -> None:
-    made = list[object]()
+def test_a_part_is_created_once_by_its_first_use() -> None:
+    created = list[object]()
 
     def make() -> object:
-        made.append(object())
-        return made[-1]
+        created.append(object())
+        return created[-1]
 
     part = Lazy(make)
-    before = part.made
+    before = part.created
 
     first, second = part.get(), part.get()
 
     assert before is None
-    assert made == [first] == [second] == [part.made]
+    assert created == [first] == [second] == [part.created]
 
 
-def test_a_part_that_could_not_be_made_is_tried_again() -> None:
+def test_a_part_that_could_not_be_created_is_tried_again() -> None:
     answers = iter([None, 4])
 
     def make() -> int:
@@ -32,6 +32,6 @@ def test_a_part_that_could_not_be_made_is_tried_again() -> None:
     try:
         part.get()
     except OSError:
-        assert part.made is None
+        assert part.created is None
 
     assert part.get() == 4

@@ -16,7 +16,7 @@ def is_full(memory: Memory, size: int, tenant: str) -> bool:
     return False
 
 
-def test_no_more_is_held_than_there_is_room() -> None:
+def test_memory_reservations_stay_within_the_limit() -> None:
     memory = Memory(100)
     memory.take(60)
     assert is_full(memory, 41, "")
@@ -70,7 +70,7 @@ def test_a_connection_holds_no_more_than_its_own_limit() -> None:
     assert caught.value.status == 429
     account.close()
 
-    assert (account.held, memory.left) == (0, 1000)
+    assert (account.retained, memory.left) == (0, 1000)
 
 
 def test_a_connection_that_finds_no_room_holds_nothing_for_it() -> None:
@@ -79,7 +79,7 @@ def test_a_connection_that_finds_no_room_holds_nothing_for_it() -> None:
     with pytest.raises(AntiphonError):
         account.take(50)
 
-    assert (account.held, memory.left) == (0, 10)
+    assert (account.retained, memory.left) == (0, 10)
 
 
 def test_what_never_fits_is_rejected_for_good() -> None:
@@ -102,11 +102,11 @@ async def test_patient_work_waits_for_what_is_not_free() -> None:
     patient = Account(memory, "", is_patient=True)
     waiting = asyncio.create_task(patient.obtain(50))
     await let_others_run()
-    assert (waiting.done(), patient.held) == (False, 0)
+    assert (waiting.done(), patient.retained) == (False, 0)
     memory.release(80)
     await waiting
 
-    assert (patient.held, memory.left) == (50, 50)
+    assert (patient.retained, memory.left) == (50, 50)
 
 
 async def test_two_that_need_more_do_not_wait_for_each_other() -> None:
@@ -122,10 +122,10 @@ async def test_two_that_need_more_do_not_wait_for_each_other() -> None:
     await asyncio.gather(first, second)
 
     assert done
-    assert one.held + other.held in (80, 160)
+    assert one.retained + other.retained in (80, 160)
 
 
-async def test_who_stops_waiting_holds_nothing() -> None:
+async def test_a_cancelled_waiter_reserves_no_memory() -> None:
     memory = Memory(100)
     memory.take(80)
     patient = Account(memory, "", is_patient=True)
@@ -134,10 +134,10 @@ async def test_who_stops_waiting_holds_nothing() -> None:
     waiting.cancel()
     await asyncio.wait({waiting})
 
-    assert (patient.held, memory.left) == (0, 20)
+    assert (patient.retained, memory.left) == (0, 20)
 
 
-def test_an_account_that_nobody_closed_holds_nothing_once_it_is_gone() -> None:
+def test_a_dropped_account_releases_everything_without_being_closed() -> None:
     memory = Memory(100)
     account = Account(memory, "a")
     account.take(50)

@@ -62,7 +62,7 @@ async def test_one_tenant_holds_one_thread_and_leaves_another(offload: Offload, 
     await asyncio.gather(*hanging)
 
 
-async def test_who_is_cancelled_waits_for_what_was_begun(offload: Offload, turns: FairScheduler) -> None:
+async def test_a_cancelled_caller_waits_for_the_started_work(offload: Offload, turns: FairScheduler) -> None:
     began, may_end = threading.Event(), threading.Event()
 
     def work() -> None:

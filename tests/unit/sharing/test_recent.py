@@ -41,7 +41,7 @@ def test_a_value_that_is_replaced_takes_no_more_room() -> None:
     assert known.size == SIZE
 
 
-def test_a_value_that_is_larger_than_all_room_is_not_kept() -> None:
+def test_a_value_larger_than_the_cache_is_not_stored() -> None:
     known = ten()
     known.put("a", "key", bytes(11 * SIZE))
     assert (known.find("a", "key"), known.size) == (None, 0)

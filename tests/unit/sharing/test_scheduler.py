@@ -162,7 +162,7 @@ async def test_one_too_many_is_refused_at_once_with_the_time_to_wait() -> None:
     await crowd.close()
 
 
-async def test_nothing_waits_unless_a_queue_is_asked_for() -> None:
+async def test_nothing_waits_unless_a_queue_is_requested() -> None:
     crowd = Crowd(FairScheduler(1))
     await crowd.come("first")
     await crowd.come("second")
@@ -171,7 +171,7 @@ async def test_nothing_waits_unless_a_queue_is_asked_for() -> None:
     await crowd.close()
 
 
-async def test_tenants_are_served_in_turn_however_many_operations_one_of_them_has() -> None:
+async def test_tenants_take_turns_however_many_operations_one_of_them_has() -> None:
     crowd = Crowd(FairScheduler(1, 20))
     for tenant in ("first", *["noisy"] * 5, "a", "b", "a"):
         await crowd.come(tenant)
@@ -289,7 +289,7 @@ async def test_no_tenant_holds_more_than_its_limit() -> None:
 
 
 @pytest.mark.parametrize("hostile", [1, 2, 3])
-async def test_room_is_left_for_the_next_tenant_however_much_others_ask_for(hostile: int) -> None:
+async def test_capacity_is_left_for_the_next_tenant_however_much_others_request(hostile: int) -> None:
     crowd = Crowd(FairScheduler(16, 100, leaves_room=True))
     for number in range(40):
         await crowd.come(f"hostile-{number % hostile}")

@@ -29,7 +29,7 @@ async def woken_by(notifier: Notifier, what: str, *changes: str) -> bool:
     return is_woken
 
 
-async def test_a_wait_ends_with_a_change_of_what_it_waits_for_or_of_what_nobody_knows() -> None:
+async def test_a_wait_ends_with_a_change_of_its_topic_or_of_an_unknown_topic() -> None:
     notifier = Notifier()
 
     assert await woken_by(notifier, "resp_1", "resp_1")
@@ -44,7 +44,7 @@ async def test_a_wait_without_a_change_goes_on() -> None:
     assert not await woken_by(notifier, "resp_1", "resp_2")
 
 
-async def test_everybody_who_waits_for_a_change_is_woken() -> None:
+async def test_every_waiter_for_a_change_is_woken() -> None:
     notifier = Notifier()
     with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
         waits = [asyncio.create_task(each.wait(LONG)) for each in (one, other)]
@@ -107,57 +107,57 @@ async def test_a_subscription_that_ended_takes_nothing_from_the_others() -> None
     notifier.wake("resp_1")
 
 
-async def test_a_subscription_that_ended_is_neither_told_of_changes_nor_keeps_a_lookup() -> None:
+async def test_an_ended_subscription_receives_no_changes_and_retains_no_lookup() -> None:
     notifier = Notifier()
-    looks = 0
+    polls = 0
 
-    async def look() -> int:
-        nonlocal looks
-        looks += 1
-        return looks
+    async def poll() -> int:
+        nonlocal polls
+        polls += 1
+        return polls
 
     with notifier.expect("resp_1") as last:
         with notifier.expect("resp_1") as ended:
-            assert await ended.look("key", look) == 1
-        assert await last.look("key", look) == 1, "the lookup belongs to all who wait"
+            assert await ended.shared_read("key", poll) == 1
+        assert await last.shared_read("key", poll) == 1, "the lookup belongs to all who wait"
         notifier.wake("resp_1")
         assert (ended.is_changed, last.is_changed) == (False, True)
-        assert await last.look("key", look) == 2
+        assert await last.shared_read("key", poll) == 2
     with notifier.expect("resp_1") as later:
-        assert await later.look("key", look) == 3
+        assert await later.shared_read("key", poll) == 3
 
 
 async def test_tasks_that_wait_for_the_same_change_share_a_lookup_until_it_comes_or_the_lookup_is_old(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock, notifier = LoopClock(monkeypatch), Notifier()
-    looks = 0
+    polls = 0
 
-    async def look() -> int:
-        nonlocal looks
-        looks += 1
-        found = looks
+    async def poll() -> int:
+        nonlocal polls
+        polls += 1
+        found = polls
         await let_others_run()
         return found
 
     with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
-        assert await asyncio.gather(one.look("key", look), other.look("key", look)) == [1, 1]
-        assert (await other.look("key", look), await other.look("another", look)) == (1, 2)
+        assert await asyncio.gather(one.shared_read("key", poll), other.shared_read("key", poll)) == [1, 1]
+        assert (await other.shared_read("key", poll), await other.shared_read("another", poll)) == (1, 2)
         notifier.wake("resp_1")
-        assert await one.look("key", look) == 3
+        assert await one.shared_read("key", poll) == 3
         clock.advance(2 * STALE)
-        assert await one.look("key", look) == 4
+        assert await one.shared_read("key", poll) == 4
 
 
-async def test_who_gives_up_does_not_end_the_lookup_of_the_others() -> None:
+async def test_a_cancelled_waiter_does_not_end_the_lookup_of_the_others() -> None:
     notifier, may_end = Notifier(), asyncio.Event()
 
-    async def look() -> str:
+    async def poll() -> str:
         await may_end.wait()
         return "found"
 
     with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
-        tasks = [asyncio.create_task(each.look("key", look)) for each in (one, other)]
+        tasks = [asyncio.create_task(each.shared_read("key", poll)) for each in (one, other)]
         await let_others_run(TURNS)
         tasks[0].cancel()
         await let_others_run(TURNS)
@@ -167,14 +167,14 @@ async def test_who_gives_up_does_not_end_the_lookup_of_the_others() -> None:
         assert tasks[0].cancelled()
 
 
-async def test_a_lookup_that_fails_fails_for_everybody_who_shares_it() -> None:
+async def test_a_failed_lookup_fails_for_all_that_share_it() -> None:
     notifier = Notifier()
 
-    async def look() -> None:
+    async def poll() -> None:
         await let_others_run()
         raise LookupError("gone")
 
     with notifier.expect("resp_1") as one, notifier.expect("resp_1") as other:
-        found = await asyncio.gather(one.look("k", look), other.look("k", look), return_exceptions=True)
+        found = await asyncio.gather(one.shared_read("k", poll), other.shared_read("k", poll), return_exceptions=True)
 
     assert [type(each) for each in found] == [LookupError, LookupError]

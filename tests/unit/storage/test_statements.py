@@ -10,7 +10,7 @@ import antiphon.storage
 from tests.support.cases import each
 
 FOLDER = Path(antiphon.storage.__file__).parent
-ASKING = {"execute", "executemany", "executescript", "fetch", "fetchval", "fetchrow", "cursor", "prepare"}
+APPROVAL_TOOLS = {"execute", "executemany", "executescript", "fetch", "fetchval", "fetchrow", "cursor", "prepare"}
 
 NUMBERS_OF_OURS = {"PRAGMA", "SET idle_in_transaction_session_timeout"}
 """How the statements begin that have no parameters; what is put into them is a number of this program."""
@@ -19,16 +19,16 @@ NUMBERS_OF_OURS = {"PRAGMA", "SET idle_in_transaction_session_timeout"}
 def put_together(code: str) -> Iterator[str]:
     """Each statement that is made of parts where it is asked."""
     for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in ASKING:
-            for given in node.args[:1]:
-                if isinstance(given, ast.JoinedStr | ast.BinOp):
-                    yield ast.unparse(given)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in APPROVAL_TOOLS:
+            for provided in node.args[:1]:
+                if isinstance(provided, ast.JoinedStr | ast.BinOp):
+                    yield ast.unparse(provided)
 
 
 @each("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.name)
-def test_a_statement_is_put_together_of_nothing_that_anybody_said(path: Path) -> None:
-    made = put_together(path.read_text())
-    assert [text for text in made if not text[2:].startswith(tuple(NUMBERS_OF_OURS))] == []
+def test_a_statement_contains_no_client_data(path: Path) -> None:
+    created = put_together(path.read_text())
+    assert [text for text in created if not text[2:].startswith(tuple(NUMBERS_OF_OURS))] == []
 
 
 @pytest.mark.parametrize("code", ['c.execute(f"SELECT {x}")', 'c.fetch("SELECT " + x)', 'c.execute("%s" % x)'])

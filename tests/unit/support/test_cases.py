@@ -13,10 +13,10 @@ def evens(number: int) -> None:
 
 
 def test_every_case_that_fails_is_named_with_its_failure() -> None:
-    with pytest.raises(Failed) as told:
+    with pytest.raises(Failed) as reported:
         evens()
 
-    text = str(told.value)
+    text = str(reported.value)
     assert text.startswith("2 of 4 cases failed:\n----- number 1\n")
     assert "----- number 3" in text
     assert "number 2" not in text

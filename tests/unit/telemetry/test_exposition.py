@@ -67,7 +67,7 @@ def test_families_of_several_processes_become_one() -> None:
 
 
 @pytest.mark.wide
-def test_the_longest_text_comes_in_pieces_that_hold_up_nobody() -> None:
+def test_the_longest_text_arrives_in_pieces_without_delay() -> None:
     measures = Measures()
     for number in range(MOST_MODELS):
         for backend in "ab":

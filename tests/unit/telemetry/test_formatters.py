@@ -13,14 +13,14 @@ from antiphon.telemetry.formatters import JsonLines, TextLines, fields
 
 
 @pytest.fixture(autouse=True)
-def for_nobody() -> None:
+def for_no_one() -> None:
     begin(About())
 
 
 def record(message: str = "It happened.", *args: object, name: str = "antiphon", **more: Any) -> logging.LogRecord:
-    made = logging.LogRecord(name, logging.WARNING, "", 0, message, args, None, **more)
-    made.created, made.msecs = 1_700_000_000.25, 250.0
-    return made
+    created = logging.LogRecord(name, logging.WARNING, "", 0, message, args, None, **more)
+    created.created, created.msecs = 1_700_000_000.25, 250.0
+    return created
 
 
 def failed(error: Exception) -> logging.LogRecord:
@@ -30,29 +30,29 @@ def failed(error: Exception) -> logging.LogRecord:
         except KeyError as cause:
             raise error from cause
     except Exception:
-        made = record()
-        made.exc_info = sys.exc_info()
-        return made
+        created = record()
+        created.exc_info = sys.exc_info()
+        return created
 
 
 def test_a_line_of_text_names_the_request_that_it_is_about() -> None:
     begin(About("req_1"))
     note(response_id="resp_1", backend="groq")
 
-    shown = "2023-11-14T22:13:20.250Z WARNING antiphon: It happened. [req_1 resp_1 groq]"
-    assert TextLines().format(record()) == shown
+    displayed = "2023-11-14T22:13:20.250Z WARNING antiphon: It happened. [req_1 resp_1 groq]"
+    assert TextLines().format(record()) == displayed
 
 
 def test_a_line_that_is_about_no_request_names_none() -> None:
     assert TextLines().format(record()) == "2023-11-14T22:13:20.250Z WARNING antiphon: It happened."
 
 
-def test_a_line_of_json_holds_what_is_known_and_what_is_said_beside() -> None:
+def test_a_line_of_json_has_the_known_fields_and_the_extra_ones() -> None:
     begin(About("req_1", "resp_1", "groq", trace_id="t"))
-    made = record("%s took long", "It")
-    made.__dict__.update(fields(status="200", ms=1.5))
+    created = record("%s took long", "It")
+    created.__dict__.update(fields(status="200", ms=1.5))
 
-    assert json.loads(JsonLines().format(made)) == {
+    assert json.loads(JsonLines().format(created)) == {
         "time": "2023-11-14T22:13:20.250Z",
         "level": "warning",
         "logger": "antiphon",
@@ -68,7 +68,7 @@ def test_a_line_of_json_holds_what_is_known_and_what_is_said_beside() -> None:
 
 @pytest.mark.parametrize("form", [TextLines, JsonLines])
 @pytest.mark.parametrize("text", ["a\r\nINFO forged", "a\u2028b", "a\x1b[2Jb", "a\x00b", "a\ud800b"])
-def test_whatever_is_said_stays_on_its_line(form: type[logging.Formatter], text: str) -> None:
+def test_a_log_message_stays_on_one_line(form: type[logging.Formatter], text: str) -> None:
     line = form().format(record("%s", text))
 
     assert line.splitlines() == [line]
@@ -77,7 +77,7 @@ def test_whatever_is_said_stays_on_its_line(form: type[logging.Formatter], text:
 
 
 @pytest.mark.parametrize("form", [TextLines, JsonLines])
-def test_a_fault_is_told_by_kinds_and_places_and_by_no_value(form: type[logging.Formatter]) -> None:
+def test_an_error_is_logged_by_type_and_location_without_values(form: type[logging.Formatter]) -> None:
     line = form().format(failed(ValueError("canary")))
 
     assert line.index("KeyError") < line.index("ValueError")
@@ -87,12 +87,12 @@ def test_a_fault_is_told_by_kinds_and_places_and_by_no_value(form: type[logging.
 
 
 @pytest.mark.parametrize("form", [TextLines, JsonLines])
-def test_who_looks_for_a_fault_is_told_its_message(form: Any) -> None:
+def test_the_debug_log_has_the_message_of_an_error(form: Any) -> None:
     assert "ValueError: canary" in form(quotes=True).format(failed(ValueError("canary")))
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "reported"),
     [
         (StoreError("The store is busy."), "The store is busy."),
         (ClientError("No 'canary'."), "The request was rejected with status 400."),
@@ -101,21 +101,21 @@ def test_who_looks_for_a_fault_is_told_its_message(form: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("form", [TextLines, JsonLines])
-def test_of_an_error_that_is_logged_only_the_gist_is_told(form: Any, error: Exception, told: str) -> None:
+def test_only_the_gist_of_a_logged_error_is_reported(form: Any, error: Exception, reported: str) -> None:
     line = form().format(record("%s: %s", "It stopped", error))
 
-    assert f"It stopped: {told}" in line
+    assert f"It stopped: {reported}" in line
     assert "canary" not in line
     assert str(error) in form(quotes=True).format(record("%s: %s", "It stopped", error))
 
 
-def test_an_error_that_causes_itself_is_told_once() -> None:
+def test_an_error_with_itself_as_cause_is_reported_once() -> None:
     error = ValueError()
     error.__cause__ = error
-    made = record()
-    made.exc_info = (ValueError, error, None)
+    created = record()
+    created.exc_info = (ValueError, error, None)
 
-    assert TextLines().format(made).count("ValueError") == 1
+    assert TextLines().format(created).count("ValueError") == 1
 
 
 def test_what_others_put_behind_their_first_line_is_left_out() -> None:

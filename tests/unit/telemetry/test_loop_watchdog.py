@@ -55,18 +55,18 @@ async def test_a_stall_is_logged_once_with_its_stack(caplog: pytest.LogCaptureFi
 class LateEvent(threading.Event):
     """Times out at the moment at which `close` has set all of them."""
 
-    made: ClassVar[list["LateEvent"]] = []
+    created: ClassVar[list["LateEvent"]] = []
 
     def __init__(self) -> None:
         super().__init__()
-        self.made.append(self)
+        self.created.append(self)
         self._is_late = True
 
     def wait(self, timeout: float | None = None) -> bool:
         if timeout != EVERY or not self._is_late:
             return super().wait(timeout)
         self._is_late = False
-        return not all(super(LateEvent, each).wait() for each in self.made)
+        return not all(super(LateEvent, each).wait() for each in self.created)
 
 
 def test_it_ends_if_it_is_closed_while_a_measurement_begins(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@ from antiphon.telemetry.kinds import (
     Family,
     Gauge,
     Histogram,
-    Known,
     Metric,
+    ObservedNumbers,
     Sample,
     families,
 )
@@ -43,21 +43,21 @@ def test_a_histogram_counts_each_observation_in_the_first_bucket_that_holds_it()
     assert list(histogram.samples()) == [Sample({"a": "x"}, 9.5, (2, 1, 1))]
 
 
-def test_what_somebody_else_counts_is_looked_up_each_time() -> None:
+def test_figures_of_other_processes_are_read_each_time() -> None:
     found = {("x",): 1.0}
-    gauge = Known("g", "", "a", look=lambda: found)
-    counter = Known("c", "", "a", look=lambda: found, kind="counter")
+    gauge = ObservedNumbers("g", "", "a", poll_once=lambda: found)
+    counter = ObservedNumbers("c", "", "a", poll_once=lambda: found, kind="counter")
 
     assert (values(gauge), values(counter)) == ({("x",): 1}, {("x",): 1})
     found["x",] = 2
     assert values(gauge) == {("x",): 2}
 
 
-def test_what_nobody_counted_has_no_numbers() -> None:
+def test_uncounted_figures_have_no_numbers() -> None:
     assert [sample for one in Measures().all() for sample in one.samples()] == []
 
 
-def test_every_name_is_used_once_and_says_its_unit() -> None:
+def test_every_name_is_used_once_and_has_its_unit() -> None:
     """A histogram measures time; a counter can add up time, and is published as `…_seconds_total`."""
     metrics = Measures().all()
 
@@ -67,7 +67,7 @@ def test_every_name_is_used_once_and_says_its_unit() -> None:
         assert one.name.endswith("_seconds") == (one.kind == kind), one.name
 
 
-def test_a_family_carries_the_labels_of_who_counts() -> None:
+def test_a_metric_family_has_the_labels_of_its_source() -> None:
     counter = Counter("c", "text", "a")
     counter.add("x")
 

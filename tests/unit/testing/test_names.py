@@ -21,7 +21,7 @@ def test_every_public_name_can_be_imported() -> None:
 
 
 @pytest.mark.parametrize("name", OF_EVENTS)
-def test_without_the_conformance_checker_the_error_says_how_to_install_it(
+def test_without_the_conformance_checker_the_error_has_the_install_command(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "antiphon_verify", None)

@@ -70,7 +70,7 @@ def test_a_citation_is_found_in_each_of_its_forms(text: str, expected: list[tupl
         "https://tides.example/br%65st",
     ],
 )
-def test_a_url_is_known_in_another_spelling_and_given_as_the_source_has_it(url: str) -> None:
+def test_a_url_is_matched_in_another_spelling_and_returned_as_in_the_source(url: str) -> None:
     assert [one["url"] for one in annotations(f"See [Brest]({url}) and {url} here.")] == [TIDES, TIDES]
 
 
@@ -132,7 +132,7 @@ def test_a_source_without_a_title_is_called_by_its_url() -> None:
     assert annotations("[1]", sources={TIDES: ""})[0]["title"] == TIDES
 
 
-def test_nothing_is_found_and_nothing_kept_where_there_are_no_sources() -> None:
+def test_nothing_is_found_and_stored_without_sources() -> None:
     citations = Citations({})
     assert not citations.feed(f"[1] {TIDES}")
     assert not citations.finish()

@@ -29,15 +29,15 @@ def pieces(text: str, cuts: list[int] | None = None, sources: Sources = SOURCES)
 
 def sent(text: str, cuts: list[int] | None = None, sources: Sources = SOURCES) -> tuple[str, list[dict[str, Any]]]:
     """The final text, and the annotations. Each stands between the deltas at its place."""
-    said, annotations = "", []
+    stated, annotations = "", []
     for piece in pieces(text, cuts, sources):
         if isinstance(piece, str):
             assert piece
-            said += piece
+            stated += piece
         else:
-            assert piece.get("index", len(said)) == len(said)
+            assert piece.get("index", len(stated)) == len(stated)
             annotations.append(piece)
-    return said, annotations
+    return stated, annotations
 
 
 def file(index: int, file_id: str = "file-a", filename: str = "tides.pdf") -> dict[str, Any]:
@@ -191,10 +191,10 @@ def test_each_index_is_where_the_mark_stood(parts: list[tuple[str, str]]) -> Non
 
 @given(TEXTS)
 def test_pages_are_cited_in_what_the_client_received(text: str) -> None:
-    said, annotations = sent(text)
+    stated, annotations = sent(text)
     for one in annotations:
         if one["type"] == "url_citation":
-            inside = said[one["start_index"] : one["end_index"]]
+            inside = stated[one["start_index"] : one["end_index"]]
             assert "3" in inside or PAGE in inside
 
 
@@ -202,4 +202,4 @@ def test_long_texts_leave_no_text_behind() -> None:
     cited = CitedText(SOURCES)
     for piece in ("[", "x" * 500, "`a [1] ", "y" * 500, "<|file-", "z" * 500, "](", " and so on, ") * 40:
         cited.feed(piece)
-        assert len(cited._held) <= 4_000
+        assert len(cited._retained) <= 4_000

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from antiphon.protocol.response import Response
-from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.sources import CreatedFile
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.container_items import code_of, without_fence
 from antiphon.translation.hosted_call import APART, HostedCall, Result
@@ -31,8 +31,8 @@ def writer(**view: Any) -> ResponseWriter:
     )
 
 
-def called(made: ResponseWriter, offer: Offer, *deltas: str, status: Any = "completed") -> HostedCall:
-    call = streaming(made, "call_1", offer)
+def called(writer: ResponseWriter, offer: Offer, *deltas: str, status: Any = "completed") -> HostedCall:
+    call = streaming(writer, "call_1", offer)
     for delta in deltas:
         call.add(delta)
     call.close(status)
@@ -40,13 +40,13 @@ def called(made: ResponseWriter, offer: Offer, *deltas: str, status: Any = "comp
     return call
 
 
-def events(made: ResponseWriter) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = msgspec.json.decode(msgspec.json.encode(made.take()))
+def events(writer: ResponseWriter) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = msgspec.json.decode(msgspec.json.encode(writer.take()))
     return found
 
 
-def pieces(told: list[dict[str, Any]]) -> list[str]:
-    return [event["delta"] for event in told if event["type"].endswith("_code.delta")]
+def pieces(reported: list[dict[str, Any]]) -> list[str]:
+    return [event["delta"] for event in reported if event["type"].endswith("_code.delta")]
 
 
 @each(
@@ -72,58 +72,58 @@ def pieces(told: list[dict[str, Any]]) -> list[str]:
 )
 @each("cut", [1, 3, 1000])
 def test_the_code_is_read_in_every_form_and_its_deltas_are_the_code(arguments: str, code: str, cut: int) -> None:
-    made = writer()
+    response = writer()
     deltas = [arguments[at : at + cut] for at in range(0, len(arguments), cut)]
-    call = called(made, CODE, *deltas)
-    told = events(made)
-    (done,) = [event for event in told if event["type"].endswith("_code.done")]
+    call = called(response, CODE, *deltas)
+    emitted = events(response)
+    (done,) = [event for event in emitted if event["type"].endswith("_code.done")]
 
-    assert "".join(pieces(told)) == done["code"] == code
+    assert "".join(pieces(emitted)) == done["code"] == code
     assert call.use() == ({"code": code} if code.strip() else None)
 
 
 def test_plain_code_streams_as_it_comes() -> None:
-    made = writer()
-    called(made, CODE, '{"code": "', "x = 1", "\\ny", ' = 2"}')
+    response = writer()
+    called(response, CODE, '{"code": "', "x = 1", "\\ny", ' = 2"}')
 
-    assert pieces(events(made)) == ["x = 1", "\ny", " = 2"]
+    assert pieces(events(response)) == ["x = 1", "\ny", " = 2"]
 
 
 def test_code_that_is_cut_off_ends_as_far_as_it_came() -> None:
-    made = writer()
-    called(made, CODE, '{"code": "x = 1', status="incomplete")
-    told = events(made)
+    response = writer()
+    called(response, CODE, '{"code": "x = 1', status="incomplete")
+    emitted = events(response)
 
-    assert [event["type"].removeprefix("response.") for event in told] == [
+    assert [event["type"].removeprefix("response.") for event in emitted] == [
         "output_item.added",
         "code_interpreter_call.in_progress",
         "code_interpreter_call_code.delta",
         "code_interpreter_call_code.done",
         "output_item.done",
     ]
-    assert (told[-1]["item"]["status"], told[-1]["item"]["code"]) == ("incomplete", "x = 1")
+    assert (emitted[-1]["item"]["status"], emitted[-1]["item"]["code"]) == ("incomplete", "x = 1")
 
 
-@pytest.mark.parametrize("is_shown", [True, False])
-def test_outputs_are_shown_where_they_are_asked_for_and_sealed_elsewhere(is_shown: bool) -> None:
-    made = writer(code_outputs=is_shown)
+@pytest.mark.parametrize("is_displayed", [True, False])
+def test_outputs_are_returned_on_request_and_sealed_elsewhere(is_displayed: bool) -> None:
+    created = writer(code_outputs=is_displayed)
     outputs = [{"type": "logs", "logs": "4"}]
-    file = MadeFile("cntr_1", "cfile_1", "/mnt/data/a.csv", "a.csv")
-    item: Any = called(made, CODE, '{"code": "4"}').end(Result({"outputs": outputs}, "4", files=[file]))
-    sealed = json.loads(made.sealed["ci_1"].partition(APART)[0])
+    file = CreatedFile("cntr_1", "cfile_1", "/mnt/data/a.csv", "a.csv")
+    item: Any = called(created, CODE, '{"code": "4"}').end(Result({"outputs": outputs}, "4", files=[file]))
+    sealed = json.loads(created.sealed["ci_1"].partition(APART)[0])
 
-    assert item.outputs == (outputs if is_shown else None)
-    _, _, apart = made.sealed["ci_1"].partition(APART)
-    assert (json.loads(apart) if apart else None) == (None if is_shown else {"outputs": outputs})
+    assert item.outputs == (outputs if is_displayed else None)
+    _, _, apart = created.sealed["ci_1"].partition(APART)
+    assert (json.loads(apart) if apart else None) == (None if is_displayed else {"outputs": outputs})
     assert sealed["files"] == [msgspec.to_builtins(file)]
-    assert events(made)[0]["item"]["outputs"] == ([] if is_shown else None)
+    assert events(created)[0]["item"]["outputs"] == ([] if is_displayed else None)
 
 
-def test_code_without_json_is_kept_as_json_for_chat_templates() -> None:
-    made = writer()
-    called(made, CODE, "print(1)").end(Result())
+def test_code_without_json_is_wrapped_in_json_for_chat_templates() -> None:
+    response = writer()
+    called(response, CODE, "print(1)").end(Result())
 
-    assert json.loads(made.sealed["ci_1"].partition(APART)[0])["call"]["arguments"] == '{"code":"print(1)"}'
+    assert json.loads(response.sealed["ci_1"].partition(APART)[0])["call"]["arguments"] == '{"code":"print(1)"}'
 
 
 @pytest.mark.parametrize(
@@ -138,25 +138,25 @@ def test_code_without_json_is_kept_as_json_for_chat_templates() -> None:
     ],
 )
 def test_commands_are_read_in_every_form(arguments: str, commands: list[str]) -> None:
-    made = writer()
-    call = called(made, SHELL, arguments)
-    told = events(made)
+    response = writer()
+    call = called(response, SHELL, arguments)
+    emitted = events(response)
 
-    assert [event["command"] for event in told if event["type"].endswith("_command.done")] == commands
+    assert [event["command"] for event in emitted if event["type"].endswith("_command.done")] == commands
     assert call.use() == ({"commands": commands} if commands else None)
 
 
 def test_the_output_of_a_shell_is_an_item_behind_its_call() -> None:
-    made = writer()
+    response = writer()
     outputs = [
         {"stdout": "a\n", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
         {"stdout": "", "stderr": "", "outcome": {"type": "timeout"}},
     ]
-    call = called(made, SHELL, '{"commands": ["a", "b"], "max_output_length": 9, "timeout_ms": 5}')
+    call = called(response, SHELL, '{"commands": ["a", "b"], "max_output_length": 9, "timeout_ms": 5}')
     call.end(Result({"output": outputs}, "a"))
-    told = events(made)
+    emitted = events(response)
 
-    assert [event["type"].removeprefix("response.") for event in told[-6:]] == [
+    assert [event["type"].removeprefix("response.") for event in emitted[-6:]] == [
         "output_item.done",
         "output_item.added",
         "shell_call_output_content.delta",
@@ -164,18 +164,18 @@ def test_the_output_of_a_shell_is_an_item_behind_its_call() -> None:
         "shell_call_output_content.done",
         "output_item.done",
     ]
-    assert told[-4]["delta"] == {"stdout": "a\n"}
-    assert told[-6]["item"]["environment"] == {"type": "container_reference", "container_id": "cntr_1"}
-    item = told[-1]["item"]
+    assert emitted[-4]["delta"] == {"stdout": "a\n"}
+    assert emitted[-6]["item"]["environment"] == {"type": "container_reference", "container_id": "cntr_1"}
+    item = emitted[-1]["item"]
     assert (item["status"], item["max_output_length"], item["output"]) == ("completed", 9, outputs)
     assert call.use() == {"commands": ["a", "b"], "max_output_length": 9, "timeout_ms": 5}
     assert [index for index, _ in call.outputs] == [1]
 
 
-def test_a_shell_call_that_nobody_carried_out_has_an_empty_output_and_waits_for_no_client() -> None:
-    made = writer()
-    called(made, SHELL, '{"commands": ["a"', status="incomplete")
-    call, output = (event["item"] for event in events(made) if event["type"] == "response.output_item.done")
+def test_an_unrun_shell_call_has_an_empty_output_and_waits_for_no_client() -> None:
+    response = writer()
+    called(response, SHELL, '{"commands": ["a"', status="incomplete")
+    call, output = (event["item"] for event in events(response) if event["type"] == "response.output_item.done")
 
     assert (call["status"], call["action"]["commands"]) == ("incomplete", ["a"])
     assert (output["status"], output["output"], output["call_id"]) == ("incomplete", [], "call_1")
@@ -183,11 +183,11 @@ def test_a_shell_call_that_nobody_carried_out_has_an_empty_output_and_waits_for_
 
 @pytest.mark.parametrize(("output", "status"), [([], "incomplete"), ([{"stdout": "", "stderr": "x"}], "completed")])
 def test_a_shell_call_that_failed_is_incomplete_unless_its_commands_ran(output: list[Any], status: str) -> None:
-    made = writer()
+    response = writer()
     ran = [{**one, "outcome": {"type": "exit", "exit_code": 1}} for one in output]
-    item: Any = called(made, SHELL, '"x"').end(Result({"output": ran}, "x", is_failed=True))
+    item: Any = called(response, SHELL, '"x"').end(Result({"output": ran}, "x", is_failed=True))
 
-    assert (item.status, made.output[-1].status) == (status, status)  # type: ignore[union-attr]
+    assert (item.status, response.output[-1].status) == (status, status)  # type: ignore[union-attr]
 
 
 def test_a_fence_is_taken_off_only_where_it_is_around_all_of_the_code() -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.sources import CreatedFile
 from antiphon.translation.file_links import MOST_AFTER, MOST_LINKS, FileLinks
-from tests.support.notebooks import made
+from tests.support.notebooks import created
 from tests.support.recordings import FOLDER, MISSING
 
 
-def cited(text: str, *files: MadeFile) -> list[str]:
+def cited(text: str, *files: CreatedFile) -> list[str]:
     """What each citation covers."""
     return [text[one["start_index"] : one["end_index"]] for one in FileLinks(files).annotations(text)]
 
@@ -35,8 +35,8 @@ def cited(text: str, *files: MadeFile) -> list[str]:
         ("Größe 😀: [a](sandbox:/mnt/data/a.png)", "sandbox:/mnt/data/a.png"),
     ],
 )
-def test_a_link_to_a_made_file_is_cited_over_its_destination(text: str, covered: str) -> None:
-    assert cited(text, made("a.png")) == [covered]
+def test_a_link_to_a_created_file_is_cited_at_its_destination(text: str, covered: str) -> None:
+    assert cited(text, created("a.png")) == [covered]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_a_link_to_a_made_file_is_cited_over_its_destination(text: str, covered:
         "sandbox:/mnt/data/",
     ],
 )
-def test_what_is_no_link_to_a_made_file_is_not_cited(text: str) -> None:
-    assert cited(text, made("a.png")) == []
+def test_links_to_other_files_are_not_cited(text: str) -> None:
+    assert cited(text, created("a.png")) == []
 
 
 @pytest.mark.parametrize(
@@ -67,19 +67,21 @@ def test_what_is_no_link_to_a_made_file_is_not_cited(text: str) -> None:
     ],
 )
 def test_names_with_blanks_and_signs_are_found_written_or_encoded(name: str, written: str) -> None:
-    assert cited(f"[x](sandbox:/mnt/data/{written})", made("report"), made(name)) == [f"sandbox:/mnt/data/{written}"]
+    assert cited(f"[x](sandbox:/mnt/data/{written})", created("report"), created(name)) == [
+        f"sandbox:/mnt/data/{written}"
+    ]
 
 
 def test_each_link_is_cited_in_the_order_of_the_text() -> None:
     text = "[b](sandbox:/mnt/data/b.csv) [a](sandbox:/mnt/data/a.csv) [b](sandbox:/mnt/data/b.csv)"
-    found = FileLinks([made("a.csv"), made("b.csv")]).annotations(text)
+    found = FileLinks([created("a.csv"), created("b.csv")]).annotations(text)
 
     assert [one["filename"] for one in found] == ["b.csv", "a.csv", "b.csv"]
     assert [one["start_index"] for one in found] == [4, 33, 62]
 
 
 def test_a_figure_is_cited_once_and_first_unless_it_is_linked() -> None:
-    links = FileLinks([made("a.png", is_figure=True), made("b.png", is_figure=True)])
+    links = FileLinks([created("a.png", is_figure=True), created("b.png", is_figure=True)])
     text = "See [b](sandbox:/mnt/data/b.png)."
     first, second = links.annotations(text)
 
@@ -96,7 +98,9 @@ def test_a_figure_is_cited_once_and_first_unless_it_is_linked() -> None:
 
 
 def test_of_two_files_at_one_path_the_newer_is_cited() -> None:
-    (found,) = FileLinks([made("a.csv", "cntr_1"), made("a.csv", "cntr_2")]).annotations("sandbox:/mnt/data/a.csv")
+    (found,) = FileLinks([created("a.csv", "cntr_1"), created("a.csv", "cntr_2")]).annotations(
+        "sandbox:/mnt/data/a.csv"
+    )
 
     assert found["container_id"] == "cntr_2"
 
@@ -111,19 +115,19 @@ def test_plain_replies_are_cited_as_recorded(path: Path) -> None:
     parts = [part for item in reply["output"] for part in item.get("content") or [] if "annotations" in part]
     for part in parts:
         recorded = [{name: value for name, value in one.items() if name != "index"} for one in part["annotations"]]
-        files = [_made(one) for one in recorded]
+        files = [_created(one) for one in recorded]
         assert FileLinks(files).annotations(part["text"]) == recorded
 
 
-def _made(citation: dict[str, Any]) -> MadeFile:
+def _created(citation: dict[str, Any]) -> CreatedFile:
     name = citation["filename"]
     is_figure = citation["end_index"] == 0
-    return MadeFile(citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure)
+    return CreatedFile(citation["container_id"], citation["file_id"], f"/mnt/data/{name}", name, is_figure)
 
 
 def test_a_text_may_have_any_number_of_links_and_dots() -> None:
     """Links beyond the limit, and dots behind a path that are more than a sentence has, are not cited."""
     links = "sandbox:/mnt/data/a.png " * (MOST_LINKS + 5)
-    assert len(cited(links, made("a.png"))) == MOST_LINKS
-    assert cited(f"sandbox:/mnt/data/a.png{'.' * MOST_AFTER}", made("a.png")) == ["sandbox:/mnt/data/a.png"]
-    assert cited(f"sandbox:/mnt/data/a.png{'.' * 100_000}", made("a.png")) == []
+    assert len(cited(links, created("a.png"))) == MOST_LINKS
+    assert cited(f"sandbox:/mnt/data/a.png{'.' * MOST_AFTER}", created("a.png")) == ["sandbox:/mnt/data/a.png"]
+    assert cited(f"sandbox:/mnt/data/a.png{'.' * 100_000}", created("a.png")) == []

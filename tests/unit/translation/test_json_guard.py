@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.translation.json_guard import LONGEST_HELD, JsonGuard
+from antiphon.translation.json_guard import LONGEST_BUFFERED, JsonGuard
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -60,6 +60,6 @@ def test_nothing_goes_out_after_an_error() -> None:
 def test_what_waits_has_a_bound() -> None:
     guard = JsonGuard()
     guard.feed('{"a":')
-    for _ in range(LONGEST_HELD + 1):
+    for _ in range(LONGEST_BUFFERED + 1):
         guard.feed(" ")
     assert guard.is_broken

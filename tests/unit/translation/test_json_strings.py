@@ -34,15 +34,15 @@ def strings(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 def read(parts: list[str]) -> tuple[dict[Path, str], set[Path]]:
     """What was read, and which strings ended."""
     reader = JsonStrings()
-    told: dict[Path, str] = {}
+    reported: dict[Path, str] = {}
     ended = set()
     for part in parts:
         for path, piece, is_end in reader.feed(part):
-            told[path] = told.get(path, "") + piece
+            reported[path] = reported.get(path, "") + piece
             if is_end:
                 ended.add(path)
     assert not reader.is_broken
-    return told, ended
+    return reported, ended
 
 
 def cut(text: str, places: list[int]) -> list[str]:
@@ -53,13 +53,13 @@ def cut(text: str, places: list[int]) -> list[str]:
 @given(VALUES, st.lists(st.integers(0, 10_000)), st.booleans(), st.sampled_from([None, 2]))
 def test_every_string_comes_whole_in_any_cut(value: Any, places: list[int], ascii: bool, indent: int | None) -> None:
     text = json.dumps(value, ensure_ascii=ascii, indent=indent)
-    told, ended = read(cut(text, places))
+    reported, ended = read(cut(text, places))
 
-    assert told == dict(strings(value))
-    assert ended == set(told)
+    assert reported == dict(strings(value))
+    assert ended == set(reported)
 
 
-def test_a_string_is_told_as_far_as_it_is_there() -> None:
+def test_a_string_is_emitted_as_far_as_it_was_received() -> None:
     reader = JsonStrings()
 
     assert reader.feed('{"input": "*** Beg') == [(("input",), "*** Beg", False)]
@@ -71,10 +71,10 @@ def test_a_string_is_told_as_far_as_it_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [(r'"\ud83d!"', "\ufffd!"), (r'"\ude00"', "\ufffd"), (r'"\ud83d"', "\ufffd")]
+    ("text", "reported"), [(r'"\ud83d!"', "\ufffd!"), (r'"\ude00"', "\ufffd"), (r'"\ud83d"', "\ufffd")]
 )
-def test_half_of_a_pair_is_no_character(text: str, told: str) -> None:
-    assert "".join(piece for _, piece, _ in JsonStrings().feed(text)) == told
+def test_half_of_a_pair_is_no_character(text: str, reported: str) -> None:
+    assert "".join(piece for _, piece, _ in JsonStrings().feed(text)) == reported
 
 
 @given(st.text(), st.lists(st.integers(0, 1000)))
@@ -85,7 +85,7 @@ def test_no_text_makes_it_raise(text: str, places: list[int]) -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, 24))
-def test_a_backslash_that_begins_no_escape_is_meant(cut: int) -> None:
+def test_a_backslash_that_begins_no_escape_is_literal(cut: int) -> None:
     text = r'{"input":"a\usepackage{x} \u12"}'
     reader = JsonStrings()
     pieces = reader.feed(text[:cut]) + reader.feed(text[cut:])

@@ -146,12 +146,12 @@ NO_TOOLS = [
 
 @pytest.mark.parametrize("status", [400, 422, 500])
 @pytest.mark.parametrize("body", NO_TOOLS)
-def test_a_backend_without_tools_says_so(status, body):
+def test_a_backend_without_tools_is_reported_as_such(status, body):
     assert refused_parameter(status, json.dumps(body).encode(), SENT) == "tools"
 
 
 @pytest.mark.parametrize("body", NO_TOOLS)
-def test_what_is_said_of_tools_teaches_nothing_where_none_were_sent(body):
+def test_complaints_about_tools_teach_nothing_if_none_were_sent(body):
     sent = {name: value for name, value in SENT.items() if name not in ("tools", "tool_choice")}
     assert refused_parameter(400, json.dumps(body).encode(), sent) is None
 
@@ -210,7 +210,7 @@ def test_no_body_makes_it_raise_or_linger(body):
         {"message": "Input tag 'web_search' found using 'type' does not match any of the expected tags: 'function'"},
     ],
 )
-def test_a_type_that_the_server_refuses_in_its_own_words_is_heard(error: Any) -> None:
+def test_a_type_refused_in_the_words_of_a_server_is_recognised(error: Any) -> None:
     assert refused_types(json.dumps(error).encode(), {"web_search", "custom"}) == {"web_search"}
 
 

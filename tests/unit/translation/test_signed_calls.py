@@ -26,16 +26,16 @@ FORMS: dict[str, dict[str, Any]] = {
 PARAMETERS = {"type": "object", "properties": {}}
 PING = {"type": "function", "name": "ping", "parameters": PARAMETERS}
 HI = {"role": "user", "content": "Hi"}
-ASKED = {"model": "m", "input": [HI], "tools": [PING], "store": False}
+REQUEST = {"model": "m", "input": [HI], "tools": [PING], "store": False}
 KEYRING = Keyring()
 
 
-def called(own: dict[str, Any], is_json: bool, dialect: str = "anthropic", **asked: Any) -> dict[str, Any]:
+def called(own: dict[str, Any], is_json: bool, dialect: str = "anthropic", **requested: Any) -> dict[str, Any]:
     """The call that a client receives, if the backend makes one with a signature."""
     call = {"index": 0, "type": "function", "function": {"name": "ping", "arguments": "{}"}, **own}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
     whole = json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]}).encode()
-    translator = Translator({**ASKED, **asked}, dialect=dialect, is_json=is_json, keyring=KEYRING)
+    translator = Translator({**REQUEST, **requested}, dialect=dialect, is_json=is_json, keyring=KEYRING)
     translator.feed(whole if is_json else sse(delta(tool_calls=[call]), delta("tool_calls")))
     response: dict[str, Any] = msgspec.to_builtins(translator.finish()[-1])["response"]
     return dict(response["output"][-1])
@@ -46,8 +46,8 @@ def replayed(call: dict[str, Any], dialect: str = "anthropic", keyring: Keyring 
     kind = call["type"]
     alone = {name: call[name] for name in call if name not in ("id", "status")}
     output = {"type": f"{kind}_output", "call_id": call["call_id"], "output": "ok"}
-    asked = {**ASKED, "input": [HI, alone, output]}
-    messages = Translator(asked, dialect=dialect, keyring=keyring).chat_request["messages"]
+    body = {**REQUEST, "input": [HI, alone, output]}
+    messages = Translator(body, dialect=dialect, keyring=keyring).chat_request["messages"]
     return messages[1]["tool_calls"][0], messages[2]
 
 
@@ -71,24 +71,24 @@ def test_a_custom_call_brings_its_signature_back() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "requested",
     [
         {"include": ["reasoning.encrypted_content"]},
         {"tools": [{"type": "local_shell"}]},  # its output names the call by an `id` of 512 characters
     ],
     ids=["with its reasoning", "local shell"],
 )
-def test_the_id_is_short_if_the_signature_travels_otherwise(asked: dict[str, Any]) -> None:  # a guard
-    name = "local_shell" if "tools" in asked else "ping"
+def test_the_id_is_short_if_the_signature_travels_otherwise(requested: dict[str, Any]) -> None:  # a guard
+    name = "local_shell" if "tools" in requested else "ping"
     own = {**FORMS["in the id"], "function": {"name": name, "arguments": '{"command": ["ls"]}'}}
-    assert len(called(own, False, **asked)["call_id"]) <= MAX_CALL_ID
+    assert len(called(own, False, **requested)["call_id"]) <= MAX_CALL_ID
 
 
 @pytest.mark.parametrize("name", ["LocalShell", "functions.local_shell", "local_"])
 def test_the_id_of_a_local_shell_is_short_however_its_name_is_written(name: str) -> None:
     first = {"index": 0, "id": LONG, "function": {"name": name}}
     rest = {"index": 0, "function": {"name": "shell" if name == "local_" else "", "arguments": '{"command": ["ls"]}'}}
-    translator = Translator(ASKED | {"tools": [{"type": "local_shell"}]}, dialect="anthropic", keyring=KEYRING)
+    translator = Translator(REQUEST | {"tools": [{"type": "local_shell"}]}, dialect="anthropic", keyring=KEYRING)
     translator.feed(sse(delta(tool_calls=[first]), delta(tool_calls=[rest]), delta("tool_calls")))
     call = msgspec.to_builtins(translator.finish()[-1])["response"]["output"][-1]
     assert call["type"] == "local_shell_call" and len(call["call_id"]) <= MAX_CALL_ID
@@ -136,7 +136,7 @@ def test_a_signature_that_is_too_long_is_not_in_the_id() -> None:
 
 
 @pytest.mark.parametrize("garbage", ["x", "ar1", "ar1-0-0", "ar1-00000000-" + "A" * 900, "-" * 100])
-def test_an_id_that_a_client_made_up_is_an_id_like_any_other(garbage: str) -> None:
+def test_an_id_invented_by_a_client_is_treated_like_any_other(garbage: str) -> None:
     sent, output = replayed(
         {"type": "function_call", "name": "ping", "arguments": "{}", "call_id": SEALED_CALL + garbage}
     )

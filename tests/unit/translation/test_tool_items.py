@@ -114,7 +114,7 @@ def test_a_custom_tool_in_a_namespace_comes_back_whole() -> None:
     )
 
 
-def test_an_asynchronous_tools_call_says_so() -> None:
+def test_an_asynchronous_tool_call_reports_itself() -> None:
     (item,) = calling("slow", "{}", tools=[{"type": "function", "name": "slow", "async": True}]).output
 
     assert item["async"] is True
@@ -159,7 +159,7 @@ def test_a_deletion_has_no_diff() -> None:
     assert translation.output[0]["operation"] == {"type": "delete_file", "path": "a"}
 
 
-def test_a_patch_whose_diff_comes_first_waits_for_its_path() -> None:
+def test_a_patch_with_its_diff_first_waits_for_its_path() -> None:
     translation = calling(
         "apply_patch", '{"diff": "+x", "path": "a", "type": "update_file"}', 12, 24, tools=[{"type": "apply_patch"}]
     )
@@ -204,7 +204,7 @@ def test_a_patch_whose_diff_comes_first_waits_for_its_path() -> None:
     ],
     ids=["local shell", "local shell with a line", "computer", "computer preview", "tool search"],
 )
-def test_a_call_without_deltas_is_told_when_it_is_whole(
+def test_a_call_without_deltas_is_emitted_when_complete(
     tool: dict[str, Any], name: str, arguments: str, expected: dict[str, Any]
 ) -> None:
     translation = calling(name, arguments, 7, tools=[tool])
@@ -236,7 +236,7 @@ def two_calls(**options: Any) -> Translation:
     return translate(sse(*chunks, delta(content="And so on."), delta("tool_calls"), usage), names=["look"], **options)
 
 
-def test_where_one_call_is_wanted_nothing_is_heard_after_it_but_the_usage() -> None:
+def test_after_a_single_wanted_call_only_the_usage_is_received() -> None:
     translation = two_calls(only_one=True)
 
     assert [(item["type"], item["call_id"], item["arguments"]) for item in translation.output] == [
@@ -245,7 +245,7 @@ def test_where_one_call_is_wanted_nothing_is_heard_after_it_but_the_usage() -> N
     assert translation.events[-1]["response"]["usage"]["total_tokens"] == 7
 
 
-def test_otherwise_all_are_heard() -> None:
+def test_otherwise_all_calls_are_accepted() -> None:
     assert len(two_calls().calls) == 2
 
 
@@ -259,7 +259,7 @@ def called(*names: str, **options: Any) -> Translation:
 
 
 @pytest.mark.parametrize("names", [["leap", "look"], ["look", "leap"], ["dream", "look", "leap", "dream"]], ids=str)
-def test_a_call_that_is_not_allowed_is_not_heard_and_the_others_are(names: list[str]) -> None:
+def test_a_disallowed_call_is_dropped_and_the_others_run(names: list[str]) -> None:
     translation = called(*names, allowed={"look"})
 
     assert translation.calls == [("look", '{"a": 1}')]
@@ -286,7 +286,7 @@ def test_what_is_not_allowed_is_not_written_again_to_fit_its_grammar() -> None:
     translation = translate(sse(call, delta("tool_calls")), offers=offered(grammar), allowed=())
 
     assert translation.ending is not None
-    assert (translation.ending.held, translation.output) == ([], [])
+    assert (translation.ending.retained, translation.output) == ([], [])
 
 
 @pytest.mark.parametrize("arguments", ["ls -l", '"ls -l"'])

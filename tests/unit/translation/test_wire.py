@@ -66,13 +66,13 @@ fillers = st.sampled_from([b": comment", b"event: message", b"id: 3", b":"])
     st.integers(),
 )
 def test_any_cut_and_any_line_end_give_the_same_data(
-    told: list[tuple[list[bytes], list[bytes]]], line_end: bytes, marked: bool, seed: int
+    reported: list[tuple[list[bytes], list[bytes]]], line_end: bytes, marked: bool, seed: int
 ) -> None:
     wire = b"\xef\xbb\xbf" if marked else b""
-    for data, rest in told:
+    for data, rest in reported:
         written = [*rest, *(b"data: " + line for line in data), b""]
         wire += b"".join(line + line_end for line in written)
-    expected = [b"\n".join(data) for data, _ in told]
+    expected = [b"\n".join(data) for data, _ in reported]
     assert decode(*at_random(seed, 8)(wire)) == [data for data in expected if data]
 
 
@@ -145,7 +145,7 @@ def test_the_last_event_may_lack_its_empty_line() -> None:
 
 
 @pytest.mark.parametrize("place", [1, 20, 60, 90, 120])
-def test_a_stream_cut_anywhere_fails_and_keeps_what_it_said(place: int) -> None:
+def test_a_stream_cut_anywhere_fails_and_keeps_its_output(place: int) -> None:
     data = sse(delta(content="High water at noon."), delta(content=" Low at six."), done=False)
     cut = translate(data[: len(data) - place])
     assert cut.response["status"] == "failed"
@@ -190,7 +190,7 @@ def test_a_plain_answer_needs_no_finish_reason() -> None:
     assert translate(json.dumps(plain).encode(), is_json=True).response["status"] == "completed"
 
 
-def test_a_plain_answer_that_says_nothing_and_not_why_fails() -> None:
+def test_a_plain_answer_without_content_and_reason_fails() -> None:
     plain = {"choices": [{"message": {"content": ""}}]}
     assert translate(json.dumps(plain).encode(), is_json=True).response["status"] == "failed"
 

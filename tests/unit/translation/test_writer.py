@@ -63,13 +63,13 @@ def test_the_output_has_the_closed_items_in_the_order_of_their_opening(writer: R
     assert [item.id for item in writer.output] == [first.id, second.id, third.id]
 
 
-def test_a_completed_response_says_when_and_always_has_usage(writer: ResponseWriter) -> None:
+def test_a_completed_response_has_its_time_and_usage(writer: ResponseWriter) -> None:
     writer.complete(None)
     assert writer.response.completed_at == COMPLETED_AT
     assert writer.response.usage == Usage()
 
 
-def test_a_response_that_stopped_short_says_why_and_not_when(writer: ResponseWriter) -> None:
+def test_a_truncated_response_has_its_reason_and_no_completion_time(writer: ResponseWriter) -> None:
     writer.stop_short("content_filter", Usage(total_tokens=3))
     assert writer.response.status == "incomplete"
     assert msgspec.to_builtins(writer.response.incomplete_details) == {"reason": "content_filter"}
@@ -77,7 +77,7 @@ def test_a_response_that_stopped_short_says_why_and_not_when(writer: ResponseWri
     assert writer.response.usage == Usage(total_tokens=3)
 
 
-def test_nothing_is_told_of_the_end_before_it_is_durable(writer: ResponseWriter) -> None:
+def test_the_end_is_not_emitted_before_it_is_durable(writer: ResponseWriter) -> None:
     writer.take()
     writer.complete(None)
     assert types(writer) == []
@@ -85,7 +85,7 @@ def test_nothing_is_told_of_the_end_before_it_is_durable(writer: ResponseWriter)
     assert types(writer) == ["response.completed"]
 
 
-def test_a_failure_is_told_nested_and_flat_before_the_response_that_failed(writer: ResponseWriter) -> None:
+def test_a_failure_is_reported_nested_and_flat_before_the_failed_response(writer: ResponseWriter) -> None:
     writer.take()
     writer.fail(BackendError("It broke.", code="rate_limit_exceeded"))
     writer.end()
@@ -102,7 +102,7 @@ def test_a_failure_is_told_nested_and_flat_before_the_response_that_failed(write
     assert failed["response"]["usage"] is None
 
 
-def test_a_response_that_could_not_be_kept_fails_after_all(writer: ResponseWriter) -> None:
+def test_a_response_that_could_not_be_stored_fails(writer: ResponseWriter) -> None:
     writer.complete(Usage(total_tokens=3))
     writer.fail(StoreError("The disk is full."), writer.response.usage)
     writer.end()
@@ -120,12 +120,12 @@ def test_a_cancelled_response_keeps_what_was_closed(writer: ResponseWriter) -> N
     assert [item.id for item in writer.response.output] == [message.id]
 
 
-def test_a_writer_that_resumes_does_not_tell_again_what_stands() -> None:
+def test_a_resumed_writer_does_not_repeat_earlier_events() -> None:
     """The model is asked again and makes the same: its reasoning stands already, its message does not."""
-    kept = Reasoning(id="rs_kept", summary=[], content=[ReasoningText(text="Hm.")])
+    stored = Reasoning(id="rs_kept", summary=[], content=[ReasoningText(text="Hm.")])
     writer = new_writer()
-    writer.resume([kept], 9)
-    tell(writer, reasoning=True, text="Well")
+    writer.resume([stored], 9)
+    report(writer, reasoning=True, text="Well")
 
     events = writer.take()
     assert [event.sequence_number for event in events] == list(range(9, 9 + len(events)))
@@ -134,18 +134,18 @@ def test_a_writer_that_resumes_does_not_tell_again_what_stands() -> None:
 
 
 def test_a_writer_that_resumes_lets_the_model_take_another_way() -> None:
-    kept = Reasoning(id="rs_kept", summary=[], content=[ReasoningText(text="Hm.")])
+    stored = Reasoning(id="rs_kept", summary=[], content=[ReasoningText(text="Hm.")])
     writer = new_writer()
-    writer.resume([kept], 9)
-    tell(writer, reasoning=False, text="Well")
+    writer.resume([stored], 9)
+    report(writer, reasoning=False, text="Well")
 
     assert [type(item).__name__ for item in writer.output] == ["Reasoning", "Message"]
 
 
 def test_a_call_of_another_name_is_no_repetition() -> None:
-    kept = FunctionCall(id="fc_kept", call_id="call_1", name="look", arguments="{}")
+    stored = FunctionCall(id="fc_kept", call_id="call_1", name="look", arguments="{}")
     writer = new_writer()
-    writer.resume([kept], 9)
+    writer.resume([stored], 9)
     for name in ("listen", "look"):
         index = writer.open_item(FunctionCall(id="fc_new", call_id="call_2", name=name, arguments=""))
         writer.close_item(index, FunctionCall(id=f"fc_{name}", call_id="call_2", name=name, arguments="{}"))
@@ -153,7 +153,7 @@ def test_a_call_of_another_name_is_no_repetition() -> None:
     assert [item.id for item in writer.output] == ["fc_kept", "fc_listen", "fc_look"]
 
 
-def test_numbers_are_given_again_where_nobody_heard_them() -> None:
+def test_unreceived_numbers_are_reused() -> None:
     writer = new_writer()
     number = writer.next_number
     writer.complete(None)
@@ -172,7 +172,7 @@ def new_writer() -> ResponseWriter:
     return writer
 
 
-def tell(writer: ResponseWriter, *, reasoning: bool, text: str) -> None:
+def report(writer: ResponseWriter, *, reasoning: bool, text: str) -> None:
     chat = ChatStream(writer)
     if reasoning:
         chat.feed(chunk(reasoning_content="Hm."))

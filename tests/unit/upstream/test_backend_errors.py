@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.upstream.backend_errors import is_overflow, overloaded, read_failure
-from antiphon.upstream.identity import Identity
+from antiphon.upstream.identity import BackendIdentity
 from antiphon.upstream.retry_policy import rejected
 
-GPU = Identity("gpu-a:8000", "http://gpu-a:8000/v1", "gpu-a")
+GPU = BackendIdentity("gpu-a:8000", "http://gpu-a:8000/v1", "gpu-a")
 
 
 def failure(status: int, body: Any = None, **headers: str) -> AntiphonError:
@@ -108,7 +108,7 @@ TABLE: dict[str, tuple[int, Any, tuple[int, str, str | None, str | None]]] = {
 
 
 @pytest.mark.parametrize(("status", "body", "expected"), TABLE.values(), ids=TABLE)
-def test_whose_fault_it_is_decides_what_is_said(
+def test_the_responsible_party_decides_the_error_message(
     status: int, body: Any, expected: tuple[int, str, str | None, str | None]
 ) -> None:
     error = failure(status, body)
@@ -117,12 +117,12 @@ def test_whose_fault_it_is_decides_what_is_said(
     assert error.message
 
 
-def test_the_backends_own_faults_and_the_operators_tell_nothing_of_it() -> None:
+def test_faults_of_the_backends_and_the_operator_reveal_nothing() -> None:
     for status in (401, 403, 500, 502, 503):
         assert "secret" not in failure(status, envelope("secret")).message
 
 
-def test_a_403_is_told_as_the_refusal_of_a_key_only_where_it_says_so() -> None:
+def test_a_403_is_reported_as_a_rejected_key_only_if_the_backend_names_the_key() -> None:
     assert "credentials" in failure(403, envelope("Incorrect API key provided: secret.")).message
     assert "credentials" in failure(401, envelope("Your input was flagged.")).message
     message = failure(403, envelope("Your input was flagged.")).message
@@ -158,12 +158,12 @@ def test_a_refused_key_names_the_setting_of_its_variable_to_the_operator_alone(k
 
 
 def test_credentials_and_the_query_of_a_url_are_in_no_error() -> None:
-    odd = Identity("b", "https://user:s3cr3t@host/v1?token=s3cr3t#s3cr3t", "b")
+    odd = BackendIdentity("b", "https://user:s3cr3t@host/v1?token=s3cr3t#s3cr3t", "b")
 
     assert str(odd.error("failed")) == "Backend 'b' (https://…@host/v1) failed."
 
 
-def test_the_clients_fault_is_told_in_the_backends_words() -> None:
+def test_the_clients_fault_is_reported_in_the_backends_words() -> None:
     assert failure(400, envelope("temperature must be a number")).message == "temperature must be a number"
 
 
@@ -181,15 +181,15 @@ def test_the_clients_fault_is_told_in_the_backends_words() -> None:
         ({}, {"retry-after": "1"}),
     ],
 )
-def test_a_wait_is_told_in_whole_seconds_that_the_sdks_read(headers: dict[str, str], expected: dict[str, str]) -> None:
+def test_a_wait_is_sent_in_whole_seconds_for_the_sdks(headers: dict[str, str], expected: dict[str, str]) -> None:
     assert failure(429, envelope(), **headers).headers == expected
     assert failure(503, envelope(), **headers).headers == expected
 
 
-def test_a_rate_limit_says_the_wait_once() -> None:
+def test_a_rate_limit_reports_the_wait_once() -> None:
     assert failure(429, envelope("Slow down."), retry_after="7").message == "Slow down. Please try again in 7s."
-    told = "Limit reached. Please try again in 7s."
-    assert failure(429, envelope(told), retry_after="7").message == told
+    reported = "Limit reached. Please try again in 7s."
+    assert failure(429, envelope(reported), retry_after="7").message == reported
 
 
 @pytest.mark.parametrize("message", ["Slow down.", ""])
@@ -212,7 +212,7 @@ def test_a_request_that_no_wait_lets_through_is_not_to_be_retried() -> None:
 
 
 @pytest.mark.parametrize(("wait", "seconds"), [(0.0, "1"), (4.0, "4"), (4.1, "5"), (120.0, "120"), (1e9, "120")])
-def test_an_overloaded_backend_says_when_its_queue_may_have_passed(wait: float, seconds: str) -> None:
+def test_an_overloaded_backend_sends_when_its_queue_may_have_drained(wait: float, seconds: str) -> None:
     error = overloaded(wait)
 
     assert (error.status, error.code, error.type) == (503, "server_is_overloaded", "service_unavailable_error")

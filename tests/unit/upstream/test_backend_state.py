@@ -13,7 +13,7 @@ from antiphon.upstream.prices import Prices
 from tests.support.parts import listed
 
 
-def served(share: BackendOptions, *models: str) -> BackendState:
+def running(share: BackendOptions, *models: str) -> BackendState:
     one = BackendState(listed("a"), DIALECTS["generic"], share)
     one.models = [{"id": model} for model in models]
     return one
@@ -24,42 +24,42 @@ def offered(one: BackendState) -> list[str]:
 
 
 def test_a_backend_serves_what_it_lists() -> None:
-    one = served(BackendOptions(), "x", "llama3:latest")
+    one = running(BackendOptions(), "x", "llama3:latest")
 
     assert [one.called(name) for name in ("x", "llama3", "y")] == ["x", "llama3", None]
     assert offered(one) == ["x", "llama3:latest"]
 
 
 def test_a_backend_that_was_never_called_has_counted_nothing() -> None:
-    one = served(BackendOptions())
+    one = running(BackendOptions())
 
-    assert (one.asked, one.failed, one.health.failures, one.health.ejections) == (0, 0, 0, 0)
+    assert (one.requested, one.failed, one.health.failures, one.health.ejections) == (0, 0, 0, 0)
     assert (one.prompts.size, one.prompts.reused, one.prompts.breaks, one.prompts.last_break) == (0, 0, 0, "")
 
 
 def test_an_alias_is_the_clients_name_for_a_model() -> None:
-    one = served(BackendOptions(aliases={"big": "x-70b"}), "x-70b")
+    one = running(BackendOptions(aliases={"big": "x-70b"}), "x-70b")
 
     assert [one.called("big"), one.called("x-70b")] == ["x-70b", "x-70b"]
     assert offered(one) == ["x-70b", "big"]
 
 
 def test_named_models_are_all_that_it_serves_whether_it_lists_them_or_not() -> None:
-    one = served(BackendOptions(frozenset({"x", "hidden"})), "x", "y")
+    one = running(BackendOptions(frozenset({"x", "hidden"})), "x", "y")
 
     assert [one.called(name) for name in ("x", "hidden", "y")] == ["x", "hidden", None]
     assert offered(one) == ["x", "hidden"]
 
 
 def test_a_star_is_no_name_of_a_model() -> None:
-    one = served(BackendOptions(frozenset({"*"})), "x")
+    one = running(BackendOptions(frozenset({"*"})), "x")
 
     assert [one.called(name) for name in ("x", "*", "y")] == ["x", None, None]
     assert offered(one) == ["x"]
 
 
-def test_clients_are_told_its_label_where_it_has_one() -> None:
-    assert [served(BackendOptions()).label, served(BackendOptions(label="backend-1")).label] == ["a", "backend-1"]
+def test_clients_receive_the_label_of_a_backend_that_has_one() -> None:
+    assert [running(BackendOptions()).label, running(BackendOptions(label="backend-1")).label] == ["a", "backend-1"]
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ def test_a_model_is_listed_by_its_name_or_as_the_latest_of_it(listed: list[str],
 
 
 def test_a_model_of_which_nothing_is_known_is_called_as_its_family() -> None:
-    target = served(BackendOptions(), "x").target("x", "x")
+    target = running(BackendOptions(), "x").target("x", "x")
 
     assert (target.dialect, target.profile, target.defaults) == (DIALECTS["generic"], None, None)
 
 
 def test_what_was_measured_reaches_a_model_that_is_in_use_and_no_other() -> None:
-    one = served(BackendOptions(), "x", "y")
+    one = running(BackendOptions(), "x", "y")
     x, y = one.target("x", "x"), one.target("y", "y")
 
     one.update(measured={"x": ModelProfile(json_formats=("json_object",), thinking="preopened")})
@@ -87,7 +87,7 @@ def test_what_was_measured_reaches_a_model_that_is_in_use_and_no_other() -> None
 
 
 def test_what_is_no_longer_known_holds_no_longer() -> None:
-    one = served(BackendOptions(), "x")
+    one = running(BackendOptions(), "x")
     target = one.target("x", "x")
     one.update(measured={"x": ModelProfile(context_window=8192, thinking_control="")})
 
@@ -97,14 +97,14 @@ def test_what_is_no_longer_known_holds_no_longer() -> None:
 
 
 def test_a_measured_model_is_found_by_ollamas_short_name() -> None:
-    one = served(BackendOptions(), "llama3:latest")
+    one = running(BackendOptions(), "llama3:latest")
     one.update(measured={"llama3:latest": ModelProfile(vision=False)})
 
     assert one.target("llama3", "llama3").profile == ModelProfile(vision=False)
 
 
 def test_what_is_configured_replaces_what_was_measured() -> None:
-    one = served(BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x")
+    one = running(BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x")
     one.update(measured={"x": ModelProfile(context_window=4096, vision=True)})
 
     assert one.target("x", "x").profile == ModelProfile(context_window=8192, vision=True)
@@ -116,7 +116,7 @@ def test_the_particular_replaces_the_general_and_an_alias_the_backends_own_name(
         ModelOptions("fast", defaults=ModelDefaults(parameters={"top_k": 3})),
         ModelOptions("x", defaults=ModelDefaults(parameters={"top_k": 2, "min_p": 0.1})),
     ]
-    one = served(BackendOptions(aliases={"fast": "x"}, configured=configured), "x", "y")
+    one = running(BackendOptions(aliases={"fast": "x"}, configured=configured), "x", "y")
     seen = [one.target(model, name).defaults for model, name in (("x", "fast"), ("x", "x"), ("y", "y"))]
 
     assert [each.parameters for each in seen if each] == [
@@ -127,7 +127,7 @@ def test_the_particular_replaces_the_general_and_an_alias_the_backends_own_name(
 
 
 def test_a_reload_changes_what_is_configured_for_a_model_in_use() -> None:
-    one = served(BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x")
+    one = running(BackendOptions(configured=[ModelOptions("x", ModelProfile(context_window=8192))]), "x")
     target = one.target("x", "x")
 
     one.update(options=BackendOptions())
@@ -212,8 +212,8 @@ def test_a_model_may_break_a_schema_once_it_did_or_a_probe_has_found_so(
     json_held: bool | None, has_broken: bool, is_loose: bool
 ) -> None:
     configured = [ModelOptions("m", ModelProfile(json_held=json_held))]
-    model = served(BackendOptions(configured=configured), "m").target("m", "m")
-    unknown = served(BackendOptions(), "m").target("m", "m")
+    model = running(BackendOptions(configured=configured), "m").target("m", "m")
+    unknown = running(BackendOptions(), "m").target("m", "m")
     if has_broken:
         model.breaks_schemas = unknown.breaks_schemas = True
 
@@ -232,7 +232,7 @@ def test_a_model_may_break_a_schema_once_it_did_or_a_probe_has_found_so(
 def test_what_a_responses_api_refused_goes_to_the_other_api_unless_it_is_configured(
     api: Any, tools: list[dict[str, str]], used: str
 ) -> None:
-    one = served(BackendOptions(api=api), "m")
+    one = running(BackendOptions(api=api), "m")
     one.update(probed="responses")
     model = one.target("m", "m")
     request = decode_request(json.dumps({"model": "m", "input": "Hi", "tools": tools}).encode())
@@ -249,14 +249,14 @@ def test_prices_and_reservations_of_a_general_table_hold_unless_the_particular_o
         ModelOptions("m"),
         ModelOptions("n", prices=own, reserved_output=20),
     ]
-    one = served(BackendOptions(configured=configured), "m", "n")
+    one = running(BackendOptions(configured=configured), "m", "n")
     found = [one.target(name, name) for name in "mn"]
 
     assert [(target.prices, target.reserved_output) for target in found] == [(general, 10), (own, 20)]
 
 
 def test_a_template_opens_the_reasoning_as_measured_until_an_answer_shows_otherwise() -> None:
-    one = served(BackendOptions(), "m")
+    one = running(BackendOptions(), "m")
     model = one.target("m", "m")
     one.update(measured={"m": ModelProfile(context_window=512)})
     assert not model.preopened
@@ -268,7 +268,7 @@ def test_a_template_opens_the_reasoning_as_measured_until_an_answer_shows_otherw
 
 
 def test_the_window_that_a_server_reported_is_of_a_loaded_model_by_its_name_or_as_the_latest_of_it() -> None:
-    one = served(BackendOptions(), "m:latest")
+    one = running(BackendOptions(), "m:latest")
     one.load = LoadReport(windows={"m:latest": 8_192})
 
     assert [one.reported_window(name) for name in ("m", "m:latest", "x")] == [8_192, 8_192, 0]

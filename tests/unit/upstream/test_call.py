@@ -10,8 +10,8 @@ import pytest
 
 from antiphon.errors import AntiphonError, BackendError, ClientError
 from antiphon.upstream.backend import Reply
-from antiphon.upstream.backend_state import Target
-from antiphon.upstream.call import Refusal, UpstreamReply, attempt, call
+from antiphon.upstream.backend_state import ModelTarget
+from antiphon.upstream.call import BackendRefusal, UpstreamReply, attempt, call
 from antiphon.upstream.registry import ModelRegistry
 from antiphon.upstream.retry_policy import LONGEST_PAUSE, Failure
 from antiphon.upstream.router import Route, Router
@@ -34,7 +34,7 @@ class Seen:
     lines: list[str] = field(default_factory=list)
 
     @property
-    def asked(self) -> Sequence[Callable[[Record], None]]:
+    def requested(self) -> Sequence[Callable[[Record], None]]:
         return [lambda call: self.lines.append(f"asked {call.backend}")]
 
     @property
@@ -70,11 +70,11 @@ class Field:
         return [state.slots.in_use for state in self.registry.backends]
 
 
-def record(target: Target) -> Record:
+def record(target: ModelTarget) -> Record:
     return Record(target.state.name)
 
 
-def body(target: Target) -> bytes:
+def body(target: ModelTarget) -> bytes:
     return b'{"model": "%s"}' % target.model.encode()
 
 
@@ -138,11 +138,11 @@ async def test_a_clients_own_mistake_goes_to_no_other_backend() -> None:
 
 
 async def test_a_refusal_can_be_dealt_with_and_the_request_sent_again() -> None:
-    field, refusals = Field((400, "no")), list[Refusal]()
+    field, refusals = Field((400, "no")), list[BackendRefusal]()
     route = await field.route()
     await route.acquire()
-    made = record(route.target)
-    sent = await attempt(route, "/x/completions", b"{}", field.seen, made, on_refusal=refusals.append)
+    created = record(route.target)
+    sent = await attempt(route, "/x/completions", b"{}", field.seen, created, on_refusal=refusals.append)
 
     assert sent is None
     assert [(one.status, one.error.status) for one in refusals] == [(404, 400)]
@@ -199,8 +199,8 @@ async def test_an_answer_inside_a_refusal_is_the_reply_and_keeps_its_slot(monkey
     monkeypatch.setattr(field.backends[0], "post", post)
     route = await field.route()
     await route.acquire()
-    made = record(route.target)
-    sent = await attempt(route, "/x", b"{}", field.seen, made, on_refusal=lambda refusal: b'{"answer": 1}')
+    created = record(route.target)
+    sent = await attempt(route, "/x", b"{}", field.seen, created, on_refusal=lambda refusal: b'{"answer": 1}')
 
     assert sent is not None
     assert (refusal.is_closed, field.in_flight) == (True, [1])
@@ -217,7 +217,7 @@ LIMITED = Failure(429, "rate_limit_exceeded", 600)
 RATE = ClientError("Slow down.", status=429, type="requests", code="rate_limit_exceeded")
 
 
-async def test_a_backend_that_was_paused_since_its_choice_is_not_asked_if_another_can_be() -> None:
+async def test_a_backend_paused_after_its_selection_is_skipped_if_another_is_available() -> None:
     field = Field({"ok": 1}, {"ok": 1})
     route = await field.route()
     first = route.target

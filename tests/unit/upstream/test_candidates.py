@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from antiphon.errors import ClientError
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.upstream.backend_state import BackendState
-from antiphon.upstream.candidates import Candidate, Candidates, next_turn, order
+from antiphon.upstream.candidates import BackendCandidate, Candidates, next_turn, order
 from antiphon.upstream.options import BackendOptions
 from tests.support.parts import listed
 
 flags = st.booleans()
 candidates = st.builds(
-    Candidate,
+    BackendCandidate,
     is_up=flags,
     is_able=flags,
     was_tried=flags,
@@ -33,30 +33,30 @@ several = st.lists(candidates, max_size=6)
 @pytest.mark.parametrize(
     ("better", "worse"),
     [
-        (Candidate(), Candidate(is_up=False)),
-        (Candidate(load=9), Candidate(was_tried=True)),
-        (Candidate(is_full=True), Candidate(fallback=1)),
-        (Candidate(load=9), Candidate(is_warm=True, is_full=True)),
-        (Candidate(is_warm=True, is_loaded=False), Candidate()),
-        (Candidate(has_free=False, load=9), Candidate(is_loaded=False)),
-        (Candidate(load=9), Candidate(has_free=False)),
-        (Candidate(load=1, turn=9), Candidate(load=2)),
-        (Candidate(turn=1), Candidate(turn=2)),
+        (BackendCandidate(), BackendCandidate(is_up=False)),
+        (BackendCandidate(load=9), BackendCandidate(was_tried=True)),
+        (BackendCandidate(is_full=True), BackendCandidate(fallback=1)),
+        (BackendCandidate(load=9), BackendCandidate(is_warm=True, is_full=True)),
+        (BackendCandidate(is_warm=True, is_loaded=False), BackendCandidate()),
+        (BackendCandidate(has_free=False, load=9), BackendCandidate(is_loaded=False)),
+        (BackendCandidate(load=9), BackendCandidate(has_free=False)),
+        (BackendCandidate(load=1, turn=9), BackendCandidate(load=2)),
+        (BackendCandidate(turn=1), BackendCandidate(turn=2)),
     ],
     ids=["health", "not tried", "asked for", "no queue", "warm", "loaded", "free slot", "least load", "whose turn"],
 )
-def test_one_thing_goes_before_all_that_follow_it(better: Candidate, worse: Candidate) -> None:
+def test_one_thing_goes_before_all_that_follow_it(better: BackendCandidate, worse: BackendCandidate) -> None:
     assert order([better, worse])[0] == 0
     assert order([worse, better])[0] == 1
 
 
 @given(several)
-def test_who_cannot_be_asked_never_is(known: list[Candidate]) -> None:
+def test_an_unavailable_candidate_is_never_selected(known: list[BackendCandidate]) -> None:
     assert all(known[place].is_able for place in order(known))
 
 
 @given(several)
-def test_the_ejected_are_asked_only_where_nobody_else_is_left(known: list[Candidate]) -> None:
+def test_ejected_backends_are_called_only_if_no_other_is_left(known: list[BackendCandidate]) -> None:
     ups = {known[place].is_up for place in order(known)}
 
     assert len(ups) < 2
@@ -64,19 +64,19 @@ def test_the_ejected_are_asked_only_where_nobody_else_is_left(known: list[Candid
 
 
 @given(several, candidates)
-def test_the_last_one_is_never_given_up(others: list[Candidate], last: Candidate) -> None:
+def test_the_last_candidate_is_never_skipped(others: list[BackendCandidate], last: BackendCandidate) -> None:
     known = [replace(one, was_tried=False) for one in (*others, replace(last, is_able=True))]
 
     assert order(known)
 
 
-def test_an_ejected_one_is_not_asked_in_place_of_another_that_failed() -> None:
-    assert order([Candidate(was_tried=True, is_able=False), Candidate(is_up=False)]) == []
+def test_an_ejected_backend_is_not_called_instead_of_another_that_failed() -> None:
+    assert order([BackendCandidate(was_tried=True, is_able=False), BackendCandidate(is_up=False)]) == []
 
 
 @given(st.permutations(range(4)), st.lists(candidates, min_size=4, max_size=4, unique_by=lambda one: one.turn))
-def test_the_choice_depends_on_what_is_known_and_not_on_the_order_in_which_it_is_told(
-    shuffled: list[int], known: list[Candidate]
+def test_the_choice_depends_on_the_facts_and_not_on_their_order(
+    shuffled: list[int], known: list[BackendCandidate]
 ) -> None:
     chosen = [known[place] for place in order(known)]
     other = [known[place] for place in shuffled]
@@ -87,23 +87,23 @@ def test_the_choice_depends_on_what_is_known_and_not_on_the_order_in_which_it_is
 def shares(weights: list[float], rounds: int) -> Counter[int]:
     """How often each is asked, one after the other."""
     turns = [0.0] * len(weights)
-    asked: Counter[int] = Counter()
+    requested: Counter[int] = Counter()
     for _ in range(rounds):
-        one = order([Candidate(turn=turn) for turn in turns])[0]
+        one = order([BackendCandidate(turn=turn) for turn in turns])[0]
         others = [(turns[i], weights[i]) for i in range(len(weights)) if i != one]
         turns[one] = next_turn(turns[one], weights[one], others)
-        asked[one] += 1
-    return asked
+        requested[one] += 1
+    return requested
 
 
 @given(st.lists(st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0]), min_size=2, max_size=4))
-def test_among_equals_each_is_asked_as_often_as_its_weight_says(weights: list[float]) -> None:
-    asked = shares(weights, 300)
+def test_equal_backends_are_called_in_proportion_to_their_weight(weights: list[float]) -> None:
+    requested = shares(weights, 300)
 
-    assert all(abs(asked[i] - 300 * weight / sum(weights)) <= 5 for i, weight in enumerate(weights))
+    assert all(abs(requested[i] - 300 * weight / sum(weights)) <= 5 for i, weight in enumerate(weights))
 
 
-def test_who_was_away_does_not_make_up_for_it() -> None:
+def test_a_candidate_that_was_unavailable_does_not_catch_up() -> None:
     assert next_turn(0.0, 1.0, [(100.0, 1.0), (100.5, 1.0)]) == 100.0
 
 
@@ -113,10 +113,10 @@ def _state(name: str, accepted: Sequence[str]) -> BackendState:
 
 def targets(*accepted: Sequence[str], spare: Sequence[str] | None = None) -> Candidates:
     """Targets of the model m at backends that accept these parameters, and one of its fallback."""
-    made = [_state(name, own).target("m", "m") for name, own in zip("abc", accepted, strict=False)]
+    created = [_state(name, own).target("m", "m") for name, own in zip("abc", accepted, strict=False)]
     if spare is not None:
-        made.append(_state("s", spare).target("n", "n"))
-    return Candidates.of(made)
+        created.append(_state("s", spare).target("n", "n"))
+    return Candidates.of(created)
 
 
 def places(candidates: Candidates) -> list[str]:

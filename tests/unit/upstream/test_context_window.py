@@ -67,7 +67,7 @@ async def test_an_alias_has_the_window_of_its_model() -> None:
     assert known.context_window("coder") == 8192
 
 
-async def test_a_model_that_nobody_serves_has_none() -> None:
+async def test_a_model_without_a_backend_has_no_context_window() -> None:
     assert (await registry(Stating("a", m={"context_length": 8192}))).context_window("x") is None
 
 
@@ -84,7 +84,7 @@ async def test_what_was_measured_counts_more_than_what_is_stated() -> None:
 
 
 @pytest.mark.parametrize(("first", "second", "seen"), [(True, True, True), (True, None, None), (True, False, False)])
-async def test_a_model_sees_images_if_each_backend_says_so(
+async def test_a_model_supports_images_if_each_backend_reports_it(
     first: bool | None, second: bool | None, seen: bool | None
 ) -> None:
     known = await registry(Stating("a", m={}), Stating("b", m={}))

@@ -5,7 +5,7 @@ from antiphon.upstream.health import ALL, MOST_FAILURES, PROBE_AFTER, PROBING, H
 from antiphon.upstream.retry_policy import LONGEST_PAUSE, QUOTA_WAIT, Failure
 
 FAILED = Failure(500)
-GONE = Failure(0)
+UNAVAILABLE = Failure(0)
 ERROR = BackendError("It failed.")
 
 
@@ -25,7 +25,7 @@ def test_five_failures_in_a_row_take_a_backend_out_once() -> None:
     assert health.ejections == 1
 
 
-def test_a_success_between_failures_begins_the_row_anew() -> None:
+def test_a_success_between_failures_resets_the_count() -> None:
     health = Health()
     for _ in range(20):
         for _ in range(MOST_FAILURES - 1):
@@ -40,36 +40,36 @@ def test_one_request_tries_it_after_thirty_seconds_and_only_one() -> None:
 
     assert not health.is_up(PROBE_AFTER - 0.1)
     assert health.is_up(PROBE_AFTER)
-    health.asked(PROBE_AFTER)
+    health.requested(PROBE_AFTER)
     assert not health.is_up(PROBE_AFTER + 0.1)
 
 
 def test_a_probe_that_succeeds_brings_it_back() -> None:
     health = ejected()
-    health.asked(PROBE_AFTER)
+    health.requested(PROBE_AFTER)
     health.succeeded()
 
     assert health.is_up(PROBE_AFTER + 0.1)
     assert not health.is_ejected
 
 
-def test_a_probe_that_fails_or_is_given_up_is_followed_by_the_next_thirty_seconds_later() -> None:
-    failed, given_up = ejected(), ejected()
-    for health in (failed, given_up):
-        health.asked(PROBE_AFTER)
+def test_a_failed_or_abandoned_probe_is_followed_by_the_next_after_thirty_seconds() -> None:
+    failed, abandoned = ejected(), ejected()
+    for health in (failed, abandoned):
+        health.requested(PROBE_AFTER)
     failed.failed(FAILED, ERROR, PROBE_AFTER + 5)
 
     assert [failed.is_up(PROBE_AFTER + 5 + after) for after in (PROBE_AFTER - 0.1, PROBE_AFTER)] == [False, True]
-    assert [given_up.is_up(PROBE_AFTER + after) for after in (PROBE_AFTER - 0.1, PROBE_AFTER)] == [False, True]
+    assert [abandoned.is_up(PROBE_AFTER + after) for after in (PROBE_AFTER - 0.1, PROBE_AFTER)] == [False, True]
     assert failed.ejections == 1
 
 
-def test_an_active_check_brings_back_who_was_gone_and_not_who_answers_with_errors() -> None:
-    gone, failing, breaking = ejected(GONE), ejected(), ejected(Failure(0, is_broken=True))
-    for health in (gone, failing, breaking):
+def test_an_active_check_restores_a_recovered_backend_and_not_one_that_answers_with_errors() -> None:
+    removed, failing, breaking = ejected(UNAVAILABLE), ejected(), ejected(Failure(0, is_broken=True))
+    for health in (removed, failing, breaking):
         health.seen()
 
-    assert [health.is_up(0.0) for health in (gone, failing, breaking)] == [True, False, False]
+    assert [health.is_up(0.0) for health in (removed, failing, breaking)] == [True, False, False]
 
 
 def test_one_refused_key_is_enough_to_leave_a_backend_out_until_a_probe() -> None:
@@ -80,7 +80,7 @@ def test_one_refused_key_is_enough_to_leave_a_backend_out_until_a_probe() -> Non
     assert not health.pauses
 
 
-@pytest.mark.parametrize("failure", [FAILED, GONE, Failure(0, is_broken=True), Failure(401)])
+@pytest.mark.parametrize("failure", [FAILED, UNAVAILABLE, Failure(0, is_broken=True), Failure(401)])
 def test_an_active_check_brings_back_a_backend_that_did_not_answer_the_check_before(failure: Failure) -> None:
     health = ejected(failure)
     health.missed()
@@ -92,7 +92,7 @@ def test_an_active_check_brings_back_a_backend_that_did_not_answer_the_check_bef
     assert left(health, 1.0) == 0.0
 
 
-def test_a_check_that_succeeds_says_nothing_of_the_next_failure_nor_of_a_limit_of_rate() -> None:
+def test_a_successful_check_does_not_affect_the_next_failure_or_a_rate_limit() -> None:
     health = Health()
     health.missed()
     health.seen()
@@ -118,7 +118,7 @@ def limited(wait: float | None = 600.0, *tenants: str) -> Health:
     return health
 
 
-def test_a_pause_says_how_long_and_why_and_the_longest_one_holds() -> None:
+def test_a_pause_has_its_length_and_reason_and_the_longest_one_applies() -> None:
     health, limit = Health(), BackendError("Too many.")
     health.failed(Failure(429, wait=20), limit, 100.0, "m")
     health.failed(Failure(429, wait=5), limit, 101.0, "m")
@@ -144,7 +144,7 @@ def test_without_a_wait_a_limit_of_rate_pauses_nothing() -> None:
 def test_a_pause_lasts_as_long_as_requested_at_most_thirty_seconds_before_a_probe() -> None:
     health = limited(wait=600)
     assert [left(health, now) for now in (0.0, LONGEST_PAUSE - 1, LONGEST_PAUSE)] == [LONGEST_PAUSE, 1.0, 0.0]
-    assert health.pauses["m"].asked == 600
+    assert health.pauses["m"].requested == 600
 
     assert [left(limited(wait=7), now) for now in (6.0, 7.0)] == [1.0, 0.0]
 
@@ -165,16 +165,16 @@ def test_one_request_finds_out_whether_the_backend_accepts_again_and_the_others_
     assert not health.pauses
 
 
-def test_a_probe_that_is_rejected_pauses_anew_and_one_that_is_given_up_is_followed_by_the_next() -> None:
-    rejected, given_up = limited(), limited()
-    for health in (rejected, given_up):
+def test_a_rejected_probe_pauses_again_and_an_abandoned_one_is_followed_by_the_next() -> None:
+    rejected, abandoned = limited(), limited()
+    for health in (rejected, abandoned):
         found = probed(health, LONGEST_PAUSE)
         if health is rejected:
             health.failed(Failure(429, wait=600), ERROR, LONGEST_PAUSE + 1, "m")
         health.give_up(found)
 
-    assert [left(health, LONGEST_PAUSE + 2) for health in (rejected, given_up)] == [LONGEST_PAUSE - 1, 0.0]
-    assert probed(given_up, LONGEST_PAUSE + 2)
+    assert [left(health, LONGEST_PAUSE + 2) for health in (rejected, abandoned)] == [LONGEST_PAUSE - 1, 0.0]
+    assert probed(abandoned, LONGEST_PAUSE + 2)
 
 
 def test_a_probe_that_hangs_is_followed_by_another() -> None:
@@ -224,7 +224,7 @@ def test_a_limit_of_rate_is_of_one_model_and_a_used_up_account_of_all() -> None:
     assert [left(limit, 0.0, model) for model in ("big", "small")] == [20.0, 0.0]
     assert limit.rest(0.0) == 20.0
     assert left(broke, 0.0, "small") == LONGEST_PAUSE
-    assert broke.pauses[ALL].asked == QUOTA_WAIT
+    assert broke.pauses[ALL].requested == QUOTA_WAIT
 
 
 def test_pauses_that_are_over_are_forgotten_however_many_models_there_were() -> None:
@@ -235,7 +235,7 @@ def test_pauses_that_are_over_are_forgotten_however_many_models_there_were() -> 
     assert len(health.pauses) == 1
 
 
-def test_what_went_wrong_is_kept_without_what_anybody_said() -> None:
+def test_errors_are_stored_without_client_data() -> None:
     health = Health()
     health.failed(Failure(429), BackendError("Slow down, you who said CANARY.", gist="It limits its rate."), 7.0)
 

@@ -78,7 +78,7 @@ def test_a_lesson_expires_after_a_day(lessons: Lessons, clock: Clock) -> None:
     assert lessons.refused == frozenset()
 
 
-def test_the_newest_lessons_about_a_model_are_kept(lessons: Lessons, clock: Clock) -> None:
+def test_the_newest_lessons_about_a_model_are_stored(lessons: Lessons, clock: Clock) -> None:
     for number in range(MOST_LESSONS + 5):
         clock.now += 1
         lessons.learn(f"tools.plain:{number}")

@@ -4,7 +4,7 @@ from antiphon.errors import BackendError, ClientError
 from antiphon.upstream.outages import LONGEST, PROBE_EVERY, Outages, backoff
 from tests.support.cases import each
 
-GONE = BackendError("Backend 'gpu' is unreachable.")
+UNAVAILABLE = BackendError("Backend 'gpu' is unreachable.")
 
 
 class Clock:
@@ -25,12 +25,12 @@ def test_a_queue_pauses_until_the_next_attempt_is_due() -> None:
     clock = Clock()
     outages = Outages(clock)
     assert (outages.paused(), outages.left(), outages.lasts("e")) == ((), None, None)
-    outages.failed("e", GONE)
+    outages.failed("e", UNAVAILABLE)
     assert (outages.paused(), outages.left(), outages.lasts("e")) == (["e"], 1.0, 0.0)
     clock.now += 60
     assert (outages.paused(), outages.left(), outages.lasts("e")) == ([], None, 60.0)
-    outages.failed("e", GONE)
-    outages.failed("f", GONE, 700.0)
+    outages.failed("e", UNAVAILABLE)
+    outages.failed("f", UNAVAILABLE, 700.0)
     assert (outages.paused(), outages.left()) == (["e", "f"], 30.0)
     outages.succeeded("e")
     assert (outages.paused(), outages.left(), outages.lasts("e")) == (["f"], 700.0, None)

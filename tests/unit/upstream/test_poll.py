@@ -33,7 +33,7 @@ class Body:
         self.is_closed = True
 
 
-class Telling(Listed):
+class Reporting(Listed):
     """A backend that tells something of itself at one path."""
 
     def __init__(self, name: str, path: str, body: bytes, status: int = 200) -> None:
@@ -50,28 +50,28 @@ def models(*backends: Listed, **dialects: str) -> ModelRegistry:
     return ModelRegistry(backends, lambda: 0.0, dialects)
 
 
-async def test_each_family_is_asked_where_it_tells_what_it_has_loaded_and_what_is_free() -> None:
-    telling = [
-        Telling("o", "/../api/ps", b'{"models": [{"name": "m:latest", "context_length": 8192}]}'),
-        Telling("l", "/../slots", b'[{"is_processing": true}]'),
-        Telling("v", "/../metrics", b"vllm:num_requests_waiting 0\n"),
-        Telling("off", "/../slots", b"{}", 501),
+async def test_each_family_is_queried_for_its_loaded_models_and_free_slots_if_it_reports_them() -> None:
+    reporting = [
+        Reporting("o", "/../api/ps", b'{"models": [{"name": "m:latest", "context_length": 8192}]}'),
+        Reporting("l", "/../slots", b'[{"is_processing": true}]'),
+        Reporting("v", "/../metrics", b"vllm:num_requests_waiting 0\n"),
+        Reporting("off", "/../slots", b"{}", 501),
     ]
     known = models(
-        *(*telling, Listed("g", ["m"]), Listed("down", ["m"])),
+        *(*reporting, Listed("g", ["m"]), Listed("down", ["m"])),
         o="ollama",
         l="llamacpp",
         v="vllm",
         off="llamacpp",
         down="vllm",
     )
-    await Poll(known, 10).look()
-    seen = [served.load for served in known.backends]
+    await Poll(known, 10).poll_once()
+    seen = [backend.load for backend in known.backends]
 
     assert seen[0].loaded == {"m:latest"}
     assert seen[0].windows == {"m:latest": 8192}
     assert [one.free for one in seen] == [None, 0, 1, None, None, None]
-    assert all(one.body.is_closed for one in telling)
+    assert all(one.body.is_closed for one in reporting)
 
 
 async def test_a_backend_that_is_not_there_is_taken_out_and_comes_back_when_it_is() -> None:
@@ -79,11 +79,11 @@ async def test_a_backend_that_is_not_there_is_taken_out_and_comes_back_when_it_i
     known = models(backend, Listed("b", ["m"]))
     watch = Poll(known, 10)
     for _ in range(MOST_FAILURES):
-        await watch.look()
+        await watch.poll_once()
     assert known.backends[0].health.is_ejected
 
     backend.models = ["m"]
-    await watch.look()
+    await watch.poll_once()
     assert not known.backends[0].health.is_ejected
 
 
@@ -95,27 +95,27 @@ async def test_a_backend_that_did_not_answer_and_does_again_is_healthy_whatever_
     known = models(backend, Listed("b", ["m"]))
     health, watch = known.backends[0].health, Poll(known, 10)
     backend.models = None
-    await watch.look()
+    await watch.poll_once()
     for _ in range(MOST_FAILURES):
         health.failed(failure, BackendError("It failed."), known.clock())
     backend.models = ["m"]
-    await watch.look()
+    await watch.poll_once()
 
     assert not health.is_ejected
     assert health.is_up(known.clock())
 
 
-async def test_a_backend_whose_list_never_failed_is_healthy_only_once_a_request_succeeds() -> None:
+async def test_a_backend_with_a_working_model_list_is_healthy_only_after_a_successful_request() -> None:
     known = models(Listed("a", ["m"]), Listed("b", ["m"]))
     health = known.backends[0].health
     for _ in range(MOST_FAILURES):
         health.failed(Failure(500), BackendError("It failed."), known.clock())
-    await Poll(known, 10).look()
+    await Poll(known, 10).poll_once()
 
     assert health.is_ejected
 
 
-async def test_backends_that_replace_others_during_a_poll_are_not_reported_as_gone(
+async def test_backends_replaced_during_a_poll_are_not_reported_as_unavailable(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Replaced(Listed):
@@ -126,7 +126,7 @@ async def test_backends_that_replace_others_during_a_poll_are_not_reported_as_go
             return await super().list_models()
 
     known = models(Replaced("old", ["m"]))
-    await Poll(known, 10).look()
+    await Poll(known, 10).poll_once()
 
     assert [state.name for state in known.backends] == ["new"]
     assert caplog.messages == []
@@ -149,39 +149,39 @@ async def test_a_backend_without_a_list_of_models_is_healthy_as_soon_as_it_answe
     known = models(backend, Listed("b", ["m"]))
     watch = Poll(known, 10)
     for _ in range(MOST_FAILURES):
-        await watch.look()
+        await watch.poll_once()
     assert known.backends[0].health.is_ejected
 
     assert not known.backends[0].is_reached
     backend.models, backend.status = [], 502
-    await watch.look()
+    await watch.poll_once()
     assert (known.backends[0].health.is_ejected, known.backends[0].is_reached) == (True, True)
     backend.status = status
-    await watch.look()
+    await watch.poll_once()
     assert not known.backends[0].health.is_ejected
 
 
-async def test_a_line_says_when_a_backend_goes_and_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_line_reports_when_a_backend_fails_and_recovers(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     backend, other = Listed("a", None), Listed("b", ["m"])
     known = models(backend, other)
     watch = Poll(known, 10)
-    told: list[list[tuple[str, str]]] = []
+    reported: list[list[tuple[str, str]]] = []
     for listed in ([], None, None, ["m"], ["m"], None):
         backend.models = listed
-        await watch.look()
-        told.append([(record.levelname, record.getMessage()) for record in caplog.records])
+        await watch.poll_once()
+        reported.append([(record.levelname, record.getMessage()) for record in caplog.records])
         caplog.clear()
     known.assign([other])
-    await watch.look()
+    await watch.poll_once()
 
-    gone = [("WARNING", "Cannot list the models of a backend: Backend 'a' is unreachable: connection refused.")]
-    assert told == [[], gone, [], [("INFO", "Backend 'a' lists its models again.")], [], gone]
+    removed = [("WARNING", "Cannot list the models of a backend: Backend 'a' is unreachable: connection refused.")]
+    assert reported == [[], removed, [], [("INFO", "Backend 'a' lists its models again.")], [], removed]
     assert caplog.records == []
 
 
-async def test_it_looks_again_and_again_also_after_a_fault_until_it_is_closed() -> None:
-    looked = asyncio.Event()
+async def test_it_polls_repeatedly_even_after_an_error_until_it_is_closed() -> None:
+    polled = asyncio.Event()
 
     class Odd(ScriptedBackend):
         times = 0
@@ -190,18 +190,18 @@ async def test_it_looks_again_and_again_also_after_a_fault_until_it_is_closed() 
             self.times += 1
             if self.times < 3:
                 raise RuntimeError
-            looked.set()
+            polled.set()
             return await super().list_models()
 
     watch = Poll(ModelRegistry([Odd([])], lambda: 0.0), 0.001)
     watch.start()
     async with asyncio.timeout(30):
-        await looked.wait()
+        await polled.wait()
     await watch.close()
     await watch.close()
 
 
-def test_ollama_says_which_models_are_loaded_by_their_full_names() -> None:
+def test_ollama_reports_its_loaded_models_by_their_full_names() -> None:
     seen = of_ollama(b'{"models": [{"name": "llama3:latest"}, {"model": "qwen3:8b"}]}')
 
     assert [seen.has_loaded(name) for name in ("llama3", "llama3:latest", "qwen3:8b", "qwen3")] == [
@@ -213,13 +213,13 @@ def test_ollama_says_which_models_are_loaded_by_their_full_names() -> None:
     assert not of_ollama(b'{"models": []}').has_loaded("llama3")
 
 
-def test_llamacpp_says_how_many_slots_are_free() -> None:
+def test_llamacpp_reports_its_free_slots() -> None:
     slots = [{"id": 0, "is_processing": True}, {"id": 1, "is_processing": False}]
 
     assert of_llamacpp(json.dumps(slots).encode()).free == 1
 
 
-def test_vllm_has_a_slot_free_as_long_as_nobody_waits() -> None:
+def test_vllm_has_a_free_slot_as_long_as_its_queue_is_empty() -> None:
     text = '# HELP vllm:num_requests_waiting x\nvllm:num_requests_waiting{engine="0",model_name="m"} %s\n'
 
     assert of_vllm((text % "0.0").encode()).free == 1
@@ -228,7 +228,7 @@ def test_vllm_has_a_slot_free_as_long_as_nobody_waits() -> None:
     assert of_vllm(b"other 1\n") == NO_REPORT
 
 
-def test_who_does_not_say_what_it_has_loaded_has_what_it_serves() -> None:
+def test_a_server_that_does_not_report_loaded_models_has_those_that_it_lists() -> None:
     assert LoadReport().has_loaded("anything")
 
 

@@ -30,14 +30,14 @@ def test_the_highest_price_of_each_kind_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "shown"), [(0, "0.00"), (12_500_000_000, "12.50"), (1, "0.000000001"), (-1_900_000, "-0.0019")]
+    ("amount", "displayed"), [(0, "0.00"), (12_500_000_000, "12.50"), (1, "0.000000001"), (-1_900_000, "-0.0019")]
 )
-def test_an_amount_is_shown_whole(amount: int, shown: str) -> None:
-    assert decimal(amount) == shown
+def test_an_amount_is_displayed_in_full(amount: int, displayed: str) -> None:
+    assert decimal(amount) == displayed
 
 
 @given(st.integers(-(10**18), 10**18))
-def test_an_amount_that_is_shown_can_be_read(amount: int) -> None:
+def test_a_displayed_amount_can_be_parsed(amount: int) -> None:
     assert nano(decimal(amount)) == amount
 
 

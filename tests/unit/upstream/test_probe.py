@@ -79,7 +79,7 @@ async def test_the_answer_is_closed_unread(status: int) -> None:
         ("responses", "ollama", 404, "responses", 0),
     ],
 )
-async def test_the_configuration_says_then_the_family_then_the_server_once(
+async def test_precedence_is_configuration_then_family_then_server_once(
     configured: str, dialect: str, status: int, api: str, times: int
 ) -> None:
     backend = Refusing(status)
@@ -93,7 +93,7 @@ async def test_the_configuration_says_then_the_family_then_the_server_once(
     assert len(backend.requests) == times
 
 
-async def test_what_a_server_said_outlives_a_change_of_the_configuration() -> None:
+async def test_the_probed_api_of_a_server_outlives_a_configuration_change() -> None:
     backend = Refusing(400)
     shares, dialects = {backend.name: BackendOptions(api="auto")}, {backend.name: "generic"}
     models = ModelRegistry([backend], lambda: 0, dialects, shares)

@@ -48,7 +48,7 @@ def test_a_request_that_alone_exceeds_the_limit_never_fits(message: str) -> None
 
 
 @pytest.mark.parametrize("message", NOT_NOW)
-def test_a_request_that_does_not_fit_into_what_is_left_says_nothing_of_smaller_ones(message: str) -> None:
+def test_a_request_beyond_the_remaining_quota_does_not_affect_smaller_ones(message: str) -> None:
     assert not never_fits(message)
     assert is_about_request(message)
 
@@ -65,5 +65,5 @@ def test_a_request_of_exactly_the_limit_fits(requested: int, expected: bool) -> 
 
 @pytest.mark.wide
 @given(st.text())
-def test_whatever_a_backend_says_is_read(message: str) -> None:
+def test_any_answer_of_a_backend_is_parsed(message: str) -> None:
     assert never_fits(message) <= is_about_request(message)

@@ -23,7 +23,7 @@ def models(*backends: Listed, now: Clock | None = None, **dialects: str) -> Mode
     return ModelRegistry(backends, now or Clock(), dialects)
 
 
-async def test_each_model_is_found_where_it_is_served() -> None:
+async def test_each_model_is_found_at_its_backend() -> None:
     known = models(Listed("a", ["x", "y"]), Listed("b", ["z"]))
 
     assert [(await known.find(name)).backend.name for name in "xyz"] == ["a", "a", "b"]
@@ -58,11 +58,11 @@ async def test_where_no_backend_can_be_reached_it_is_not() -> None:
 
 
 @pytest.mark.parametrize("listing", [None, []], ids=["unreachable", "lists nothing"])
-async def test_the_only_backend_is_asked_for_any_model_while_it_lists_none(listing: list[str] | None) -> None:
+async def test_the_only_backend_is_called_for_any_model_while_it_lists_none(listing: list[str] | None) -> None:
     assert (await models(Listed("a", listing)).find("x")).backend.name == "a"
 
 
-async def test_a_model_that_appears_later_is_found_after_a_while_and_not_looked_for_at_every_request() -> None:
+async def test_a_new_model_is_found_after_a_while_without_a_search_at_every_request() -> None:
     backend, now = Listed("a", ["x"]), Clock()
     known = models(backend, now=now)
     await known.refresh()
@@ -70,14 +70,14 @@ async def test_a_model_that_appears_later_is_found_after_a_while_and_not_looked_
 
     with pytest.raises(ClientError):
         await known.find("new")
-    assert backend.asked == 1
+    assert backend.requested == 1
 
     now.now += STALE_AFTER + 1
     assert (await known.find("new")).model == "new"
-    assert backend.asked == 2
+    assert backend.requested == 2
 
 
-async def test_a_model_that_was_removed_is_unknown_after_the_next_look() -> None:
+async def test_a_removed_model_is_unknown_after_the_next_poll() -> None:
     backend = Listed("a", ["x", "y"])
     known = models(backend)
     await known.find("y")
@@ -99,7 +99,7 @@ async def test_a_backend_that_goes_away_keeps_its_models_for_a_better_error_than
     assert known.backends[0].error == "Backend 'a' is unreachable: connection refused."
 
 
-async def test_what_was_learned_of_a_model_outlives_a_new_look() -> None:
+async def test_lessons_about_a_model_outlive_a_new_poll() -> None:
     known = models(Listed("a", ["x"]))
     (await known.find("x")).lessons.learn("top_p")
     await known.refresh()
@@ -107,13 +107,13 @@ async def test_what_was_learned_of_a_model_outlives_a_new_look() -> None:
     assert (await known.find("x")).lessons.refused == {"top_p"}
 
 
-async def test_each_backend_has_its_own_dialect_told_or_configured() -> None:
+async def test_each_backend_has_its_own_dialect_detected_or_configured() -> None:
     known = models(Listed("a", ["x"], "https://api.groq.com/openai/v1"), Listed("b", ["y"]), b="vllm")
 
     assert ((await known.find("x")).dialect.name, (await known.find("y")).dialect.name) == ("groq", "vllm")
 
 
-async def test_a_backend_keeps_the_dialect_that_it_told_until_another_has_its_name() -> None:
+async def test_a_backend_keeps_its_detected_dialect_until_another_backend_takes_its_name() -> None:
     vllm = Listed("vllm", ["x"])
     known = models(vllm)
     await known.refresh()
@@ -124,7 +124,7 @@ async def test_a_backend_keeps_the_dialect_that_it_told_until_another_has_its_na
     assert known.backends[0].dialect.name == "generic"
 
 
-async def test_backends_are_asked_side_by_side_and_once_for_all_who_wait() -> None:
+async def test_backends_are_called_concurrently_and_once_for_all_waiters() -> None:
     started, go = asyncio.Semaphore(0), asyncio.Event()
 
     class Slow(Listed):
@@ -142,7 +142,7 @@ async def test_backends_are_asked_side_by_side_and_once_for_all_who_wait() -> No
         go.set()
         await asyncio.gather(*waiting)
 
-    assert (first.asked, second.asked) == (1, 1)
+    assert (first.requested, second.requested) == (1, 1)
 
 
 class Slow(Listed):
@@ -150,20 +150,20 @@ class Slow(Listed):
 
     def __init__(self, name: str, models: list[str] | None) -> None:
         super().__init__(name, models)
-        self.is_asked, self.go = asyncio.Event(), asyncio.Event()
+        self.is_requested, self.go = asyncio.Event(), asyncio.Event()
 
     async def list_models(self) -> Listing:
-        self.is_asked.set()
+        self.is_requested.set()
         await self.go.wait()
         return await super().list_models()
 
 
-async def test_who_looks_after_the_backends_were_assigned_does_not_share_a_look_that_began_before() -> None:
+async def test_a_poll_after_an_assignment_of_backends_does_not_share_an_earlier_poll() -> None:
     old, new = Slow("a", ["x"]), Listed("b", ["y"])
     known = models(old)
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         group.create_task(known.refresh())
-        await old.is_asked.wait()
+        await old.is_requested.wait()
         known.assign([new])
         later = [group.create_task(known.refresh()) for _ in range(3)]
         await let_others_run()
@@ -171,10 +171,10 @@ async def test_who_looks_after_the_backends_were_assigned_does_not_share_a_look_
         await asyncio.gather(*later)
 
     assert (await known.find("y")).backend is new
-    assert new.asked == 1
+    assert new.requested == 1
 
 
-async def test_a_new_backends_models_are_looked_for_at_once_however_lately_the_old_ones_were() -> None:
+async def test_the_models_of_a_new_backend_are_listed_at_once_whatever_the_last_poll() -> None:
     known = models(Listed("a", ["x"]))
     await known.refresh()
     known.assign([Listed("b", ["y"]), Listed("c", ["z"])])
@@ -183,20 +183,20 @@ async def test_a_new_backends_models_are_looked_for_at_once_however_lately_the_o
 
 
 @pytest.mark.parametrize("listing", [["old"], None], ids=["lists", "fails"])
-async def test_what_a_backend_says_that_another_has_replaced_is_not_taken_for_the_others(
+async def test_reports_of_a_replaced_backend_are_not_attributed_to_its_successor(
     listing: list[str] | None,
 ) -> None:
     old, new = Slow("a", listing), Listed("a", ["new"])
     known = models(old)
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-        look = group.create_task(known.refresh())
-        await old.is_asked.wait()
+        poll = group.create_task(known.refresh())
+        await old.is_requested.wait()
         known.assign([new])
         old.go.set()
-        await look
+        await poll
 
-    (served,) = known.backends
-    assert (served.backend, served.models, served.error, served.health.failures) == (new, [], "not queried yet", 0)
+    (backend,) = known.backends
+    assert (backend.backend, backend.models, backend.error, backend.health.failures) == (new, [], "not queried yet", 0)
 
 
 async def test_what_a_probe_finds_of_a_backend_that_another_has_replaced_is_not_taken_for_the_others(
@@ -234,7 +234,7 @@ async def test_names_that_clients_make_up_do_not_pile_up() -> None:
         (await known.find(f"made-up-{number}")).lessons.learn("top_k")
 
     state = known.backends[0]
-    assert max(len(kept) for kept in (known.known, state.targets, state.lessons)) < 2500
+    assert max(len(stored) for stored in (known.known, state.targets, state.lessons)) < 2500
 
 
 async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_is() -> None:
@@ -244,7 +244,7 @@ async def test_a_name_that_clients_insist_on_is_left_to_the_only_backend_there_i
             await known.find("gpt-5.5")
 
 
-async def test_one_that_does_one_thing_at_a_time_is_not_asked_for_its_models_while_it_answers() -> None:
+async def test_a_sequential_backend_is_not_queried_for_its_models_while_it_answers() -> None:
     backend = Listed("a", ["x"])
     known = models(backend, a="llama-cpp-python")
     slots = known.backends[0].slots
@@ -252,14 +252,14 @@ async def test_one_that_does_one_thing_at_a_time_is_not_asked_for_its_models_whi
 
     await slots.enter()
     await known.refresh()
-    assert (backend.asked, slots.free, known.backends[0].error) == (1, 0, "")
+    assert (backend.requested, slots.free, known.backends[0].error) == (1, 0, "")
 
     slots.leave()
     await known.refresh()
-    assert (backend.asked, slots.free) == (2, 1)
+    assert (backend.requested, slots.free) == (2, 1)
 
 
-async def test_how_much_is_asked_at_once_follows_what_the_backend_turns_out_to_be() -> None:
+async def test_the_concurrency_follows_the_measured_speed_of_the_backend() -> None:
     backend = Listed("me", ["x"])
     known = models(backend)
     slots = known.backends[0].slots
@@ -280,9 +280,9 @@ async def known(*profiles: ModelProfile | None) -> ModelRegistry:
         for name, profile in zip("abc", profiles, strict=False)
         if profile
     }
-    made = ModelRegistry(listed, Clock(), options=options)
-    await made.refresh()
-    return made
+    created = ModelRegistry(listed, Clock(), options=options)
+    await created.refresh()
+    return created
 
 
 @pytest.mark.parametrize(
@@ -291,8 +291,8 @@ async def known(*profiles: ModelProfile | None) -> ModelRegistry:
 async def test_the_window_of_a_model_is_the_smallest_of_those_that_are_known(
     windows: list[int | None], smallest: int | None
 ) -> None:
-    made = await known(*(ModelProfile(context_window=window) for window in windows), None)
-    assert made.context_window("m") == smallest
+    created = await known(*(ModelProfile(context_window=window) for window in windows), None)
+    assert created.context_window("m") == smallest
 
 
 @pytest.mark.parametrize(
@@ -307,16 +307,16 @@ async def test_the_window_of_a_model_is_the_smallest_of_those_that_are_known(
     ],
 )
 async def test_a_model_sees_images_if_it_does_so_at_each_backend(vision: list[bool | None], sees: bool | None) -> None:
-    made = await known(*(ModelProfile(vision=one) for one in vision), None)
-    assert made.sees_images("m") is sees
+    created = await known(*(ModelProfile(vision=one) for one in vision), None)
+    assert created.sees_images("m") is sees
 
 
 async def test_a_parameter_is_accepted_if_one_backend_takes_it_or_may() -> None:
     options = {
         name: BackendOptions(passthrough=frozenset(own)) for name, own in {"a": ["seed"], "b": ["top_k"]}.items()
     }
-    made = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], Clock(), options=options)
-    assert made.accepts("other"), "neither was reached"
-    await made.refresh()
+    created = ModelRegistry([Listed("a", ["m"]), Listed("b", ["m"])], Clock(), options=options)
+    assert created.accepts("other"), "neither was reached"
+    await created.refresh()
 
-    assert [made.accepts(name) for name in ("seed", "top_k", "other")] == [True, True, False]
+    assert [created.accepts(name) for name in ("seed", "top_k", "other")] == [True, True, False]

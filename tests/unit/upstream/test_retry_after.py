@@ -11,7 +11,7 @@ NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("reported", "expected"),
     [
         ("7", 7),
         (" 0.25 ", 0.25),
@@ -31,8 +31,8 @@ NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)
         ("in 5s, or not", None),
     ],
 )
-def test_retry_after_is_read_in_every_spelling(told: str, expected: float | None) -> None:
-    assert wait_of({"retry-after": told}, now=NOW) == expected
+def test_retry_after_is_read_in_every_spelling(reported: str, expected: float | None) -> None:
+    assert wait_of({"retry-after": reported}, now=NOW) == expected
 
 
 def test_milliseconds_go_before_seconds_where_they_are_readable() -> None:
@@ -53,13 +53,13 @@ def test_milliseconds_go_before_seconds_where_they_are_readable() -> None:
         ("You have used 5s of your time.", None),
     ],
 )
-def test_where_no_header_says_it_the_message_may(message: str, expected: float | None) -> None:
+def test_the_error_message_may_state_the_wait_if_no_header_does(message: str, expected: float | None) -> None:
     assert wait_of({}, message) == expected
     assert wait_of({"retry-after": "3"}, message) == 3
 
 
 @given(st.text(), st.text())
-def test_a_wait_is_none_or_finite_seconds_whatever_a_backend_sends(header: str, message: str) -> None:
+def test_a_wait_is_absent_or_finite_whatever_a_backend_sends(header: str, message: str) -> None:
     for wait in (
         wait_of({"retry-after": header}, message),
         wait_of({"retry-after-ms": header}, f"try again in {message}"),
@@ -76,7 +76,7 @@ QUOTA = ClientError("You exceeded …", status=429, type="insufficient_quota", c
     ("rest", "headers"),
     [(0.2, {"retry-after": "1"}), (11.2, {"retry-after": "12"}), (300, {"x-should-retry": "false"})],
 )
-def test_who_was_not_asked_is_told_what_is_left_of_the_wait(rest: float, headers: dict[str, str]) -> None:
+def test_an_uncalled_backend_reports_the_rest_of_its_wait(rest: float, headers: dict[str, str]) -> None:
     error = paused(LIMIT, rest)
 
     assert (error.status, error.code, error.headers) == (429, "rate_limit_exceeded", headers)

@@ -10,56 +10,56 @@ from antiphon.upstream.retry_policy import (
     LONGEST_PAUSE,
     QUOTA_WAIT,
     Failure,
+    FailureVerdict,
     RetryBudget,
-    Verdict,
     rejected,
     verdict,
 )
 
-QUOTA = Verdict(moves=True, pause=LONGEST_PAUSE, wait=QUOTA_WAIT, pauses_whole=True)
+QUOTA = FailureVerdict(moves=True, pause=LONGEST_PAUSE, wait=QUOTA_WAIT, pauses_whole=True)
 
 
 @pytest.mark.parametrize(
     ("failure", "expected"),
     [
-        (Failure(0), Verdict(moves=True, counts=True, is_gone=True)),
-        (Failure(0, is_broken=True), Verdict(moves=True, counts=True)),
-        (Failure(500), Verdict(moves=True, costs=True, counts=True)),
-        (Failure(503, wait=7), Verdict(moves=True, costs=True, counts=True, pause=7, wait=7)),
+        (Failure(0), FailureVerdict(moves=True, counts=True, is_unavailable=True)),
+        (Failure(0, is_broken=True), FailureVerdict(moves=True, counts=True)),
+        (Failure(500), FailureVerdict(moves=True, costs=True, counts=True)),
+        (Failure(503, wait=7), FailureVerdict(moves=True, costs=True, counts=True, pause=7, wait=7)),
         (
             Failure(503, wait=86_400),
-            Verdict(moves=True, costs=True, counts=True, pause=LONGEST_PAUSE, wait=LONGEST_PAUSE),
+            FailureVerdict(moves=True, costs=True, counts=True, pause=LONGEST_PAUSE, wait=LONGEST_PAUSE),
         ),
-        (Failure(529), Verdict(moves=True, costs=True, counts=True)),
-        (Failure(429), Verdict(moves=True)),
-        (Failure(429, wait=7), Verdict(moves=True, pause=7, wait=7)),
-        (Failure(429, wait=300), Verdict(moves=True, pause=LONGEST_PAUSE, wait=300)),
-        (Failure(429, wait=1e9), Verdict(moves=True, pause=LONGEST_PAUSE, wait=LONGEST_DELAY)),
-        (Failure(502, "rate_limit_exceeded", wait=7), Verdict(moves=True, pause=7, wait=7)),
-        (Failure(429, wait=600, is_about_request=True), Verdict(moves=True)),
-        (Failure(413, is_about_request=True), Verdict(moves=True)),
-        (Failure(502, "rate_limit_exceeded", is_about_request=True), Verdict(moves=True)),
-        (Failure(500, "unsupported_value", is_about_request=True), Verdict(moves=True)),
+        (Failure(529), FailureVerdict(moves=True, costs=True, counts=True)),
+        (Failure(429), FailureVerdict(moves=True)),
+        (Failure(429, wait=7), FailureVerdict(moves=True, pause=7, wait=7)),
+        (Failure(429, wait=300), FailureVerdict(moves=True, pause=LONGEST_PAUSE, wait=300)),
+        (Failure(429, wait=1e9), FailureVerdict(moves=True, pause=LONGEST_PAUSE, wait=LONGEST_DELAY)),
+        (Failure(502, "rate_limit_exceeded", wait=7), FailureVerdict(moves=True, pause=7, wait=7)),
+        (Failure(429, wait=600, is_about_request=True), FailureVerdict(moves=True)),
+        (Failure(413, is_about_request=True), FailureVerdict(moves=True)),
+        (Failure(502, "rate_limit_exceeded", is_about_request=True), FailureVerdict(moves=True)),
+        (Failure(500, "unsupported_value", is_about_request=True), FailureVerdict(moves=True)),
         (Failure(429, "insufficient_quota", wait=1), QUOTA),
         (Failure(402, "insufficient_quota"), replace(QUOTA, pauses_whole=False)),
-        (Failure(402), Verdict(moves=True)),
-        (Failure(401), Verdict(moves=True, counts=True, ejects=True)),
-        (Failure(403), Verdict(moves=True)),
-        (Failure(403, "model_not_found"), Verdict(moves=True)),
-        (Failure(401, "model_not_found"), Verdict(moves=True)),
-        (Failure(404, "model_not_found"), Verdict(moves=True)),
-        (Failure(400), Verdict()),
-        (Failure(413), Verdict()),
-        (Failure(400, "context_length_exceeded"), Verdict()),
+        (Failure(402), FailureVerdict(moves=True)),
+        (Failure(401), FailureVerdict(moves=True, counts=True, ejects=True)),
+        (Failure(403), FailureVerdict(moves=True)),
+        (Failure(403, "model_not_found"), FailureVerdict(moves=True)),
+        (Failure(401, "model_not_found"), FailureVerdict(moves=True)),
+        (Failure(404, "model_not_found"), FailureVerdict(moves=True)),
+        (Failure(400), FailureVerdict()),
+        (Failure(413), FailureVerdict()),
+        (Failure(400, "context_length_exceeded"), FailureVerdict()),
     ],
 )
-def test_what_follows_from_a_failure(failure: Failure, expected: Verdict) -> None:
+def test_what_follows_from_a_failure(failure: Failure, expected: FailureVerdict) -> None:
     assert verdict(failure) == expected
 
 
 @pytest.mark.parametrize("code", ["context_length_exceeded", "content_filter", "invalid_prompt"])
 def test_a_request_that_causes_an_error_in_a_stream_takes_no_backend_from_others(code: str) -> None:
-    assert verdict(rejected(502, {}, BackendError("No.", code=code))) == Verdict(moves=True)
+    assert verdict(rejected(502, {}, BackendError("No.", code=code))) == FailureVerdict(moves=True)
 
 
 @given(st.integers(0, 599), st.none() | st.floats(0, 1e12))

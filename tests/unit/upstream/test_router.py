@@ -50,7 +50,7 @@ class Field:
         backends = [Listed(name[0], [name[2:] or "m"]) for name in names]
         self.models = ModelRegistry(backends, lambda: 0.0, options=shares, fallback=fallback, clock=self.clock)
         self.router = Router(self.models)
-        self.served = {state.name: state for state in self.models.backends}
+        self.server = {state.name: state for state in self.models.backends}
 
     async def route(self, *chains: str, model: str = "m", tenant: str = "", is_patient: bool = False) -> Route:
         return await self.router.route(model, *chains, tenant=tenant, is_patient=is_patient)
@@ -63,15 +63,15 @@ class Field:
         return route.target.state.name
 
     def eject(self, name: str) -> None:
-        while not self.served[name].health.is_ejected:
+        while not self.server[name].health.is_ejected:
             self.broke(name, Failure(500), ERROR)
 
     def broke(self, name: str, failure: Failure, error: AntiphonError, tenant: str = "") -> None:
-        candidates = Candidates.of([self.served[name].target("m", "m")])
+        candidates = Candidates.of([self.server[name].target("m", "m")])
         Route(self.router, candidates, (), tenant, is_patient=True, is_late=False).report_failure(failure, error)
 
 
-def who(route: Route) -> str:
+def caller(route: Route) -> str:
     return route.target.state.name
 
 
@@ -87,26 +87,26 @@ async def test_requests_at_once_are_spread_by_weight() -> None:
     for _ in range(40):
         await (await field.route()).acquire()
 
-    assert [served.slots.in_use for served in field.served.values()] == [30, 10]
+    assert [supported.slots.in_use for supported in field.server.values()] == [30, 10]
 
 
-async def test_a_chain_returns_to_who_served_it_last_unless_that_one_is_full() -> None:
+async def test_a_chain_returns_to_its_last_backend_unless_that_one_is_full() -> None:
     field = Field("a", "b", a=BackendOptions(concurrency=1), b=BackendOptions(concurrency=1))
     first = await field.answer("resp_1")
     assert [await field.answer("resp_1") for _ in range(5)] == [first] * 5
 
-    holding = await field.route("resp_1")
-    async with slot(holding):
-        assert who(await field.route("resp_1")) != first
+    retaining = await field.route("resp_1")
+    async with slot(retaining):
+        assert caller(await field.route("resp_1")) != first
 
 
-async def test_a_chain_is_known_by_any_of_its_names_the_most_telling_first() -> None:
+async def test_a_chain_is_found_by_any_of_its_names_the_most_specific_first() -> None:
     field = Field("a", "b")
     field.router.follow(["resp_1"], "b")
     field.router.follow(["conv_1"], "a")
 
-    assert who(await field.route("resp_1", "conv_1")) == "b"
-    assert who(await field.route("resp_2", "conv_1")) == "a"
+    assert caller(await field.route("resp_1", "conv_1")) == "b"
+    assert caller(await field.route("resp_2", "conv_1")) == "a"
 
 
 def test_chains_are_those_of_one_tenant() -> None:
@@ -128,17 +128,17 @@ def test_a_continuation_prefers_a_backend_after_all_chains_and_is_no_chain_itsel
     assert with_continuation(["chain"], CreateResponse(model="m"), "t") == ["chain"]
 
 
-async def test_the_model_that_is_loaded_goes_first_and_who_does_not_say_counts_as_loaded() -> None:
+async def test_the_loaded_model_is_tried_first_and_an_unreported_state_counts_as_loaded() -> None:
     field = Field("a", "b", "c")
-    field.served["a"].load = LoadReport(loaded=frozenset({"other"}))
-    field.served["b"].load = LoadReport(loaded=frozenset({"m"}))
+    field.server["a"].load = LoadReport(loaded=frozenset({"other"}))
+    field.server["b"].load = LoadReport(loaded=frozenset({"m"}))
 
     assert {await field.answer() for _ in range(10)} == {"b", "c"}
 
 
-async def test_who_says_that_no_slot_is_free_is_asked_last() -> None:
+async def test_a_backend_without_free_slots_is_called_last() -> None:
     field = Field("a", "b")
-    field.served["a"].load = LoadReport(free=0)
+    field.server["a"].load = LoadReport(free=0)
 
     assert {await field.answer() for _ in range(10)} == {"b"}
 
@@ -152,8 +152,8 @@ async def test_requests_that_wait_at_a_backend_count_as_its_load() -> None:
     async with slot(await field.route("a")), slot(await field.route("b")):
         waiting = [asyncio.create_task((await field.route("a")).acquire()) for _ in range(2)]
         await _settle()
-        assert [state.slots.waiting for state in field.served.values()] == [2, 0]
-        assert who(await field.route(is_patient=True)) == "b"
+        assert [state.slots.waiting for state in field.server.values()] == [2, 0]
+        assert caller(await field.route(is_patient=True)) == "b"
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
@@ -167,25 +167,25 @@ async def test_an_ejected_backend_is_left_out_until_its_probe() -> None:
     field.clock.now += PROBE_AFTER
     answered = [await field.answer() for _ in range(10)]
     assert "a" in answered
-    assert not field.served["a"].health.is_ejected
+    assert not field.server["a"].health.is_ejected
 
 
 async def test_only_one_request_at_a_time_probes() -> None:
     field = Field("a", "b")
     field.eject("a")
     field.clock.now += PROBE_AFTER
-    probes = [who(route) for route in [await held(field) for _ in range(10)]]
+    probes = [caller(route) for route in [await retained(field) for _ in range(10)]]
 
     assert probes.count("a") == 1
 
 
-async def held(field: Field) -> Route:
+async def retained(field: Field) -> Route:
     route = await field.route()
     await route.acquire()
     return route
 
 
-async def test_the_last_one_is_asked_however_often_it_fails() -> None:
+async def test_the_last_candidate_is_called_however_often_it_fails() -> None:
     field = Field("a", "b")
     field.eject("a")
     field.eject("b")
@@ -193,18 +193,18 @@ async def test_the_last_one_is_asked_however_often_it_fails() -> None:
     assert (await field.answer()) in {"a", "b"}
 
 
-async def test_a_failure_moves_to_another_at_most_three_are_asked_and_the_first_again_last() -> None:
+async def test_failover_tries_at_most_three_backends_and_the_first_again_last() -> None:
     field = Field("a", "b")
     route = await field.route()
-    asked = [who(route)]
+    requested = [caller(route)]
     while route.fail_over(Failure(500), ERROR):
-        asked.append(who(route))
+        requested.append(caller(route))
 
-    assert len(asked) == 3
-    assert set(asked[:2]) == {"a", "b"}
+    assert len(requested) == 3
+    assert set(requested[:2]) == {"a", "b"}
 
 
-async def test_the_only_backend_is_not_asked_again() -> None:
+async def test_the_only_backend_is_not_retried() -> None:
     route = await Field("a").route()
 
     assert not route.fail_over(Failure(500), ERROR)
@@ -222,7 +222,7 @@ async def test_the_clients_own_mistake_moves_nothing_and_costs_no_backend_its_he
     route = await field.route()
 
     assert not route.fail_over(Failure(400), ClientError("No."))
-    assert all(not served.health.failures for served in field.served.values())
+    assert all(not supported.health.failures for supported in field.server.values())
 
 
 async def test_under_a_full_outage_calls_are_at_most_a_tenth_more_than_requests() -> None:
@@ -239,13 +239,13 @@ async def test_under_a_full_outage_calls_are_at_most_a_tenth_more_than_requests(
     assert calls <= 1100 + 10
 
 
-async def test_a_tenant_whose_requests_fail_everywhere_leaves_the_others_their_retries() -> None:
+async def test_failing_requests_of_one_tenant_leave_the_retries_of_others() -> None:
     field = Field("a", "b")
 
     async def moves(tenant: str) -> bool:
         moved = (await field.route(tenant=tenant)).fail_over(Failure(500), ERROR)
-        for served in field.served.values():
-            served.health.succeeded()
+        for supported in field.server.values():
+            supported.health.succeeded()
         return moved
 
     assert [await moves("noisy") for _ in range(12)] == [True] * 10 + [False] * 2
@@ -255,15 +255,15 @@ async def test_a_tenant_whose_requests_fail_everywhere_leaves_the_others_their_r
 async def test_each_request_earns_a_tenth_of_a_retry_after_all_retries_are_spent() -> None:
     field = Field("a", "b")
 
-    async def ask(times: int) -> None:
+    async def request(times: int) -> None:
         for _ in range(times):
             async with slot(await field.route(tenant="t")):
                 pass
 
     assert [field.router.spend("t") for _ in range(11)] == [True] * 10 + [False]
-    await ask(9)
+    await request(9)
     assert not field.router.spend("t")
-    await ask(2)  # one more than exact tenths need
+    await request(2)  # one more than exact tenths need
     assert [field.router.spend("t") for _ in range(2)] == [True, False]
 
 
@@ -278,17 +278,17 @@ async def test_a_budget_of_retries_that_is_full_again_is_forgotten() -> None:
     assert not field.router.budgets
 
 
-async def test_moving_away_from_who_does_no_work_costs_nothing() -> None:
+async def test_failover_from_an_idle_backend_costs_no_budget() -> None:
     field = Field("a", "b")
     for _ in range(100):
         route = await field.route()
         assert route.fail_over(Failure(0), ERROR)
         route.succeeded()
-        field.served["a"].health.succeeded()
-        field.served["b"].health.succeeded()
+        field.server["a"].health.succeeded()
+        field.server["b"].health.succeeded()
 
 
-async def test_who_limits_its_rate_rests_and_then_the_client_is_told_how_long() -> None:
+async def test_a_rate_limited_backend_pauses_and_the_client_receives_the_wait() -> None:
     field = Field("a", "b")
     field.broke("a", Failure(429, "rate_limit_exceeded", 20), RATE)
     assert {await field.answer() for _ in range(5)} == {"b"}
@@ -303,17 +303,17 @@ async def test_who_limits_its_rate_rests_and_then_the_client_is_told_how_long() 
     assert await field.answer() == "a"
 
 
-async def test_who_limits_the_rate_of_one_model_is_asked_for_its_others() -> None:
+async def test_a_backend_with_a_rate_limited_model_is_called_for_its_other_models() -> None:
     field = Field("a")
     field.models.backends[0].update(options=BackendOptions(models=frozenset({"m", "small"})))
     field.broke("a", Failure(429, "rate_limit_exceeded", 20), RATE)
 
-    assert who(await field.route(model="small")) == "a"
+    assert caller(await field.route(model="small")) == "a"
     with pytest.raises(ClientError):
         await field.route()
 
 
-async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
+async def test_a_key_without_quota_is_requested_once_and_then_paused() -> None:
     quota = ClientError("No quota.", status=429, type="insufficient_quota", code="insufficient_quota")
     field = Field("a")
     field.broke("a", Failure(429, "insufficient_quota"), quota)
@@ -321,13 +321,13 @@ async def test_a_key_without_quota_is_asked_once_and_then_rests() -> None:
         with pytest.raises(ClientError, match="No quota"):
             await field.route()
 
-    assert field.served["a"].asked == 0
+    assert field.server["a"].requested == 0
 
 
 REFUSED = BackendError("It refused this server's credentials.")
 
 
-async def test_a_backend_that_refuses_a_key_is_left_out_where_there_is_another_and_never_where_there_is_none() -> None:
+async def test_a_backend_that_rejects_a_key_is_skipped_unless_it_is_the_only_one() -> None:
     field = Field("a", "b")
     field.broke("a", Failure(401), REFUSED)
     assert {await field.answer() for _ in range(10)} == {"b"}
@@ -343,11 +343,11 @@ async def test_a_backend_that_refuses_a_key_is_left_out_where_there_is_another_a
 async def test_a_rejection_about_one_request_moves_it_and_pauses_nothing() -> None:
     field = Field("a", "b")
     route = await field.route()
-    first = who(route)
+    first = caller(route)
     assert route.fail_over(Failure(429, "rate_limit_exceeded", 600, is_about_request=True), RATE)
 
-    assert who(route) != first
-    assert all(not served.health.pauses for served in field.served.values())
+    assert caller(route) != first
+    assert all(not supported.health.pauses for supported in field.server.values())
 
 
 async def test_what_the_backend_rejects_of_one_tenant_pauses_it_for_that_tenant_alone() -> None:
@@ -356,7 +356,7 @@ async def test_what_the_backend_rejects_of_one_tenant_pauses_it_for_that_tenant_
 
     with pytest.raises(ClientError):
         await field.route(tenant="noisy")
-    assert who(await field.route(tenant="quiet")) == "a"
+    assert caller(await field.route(tenant="quiet")) == "a"
     field.broke("a", LIMITED, RATE, "quiet")
     for tenant in ("noisy", "quiet", "third"):
         with pytest.raises(ClientError):
@@ -392,10 +392,10 @@ async def test_one_request_finds_out_and_the_others_are_rejected_until_its_verdi
     probe.lift()
     assert await field.answer() == "a"
     probe.release()
-    assert not field.served["a"].health.pauses
+    assert not field.server["a"].health.pauses
 
 
-async def test_a_probe_that_is_rejected_pauses_anew_and_one_without_a_verdict_leaves_it_to_the_next() -> None:
+async def test_a_rejected_probe_pauses_again_and_an_inconclusive_one_is_followed_by_the_next() -> None:
     field = Field("a")
     probe, other, *_ = await paused(field)
     async with slot(probe):
@@ -403,7 +403,7 @@ async def test_a_probe_that_is_rejected_pauses_anew_and_one_without_a_verdict_le
     async with slot(other):
         other.report_failure(LIMITED, RATE)
 
-    assert field.served["a"].asked == 2
+    assert field.server["a"].requested == 2
     assert (await refused(field)).headers == {"x-should-retry": "false"}
 
 
@@ -413,7 +413,7 @@ async def test_a_clients_own_mistake_shows_too_that_a_pause_is_over() -> None:
     async with slot(probe):
         probe.report_failure(Failure(400), ClientError("No."))
 
-    assert not field.served["a"].health.pauses
+    assert not field.server["a"].health.pauses
 
 
 async def test_a_request_that_waited_for_a_slot_is_not_sent_to_a_backend_that_was_paused_meanwhile() -> None:
@@ -427,8 +427,8 @@ async def test_a_request_that_waited_for_a_slot_is_not_sent_to_a_backend_that_wa
 
     with pytest.raises(ClientError):
         await waiting
-    slots = field.served["a"].slots
-    assert (field.served["a"].asked, slots.in_use, slots.waiting) == (1, 0, 0)
+    slots = field.server["a"].slots
+    assert (field.server["a"].requested, slots.in_use, slots.waiting) == (1, 0, 0)
 
 
 async def test_a_request_that_waited_for_a_slot_is_sent_if_the_pause_is_about_another_tenant() -> None:
@@ -444,8 +444,8 @@ async def test_a_request_that_waited_for_a_slot_is_sent_if_the_pause_is_about_an
         await waiting
     second.release()
 
-    slots = field.served["a"].slots
-    assert (field.served["a"].asked, slots.in_use, slots.waiting) == (2, 0, 0)
+    slots = field.server["a"].slots
+    assert (field.server["a"].requested, slots.in_use, slots.waiting) == (2, 0, 0)
 
 
 class Slow(Listed):
@@ -454,10 +454,10 @@ class Slow(Listed):
     def __init__(self, name: str) -> None:
         super().__init__(name, ["m"])
         self.may = asyncio.Event()
-        self.is_asked = asyncio.Event()
+        self.is_requested = asyncio.Event()
 
     async def list_models(self) -> Listing:
-        self.is_asked.set()
+        self.is_requested.set()
         await self.may.wait()
         return await super().list_models()
 
@@ -474,17 +474,17 @@ async def listing(queue: int = 100) -> tuple[Router, list[Slow], asyncio.Task[No
     router.follow(["resp_1"], "a")
     for backend in backends:
         backend.may.clear()
-        backend.is_asked.clear()
+        backend.is_requested.clear()
     task = asyncio.create_task(registry.refresh())
     for backend in backends:
-        await backend.is_asked.wait()
+        await backend.is_requested.wait()
     return router, backends, task
 
 
 async def test_a_chain_stays_with_its_warm_backend_while_that_one_lists_its_models() -> None:
     router, backends, refresh = await listing(queue=0)
     route = await router.route("m", "resp_1")
-    assert who(route) == "a"
+    assert caller(route) == "a"
 
     acquired = asyncio.create_task(route.acquire())
     await let_others_run(5)
@@ -511,7 +511,7 @@ async def test_a_request_that_is_cancelled_while_models_are_listed_leaves_nothin
     assert [state.slots.in_use for state in router.registry.backends] == [1, 0]
 
 
-async def _served_before(concurrency: int, hostile: int, ended: Sequence[int], last: Sequence[int]) -> list[str]:
+async def _chosen_before(concurrency: int, hostile: int, ended: Sequence[int], last: Sequence[int]) -> list[str]:
     """Return which of `hostile` tenants with 1,000 waiting requests get a slot between B's request and its slot.
 
     Requests end in any order: `ended` are those before B's request, `last` those after it, over and over.
@@ -520,16 +520,16 @@ async def _served_before(concurrency: int, hostile: int, ended: Sequence[int], l
     field = Field("a", a=BackendOptions(concurrency=concurrency, queue=2000))
     await field.models.refresh()
     running: list[tuple[str, Route]] = []
-    asked = [asyncio.create_task(_hold(field, f"A{number % hostile}", running)) for number in range(1000)]
+    pending = [asyncio.create_task(_hold(field, f"A{number % hostile}", running)) for number in range(1000)]
     await _settle()
     assert len(running) == concurrency
     for which in ended:
         running.pop(which % len(running))[1].release()
         await _settle()
 
-    asked.append(asyncio.create_task(_hold(field, "B", running)))
+    pending.append(asyncio.create_task(_hold(field, "B", running)))
     await _settle()
-    served: list[str] = []
+    server: list[str] = []
     for which in itertools.cycle(last):
         running.pop(which % len(running))[1].release()
         await _settle()
@@ -537,11 +537,11 @@ async def _served_before(concurrency: int, hostile: int, ended: Sequence[int], l
         assert [one for one, _ in running].count(tenant) == 1
         if tenant == "B":
             break
-        served.append(tenant)
-    for task in asked:
+        server.append(tenant)
+    for task in pending:
         task.cancel()
-    await asyncio.gather(*asked, return_exceptions=True)
-    return served
+    await asyncio.gather(*pending, return_exceptions=True)
+    return server
 
 
 ENDS = st.lists(st.integers(0, 7), max_size=20)
@@ -554,14 +554,14 @@ ENDS = st.lists(st.integers(0, 7), max_size=20)
 def test_a_tenant_with_one_request_waits_for_fewer_requests_than_there_are_other_tenants(
     concurrency: int, hostile: int, ended: list[int], last: list[int]
 ) -> None:
-    served = asyncio.run(_served_before(concurrency, hostile, ended, last))
-    assert len(served) < hostile
-    assert len(set(served)) == len(served)
+    server = asyncio.run(_chosen_before(concurrency, hostile, ended, last))
+    assert len(server) < hostile
+    assert len(set(server)) == len(server)
 
 
-async def test_tenants_that_waited_before_are_served_once_each_before_a_new_one() -> None:
-    assert await _served_before(1, 3, [], [0]) == ["A1", "A2"]
-    assert await _served_before(1, 1, [0, 0], [0]) == []
+async def test_tenants_that_waited_before_take_one_turn_each_before_a_new_one() -> None:
+    assert await _chosen_before(1, 3, [], [0]) == ["A1", "A2"]
+    assert await _chosen_before(1, 1, [0, 0], [0]) == []
 
 
 async def _hold(field: Field, tenant: str, running: list[tuple[str, Route]]) -> None:
@@ -579,7 +579,7 @@ async def test_a_tenant_alone_may_use_every_slot_of_a_backend() -> None:
     async with AsyncExitStack() as stack:
         for _ in range(4):
             await stack.enter_async_context(slot(await field.route(tenant="alone")))
-        assert field.served["a"].slots.free == 0
+        assert field.server["a"].slots.free == 0
 
 
 async def test_no_tenant_has_more_requests_at_a_backend_than_its_share() -> None:
@@ -588,13 +588,13 @@ async def test_no_tenant_has_more_requests_at_a_backend_than_its_share() -> None
         with pytest.raises(BackendError) as caught:
             await field.route(tenant="noisy")
         assert caught.value.code == "server_is_overloaded"
-        assert [served.slots.in_use for served in field.served.values()] == [1, 1]
+        assert [supported.slots.in_use for supported in field.server.values()] == [1, 1]
         await (await field.route(tenant="quiet")).acquire()
 
 
-async def test_a_slot_of_a_backend_whose_limit_is_lifted_meanwhile_is_returned() -> None:
+async def test_a_slot_is_returned_if_the_limit_of_its_backend_is_removed_meanwhile() -> None:
     field = Field("a", a=BackendOptions(concurrency=1))
-    state = field.served["a"]
+    state = field.server["a"]
     async with slot(await field.route(tenant="t")):
         state.update(options=BackendOptions())
     state.update(options=BackendOptions(concurrency=1))
@@ -610,7 +610,7 @@ async def test_a_full_queue_refuses_and_background_work_waits_all_the_same() -> 
             await field.route()
         assert (caught.value.status, caught.value.code) == (503, "server_is_overloaded")
         assert "retry-after" in caught.value.headers
-        assert who(await field.route(is_patient=True)) == "a"
+        assert caller(await field.route(is_patient=True)) == "a"
 
 
 async def test_a_queue_that_is_full_by_the_time_of_the_call_refuses_it() -> None:
@@ -626,15 +626,15 @@ async def test_a_queue_that_is_full_by_the_time_of_the_call_refuses_it() -> None
     routes[0].release()
     await waiting
     routes[1].release()
-    slots = field.served["a"].slots
-    assert (field.served["a"].asked, slots.in_use, slots.waiting) == (2, 0, 0)
+    slots = field.server["a"].slots
+    assert (field.server["a"].requested, slots.in_use, slots.waiting) == (2, 0, 0)
 
 
 async def test_background_work_waits_for_the_backend_of_its_chain_where_all_queues_are_full() -> None:
     field = Field("a", "b", **{name: BackendOptions(concurrency=1, queue=0) for name in "ab"})
     field.router.follow(["resp_1"], "b")
     async with slot(await field.route()), slot(await field.route()):
-        assert who(await field.route("resp_1", is_patient=True)) == "b"
+        assert caller(await field.route("resp_1", is_patient=True)) == "b"
 
 
 @pytest.fixture
@@ -655,14 +655,14 @@ def limited(field: Field, **waits: float) -> None:
         field.broke(name, Failure(429, "rate_limit_exceeded", wait), RATE)
 
 
-async def test_background_work_waits_until_the_backend_that_can_be_asked_first_rests_no_longer(
+async def test_background_work_waits_for_the_pause_that_ends_first(
     slept: list[float],
 ) -> None:
     field = Field("a", "b")
     limited(field, a=100, b=20)
     route = await field.route(is_patient=True)
     async with slot(route):
-        assert who(route) == "b"
+        assert caller(route) == "b"
 
     assert slept == [20.0]
 
@@ -676,7 +676,7 @@ async def test_what_was_begun_waits_likewise(slept: list[float]) -> None:
         assert slept == [7.0]
 
 
-async def test_background_work_does_not_wait_for_a_long_rest_nor_ask_who_rests(slept: list[float]) -> None:
+async def test_background_work_neither_waits_for_a_long_pause_nor_calls_a_paused_backend(slept: list[float]) -> None:
     field = Field("a")
     limited(field, a=LONGEST_WAIT + 1)
     route = await field.route(is_patient=True)
@@ -684,35 +684,35 @@ async def test_background_work_does_not_wait_for_a_long_rest_nor_ask_who_rests(s
         await route.acquire()
 
     assert (caught.value.code, caught.value.headers) == ("rate_limit_exceeded", {"x-should-retry": "false"})
-    assert (slept, field.served["a"].asked, field.served["a"].slots.in_use) == ([], 0, 0)
+    assert (slept, field.server["a"].requested, field.server["a"].slots.in_use) == ([], 0, 0)
 
 
-async def test_who_came_to_rest_since_it_was_chosen_is_left_for_another_that_does_not() -> None:
+async def test_a_backend_paused_after_its_selection_is_skipped_for_an_available_one() -> None:
     field = Field("a", "b")
     route = await field.route()
-    first = who(route)
+    first = caller(route)
     assert not route.redirect()
     limited(field, **{first: 20})
 
     assert route.redirect()
-    assert who(route) != first
-    limited(field, **{who(route): 20})
+    assert caller(route) != first
+    limited(field, **{caller(route): 20})
     assert not route.redirect()
 
 
 async def test_one_that_takes_no_more_is_passed_over_for_one_that_does() -> None:
     field = Field("a", "b", a=BackendOptions(concurrency=1, queue=0, weight=100))
     async with slot(await field.route()):
-        assert {who(await field.route()) for _ in range(5)} == {"b"}
+        assert {caller(await field.route()) for _ in range(5)} == {"b"}
 
 
-async def test_a_fallback_model_answers_where_nobody_else_can() -> None:
+async def test_a_fallback_model_answers_if_all_other_models_fail() -> None:
     field = Field("a", "b:x", fallback={"m": ["x"]})
     assert {await field.answer() for _ in range(5)} == {"a"}
 
     route = await field.route()
     assert route.fail_over(Failure(500), ERROR)
-    assert (who(route), route.target.name, route.target.model) == ("b", "x", "x")
+    assert (caller(route), route.target.name, route.target.model) == ("b", "x", "x")
 
 
 async def test_a_healthy_fallback_goes_before_an_ejected_backend_but_for_its_probe() -> None:
@@ -724,7 +724,7 @@ async def test_a_healthy_fallback_goes_before_an_ejected_backend_but_for_its_pro
     assert await field.answer() == "a"
 
 
-async def test_an_alias_asks_by_the_backends_own_name_and_a_star_takes_what_nobody_names() -> None:
+async def test_an_alias_uses_the_backends_name_and_a_star_matches_unnamed_models() -> None:
     field = Field("a", "b", a=BackendOptions(aliases={"big": "m"}), b=BackendOptions(frozenset({"*"})))
     (big,) = await field.models.candidates("big")
     (odd,) = await field.models.candidates("odd")
@@ -743,7 +743,7 @@ async def test_chains_are_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatc
     assert warm == list(range(90, 100))
 
 
-async def test_the_chain_that_was_served_longest_ago_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_least_recently_used_chain_is_forgotten_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.upstream.router.MOST_CHAINS", 2)
     field = Field("a", "b")
     for chain in ("first", "second", "first", "third"):
@@ -752,21 +752,21 @@ async def test_the_chain_that_was_served_longest_ago_is_forgotten_first(monkeypa
     assert [bool(field.router.warm_for([chain])) for chain in ("first", "second", "third")] == [True, False, True]
 
 
-async def test_a_choice_is_made_again_at_the_moment_of_the_call() -> None:
+async def test_a_backend_is_selected_again_at_the_moment_of_the_call() -> None:
     field = Field("a", "b", a=BackendOptions(concurrency=1))
     route = await field.route()
-    assert who(route) == "a"
-    assert field.served["a"].slots.take("another")
+    assert caller(route) == "a"
+    assert field.server["a"].slots.take("another")
     route.reselect()
 
-    assert who(route) == "b"
+    assert caller(route) == "b"
 
 
 async def test_a_late_choice_of_the_only_backend_is_that_one_unless_it_takes_no_more() -> None:
     field = Field("a", a=BackendOptions(concurrency=1, queue=0))
     route = await field.router.route("m", is_late=True)
     route.reselect()
-    assert who(route) == "a"
+    assert caller(route) == "a"
     async with slot(await field.route()):
         with pytest.raises(BackendError):
             route.reselect()
@@ -776,18 +776,18 @@ async def test_a_backend_that_was_away_does_not_make_up_for_it() -> None:
     field = Field("a", "b")
     field.eject("b")
     assert [await field.answer() for _ in range(20)] == ["a"] * 20
-    field.served["b"].health.succeeded()
+    field.server["b"].health.succeeded()
 
     answered = [await field.answer() for _ in range(10)]
     assert (answered.count("a"), answered.count("b")) == (5, 5)
 
 
-async def test_how_long_an_answer_took_tells_how_long_the_next_request_waits() -> None:
+async def test_the_duration_of_an_answer_sets_the_wait_of_the_next_request() -> None:
     field = Field("a", a=BackendOptions(concurrency=1))
     async with slot(await field.route()):
         field.clock.now += 10
 
-    assert field.served["a"].slots.expected_wait == pytest.approx(1.0)  # a tenth of it, after answers without a time
+    assert field.server["a"].slots.expected_wait == pytest.approx(1.0)  # a tenth of it, after answers without a time
 
 
 async def test_a_retry_earns_no_retries() -> None:
@@ -801,7 +801,7 @@ async def test_a_retry_earns_no_retries() -> None:
         assert field.router.budgets["t"].left == left
 
 
-async def test_a_request_is_neither_patient_nor_late_unless_it_says_so() -> None:
+async def test_a_request_is_neither_patient_nor_late_by_default() -> None:
     field = Field("a", a=BackendOptions(concurrency=1, queue=0))
     async with slot(await field.route()):
         with pytest.raises(BackendError):
@@ -821,16 +821,16 @@ async def test_what_is_known_of_a_backend_outlives_new_settings() -> None:
     again = [Listed("a", ["m"]), Listed("c", ["m"])]
     field.models.assign(again, options={"a": BackendOptions(weight=2, concurrency=3)})
     await field.models.refresh()
-    known = {served.name: served for served in field.models.backends}
+    known = {backend.name: backend for backend in field.models.backends}
 
-    assert known["a"] is field.served["a"]
+    assert known["a"] is field.server["a"]
     assert (known["a"].health.failures, known["a"].slots.capacity) == (MOST_FAILURES, 3)
     assert {await field.answer() for _ in range(5)} == {"c"}
 
 
 async def test_a_response_that_can_wait_uses_idle_slots_until_it_is_due() -> None:
     field = Field("a", a=BackendOptions(concurrency=1))
-    candidates = Candidates.of([field.served["a"].target("m", "m")])
+    candidates = Candidates.of([field.server["a"].target("m", "m")])
     late = [
         Route(field.router, candidates, (), "t", is_patient=True, is_late=False, defers_for=seconds)
         for seconds in (60, 600)
@@ -843,9 +843,9 @@ async def test_a_response_that_can_wait_uses_idle_slots_until_it_is_due() -> Non
 
     async with slot(await field.route()):
         field.clock.now += 100  # the first of the two is due
-        asked = [("later", late[1]), ("due", late[0]), ("now", await field.route(is_patient=True))]
-        waiting = [asyncio.create_task(use(*one)) for one in asked]
+        requested = [("later", late[1]), ("due", late[0]), ("now", await field.route(is_patient=True))]
+        waiting = [asyncio.create_task(use(*one)) for one in requested]
         await _settle()
     await asyncio.gather(*waiting)
     assert order == ["due", "now", "later"]
-    assert field.served["a"].slots.in_use == 0
+    assert field.server["a"].slots.in_use == 0

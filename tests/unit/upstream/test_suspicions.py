@@ -27,7 +27,7 @@ class Client:
         self.sent = 0
         self.lessons: frozenset[str] = frozenset()
 
-    def ask(self, found: Iterable[str] = ALL) -> str | None:
+    def send_request(self, found: Iterable[str] = ALL) -> str | None:
         """Return the lesson that a request teaches; raises `PermissionError` if it is not answered."""
         contained = frozenset(found) - self.lessons
         trial = self.suspicions.trial(self.tenant, contained)
@@ -42,7 +42,7 @@ class Client:
     def retry(self, trial: Trial | None, sent: frozenset[str]) -> str | None:
         if trial is not None and trial.tested:
             self.suspicions.attempt(self.tenant, trial.left)
-        elif not (self.suspicions.is_shown(self.tenant, sent) or self.suspicions.attempt(self.tenant, sent)):
+        elif not (self.suspicions.is_proven(self.tenant, sent) or self.suspicions.attempt(self.tenant, sent)):
             raise PermissionError
         self.sent += 1
         lesson = self.suspicions.explained(self.tenant, trial, sent)
@@ -60,25 +60,25 @@ def clock() -> Clock:
 def test_the_refused_suspect_becomes_a_lesson_after_a_few_requests(clock: Clock, guilty: str) -> None:
     client = Client(Suspicions(clock), {guilty})
 
-    learned = [client.ask() for _ in range(10)]
+    learned = [client.send_request() for _ in range(10)]
 
     assert [one for one in learned if one] == [guilty]
     assert client.sent <= 10 + 4  # each test costs at most one more request
     before = client.sent
-    client.ask()
+    client.send_request()
     assert client.sent == before + 1
 
 
 @given(
     guilty=st.sets(st.sampled_from(sorted(ALL))),
-    asked=st.lists(st.sets(st.sampled_from(sorted(ALL)), min_size=1), max_size=12),
+    requested=st.lists(st.sets(st.sampled_from(sorted(ALL)), min_size=1), max_size=12),
 )
-def test_all_that_a_backend_refuses_is_found_and_nothing_else(guilty: set[str], asked: list[set[str]]) -> None:
+def test_all_that_a_backend_refuses_is_found_and_nothing_else(guilty: set[str], requested: list[set[str]]) -> None:
     clock = Clock()
     client = Client(Suspicions(clock), guilty)
 
-    for found in [*asked, *[ALL] * 14]:
-        client.ask(found)
+    for found in [*requested, *[ALL] * 14]:
+        client.send_request(found)
         clock.now += HOUR / 4
 
     assert client.lessons == guilty
@@ -87,11 +87,11 @@ def test_all_that_a_backend_refuses_is_found_and_nothing_else(guilty: set[str], 
 def test_a_suspicion_ends_if_the_backend_does_not_refuse_again(clock: Clock) -> None:
     suspicions = Suspicions(clock)
     client = Client(suspicions, {"user"})
-    client.ask()
+    client.send_request()
     client.guilty = frozenset()
 
     for _ in range(8):
-        client.ask()
+        client.send_request()
 
     assert not client.lessons
     assert suspicions.trial("a", ALL) is None
@@ -99,7 +99,7 @@ def test_a_suspicion_ends_if_the_backend_does_not_refuse_again(clock: Clock) -> 
 
 def test_requests_without_a_suspect_are_sent_as_they_are(clock: Clock) -> None:
     suspicions = Suspicions(clock)
-    Client(suspicions, {"user"}).ask({"user", "top_p"})
+    Client(suspicions, {"user"}).send_request({"user", "top_p"})
 
     assert suspicions.trial("a", frozenset({"temperature"})) is None
     assert suspicions.trial("a", frozenset()) is None
@@ -107,7 +107,7 @@ def test_requests_without_a_suspect_are_sent_as_they_are(clock: Clock) -> None:
 
 def test_the_suspicion_of_a_tenant_changes_no_request_of_another(clock: Clock) -> None:
     suspicions = Suspicions(clock)
-    Client(suspicions, {"user"}).ask()
+    Client(suspicions, {"user"}).send_request()
 
     assert suspicions.trial("b", ALL) is None
 
@@ -121,13 +121,13 @@ def test_a_backend_that_refuses_everything_costs_three_attempts_an_hour(clock: C
     assert suspicions.attempt("a", ALL)
 
 
-def test_requests_at_once_are_all_sent_once_more_when_one_has_shown_what_helps(clock: Clock) -> None:
+def test_concurrent_requests_are_all_retried_when_one_has_found_the_remedy(clock: Clock) -> None:
     suspicions = Suspicions(clock)
-    Client(suspicions, {"user"}).ask()
+    Client(suspicions, {"user"}).send_request()
 
-    assert suspicions.is_shown("a", ALL)
-    assert not suspicions.is_shown("a", frozenset({"other", "user"}))
-    assert not suspicions.is_shown("b", ALL)
+    assert suspicions.is_proven("a", ALL)
+    assert not suspicions.is_proven("a", frozenset({"other", "user"}))
+    assert not suspicions.is_proven("b", ALL)
 
 
 def test_attempts_beyond_the_limit_do_not_count(clock: Clock) -> None:
@@ -149,7 +149,7 @@ def test_ever_new_suspects_of_a_tenant_are_limited_together(clock: Clock) -> Non
 def test_beyond_the_limit_all_suspects_are_simplified_without_a_test(clock: Clock) -> None:
     suspicions = Suspicions(clock)
     client = Client(suspicions, {"user"})
-    client.ask({"user"})
+    client.send_request({"user"})
     for _ in range(MOST_ATTEMPTS):
         suspicions.attempt("a", frozenset({"user"}))
 
@@ -161,7 +161,7 @@ def test_beyond_the_limit_all_suspects_are_simplified_without_a_test(clock: Cloc
 
 def test_two_requests_at_once_narrow_a_suspicion_once(clock: Clock) -> None:
     suspicions = Suspicions(clock)
-    Client(suspicions, {"user"}).ask()
+    Client(suspicions, {"user"}).send_request()
     first, second = suspicions.trial("a", ALL), suspicions.trial("a", ALL)
     assert first is not None
     assert second is not None
@@ -176,18 +176,18 @@ def test_two_requests_at_once_narrow_a_suspicion_once(clock: Clock) -> None:
 
 def test_a_test_that_was_accepted_with_another_request_clears_only_what_that_contained(clock: Clock) -> None:
     suspicions = Suspicions(clock)
-    Client(suspicions, {"user"}).ask()
+    Client(suspicions, {"user"}).send_request()
     client = Client(suspicions, {"user"})
 
-    client.ask({"temperature"})
-    learned = [client.ask() for _ in range(8)]
+    client.send_request({"temperature"})
+    learned = [client.send_request() for _ in range(8)]
 
     assert "user" in learned
 
 
 def test_a_known_lesson_ends_the_suspicion_that_it_explains(clock: Clock) -> None:
     suspicions = Suspicions(clock)
-    Client(suspicions, {"user"}).ask()
+    Client(suspicions, {"user"}).send_request()
 
     suspicions.drop("user", "b")
     assert suspicions.trial("a", ALL) is not None
@@ -198,7 +198,7 @@ def test_a_known_lesson_ends_the_suspicion_that_it_explains(clock: Clock) -> Non
 
 def test_a_lesson_about_a_parameter_explains_the_refusal_of_its_values(clock: Clock) -> None:
     suspicions = Suspicions(clock)
-    Client(suspicions, {"temperature=1.9"}).ask({"temperature=1.9", "user"})
+    Client(suspicions, {"temperature=1.9"}).send_request({"temperature=1.9", "user"})
 
     assert suspicions.trial("a", frozenset({"temperature=0.5"})) is None
     suspicions.drop("temperature", None)
@@ -208,7 +208,7 @@ def test_a_lesson_about_a_parameter_explains_the_refusal_of_its_values(clock: Cl
 
 def test_ever_new_suspects_that_are_accepted_do_not_pile_up(clock: Clock) -> None:
     suspicions = Suspicions(clock)
-    Client(suspicions, {"user"}).ask({"user"})
+    Client(suspicions, {"user"}).send_request({"user"})
     for number in range(MOST_SUSPECTS * 2):
         trial = suspicions.trial("a", frozenset({"user", f"tools.plain:{number}"}))
         assert trial is not None
@@ -222,17 +222,17 @@ def test_ever_new_suspects_that_are_accepted_do_not_pile_up(clock: Clock) -> Non
 def test_the_number_of_tenants_with_suspicions_is_bounded(clock: Clock) -> None:
     suspicions = Suspicions(clock)
     for number in range(300):
-        Client(suspicions, {"user"}, f"tenant-{number}").ask()
+        Client(suspicions, {"user"}, f"tenant-{number}").send_request()
 
-    held = [number for number in range(300) if suspicions.trial(f"tenant-{number}", ALL)]
+    retained = [number for number in range(300) if suspicions.trial(f"tenant-{number}", ALL)]
 
-    assert len(held) == 200
-    assert held[-1] == 299
+    assert len(retained) == 200
+    assert retained[-1] == 299
 
 
 def test_a_suspicion_expires_after_a_day(clock: Clock) -> None:
     suspicions = Suspicions(clock)
-    Client(suspicions, {"user"}).ask()
+    Client(suspicions, {"user"}).send_request()
 
     clock.now += 25 * HOUR
 

@@ -116,7 +116,7 @@ class Visit:
             received = self._subject.tools.received(request.path) if self._subject.tools else b"[]"
             return Exchange(request, 200, body=received)
         for again in reversed(range(TRIES)):
-            exchange = await (self._converse(request) if request.method == "WS" else self._ask(request))
+            exchange = await (self._converse(request) if request.method == "WS" else self._send_request(request))
             wait = self._wait(exchange)
             if not again or wait is None or wait > self._left():
                 break
@@ -132,7 +132,7 @@ class Visit:
         is_stale = exchange.is_reused and exchange.fault and not exchange.status and self._left() > 0
         return 0.0 if is_stale else None
 
-    async def _ask(self, request: Request) -> Exchange:
+    async def _send_request(self, request: Request) -> Exchange:
         answer = _Answer()
         self._subject.requests += 1
         try:

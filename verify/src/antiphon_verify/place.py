@@ -18,7 +18,7 @@ def decided(reads: Sequence[Read], exchanges: Sequence[Exchange]) -> str:
     fields: dict[str, None] = {}
     for read in reversed(reads):
         if (place := places.get(id(read.inside))) is not None:
-            fields.setdefault(f"{place}{'.'.join(map(str, read.path))} = {_shown_value(read.found)}")
+            fields.setdefault(f"{place}{'.'.join(map(str, read.path))} = {_displayed_value(read.found)}")
         if len(fields) == MOST:
             break
     return "; ".join(reversed(fields))
@@ -30,7 +30,7 @@ def at_event(events: Sequence[Any], sequence_number: int | None) -> str:
     return next((_event(*one).strip() for one in numbered if at(one[1], "sequence_number") == sequence_number), "")
 
 
-def _shown_value(value: Any) -> str:
+def _displayed_value(value: Any) -> str:
     return preview(value) if value or value is None or isinstance(value, str | int | list | dict) else "nothing"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from antiphon_verify.case import Case, Script
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import at, is_number
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.completions import COMPLETION
 from antiphon_verify.requirement import Requirement
@@ -45,7 +45,7 @@ def accepted(requirement: Requirement, **parameters: Any) -> Case:
         f"{name}_is_taken",
         (replace(requirement, fault=[fault]),),
         _accepting(requirement.id, parameters),
-        good=[says(COMPLETION if is_chat else RESPONSE)],
+        good=[states(COMPLETION if is_chat else RESPONSE)],
     )
 
 
@@ -127,7 +127,7 @@ def search(tool: str, query: str, **more: Any) -> str:
     return f"{tool} {json.dumps({'query': query, 'queries': [query], **more})}"
 
 
-ASK_WEATHER = "What is the weather in Paris? Use get_weather."
+WEATHER_QUESTION = "What is the weather in Paris? Use get_weather."
 
 NESTED: dict[str, Any] = {
     "type": "object",

@@ -31,7 +31,7 @@ HOSTED = (
     *("response.image_generation_call", "response.mcp_call.", "response.mcp_list_tools"),
 )
 
-SHOWN_BY: dict[str, tuple[str, ...]] = {
+PROVEN_BY: dict[str, tuple[str, ...]] = {
     "terminal": ENDS,
     "failed:error-set": ENDS,
     "failed:error-before": ("response.failed",),
@@ -104,7 +104,7 @@ def judge_stream(trial: Trial, events: Iterable[dict[str, Any]]) -> None:
     roots = roots_of(events, broken)
     types = {name for thing in things if isinstance(name := at(thing, "type"), str)}
     for rule in RULES:
-        if rule in broken or _is_shown(rule, types):
+        if rule in broken or _is_proven(rule, types):
             violation = broken.get(rule)
             place = at_event(events, violation.sequence_number) if violation else ""
             root = stream_id(roots[rule]) if rule in roots else ""
@@ -140,6 +140,6 @@ def roots_of(events: Sequence[dict[str, Any]], broken: Mapping[str, Violation]) 
     return {rule: root for rule, root in roots.items() if root and root != rule}
 
 
-def _is_shown(rule: str, types: set[str]) -> bool:
-    prefixes = SHOWN_BY.get(rule) or SHOWN_BY.get(rule.partition(":")[0]) or ("",)
+def _is_proven(rule: str, types: set[str]) -> bool:
+    prefixes = PROVEN_BY.get(rule) or PROVEN_BY.get(rule.partition(":")[0]) or ("",)
     return any(name.startswith(prefixes) for name in types)

@@ -76,22 +76,22 @@ class Trial:
 
     # Sending
 
-    def ask(self, request: Request) -> ExchangeSteps:
+    def send_request(self, request: Request) -> ExchangeSteps:
         """Send a request; return the exchange."""
         exchange: Exchange = yield request
         return exchange
 
     def get(self, path: str, **fields: Any) -> ExchangeSteps:
         """GET a path."""
-        return self.ask(Request(method="GET", path=path, **fields))
+        return self.send_request(Request(method="GET", path=path, **fields))
 
     def post(self, path: str, body: Any = MISSING, **fields: Any) -> ExchangeSteps:
         """POST a JSON value, or `content=` bytes, to a path."""
-        return self.ask(Request(method="POST", path=path, body=body, **fields))
+        return self.send_request(Request(method="POST", path=path, body=body, **fields))
 
     def delete(self, path: str, **fields: Any) -> ExchangeSteps:
         """DELETE a path."""
-        return self.ask(Request(method="DELETE", path=path, **fields))
+        return self.send_request(Request(method="DELETE", path=path, **fields))
 
     def respond(self, input: Any, **parameters: Any) -> ExchangeSteps:
         """Create a response. A parameter set to `MISSING` is omitted from the body."""
@@ -112,12 +112,12 @@ class Trial:
         head = {"model": self.model, "messages": listed, self._traits.cap: MAX_TOKENS}
         return present(head | self._traits.streaming("/chat/completions") | parameters)
 
-    def say(self, message: Any, **fields: Any) -> ExchangeSteps:
+    def send_text(self, message: Any, **fields: Any) -> ExchangeSteps:
         """Send a frame to the case's WebSocket; return what is received up to the next terminal event or error.
 
         The fields are those of a `Request`: `socket`, `answers`, `until`, `content`.
         """
-        return self.ask(Request(method="WS", path="/responses", body=message, **fields))
+        return self.send_request(Request(method="WS", path="/responses", body=message, **fields))
 
     def mcp_tool(self, path: str, **fields: Any) -> dict[str, Any]:
         """Return an MCP tool at a path of the run's server. Ends the case if there is no such server."""
@@ -130,7 +130,7 @@ class Trial:
 
     def mcp_received(self, path: str) -> ExchangeSteps:
         """Request the messages that the run's MCP server received under a path: a list, each with its `headers`."""
-        return self.ask(Request(method=MCP_RECEIVED, path=path))
+        return self.send_request(Request(method=MCP_RECEIVED, path=path))
 
     def together(self, *requests: Request) -> Generator[Step, Any, list[Exchange]]:
         """Send requests concurrently; return their exchanges in order."""
@@ -218,7 +218,7 @@ class Trial:
             raise Stop("not offered", lack)
         self.reads.clear()
 
-    def served(self, exchange: Exchange) -> None:
+    def supported(self, exchange: Exchange) -> None:
         """End the case if the server does not serve the path, or did not answer: neither rejects the request."""
         self._admitted(exchange)
         lack = self.path_absence(exchange)

@@ -15,7 +15,7 @@ import { LANGUAGES, type Language, snippet } from "../../parts/snippets.ts";
 import { Tabs } from "../../parts/tabs.tsx";
 import type { Lane, LaneState } from "./lane.ts";
 
-const MOST_SHOWN = 400; // events in the list
+const MOST_DISPLAYED = 400; // events in the list
 
 /** The panel; `body` is what the next message sends. */
 export function CodePanel({ body, lane }: { body: Json; lane: Lane | undefined }) {
@@ -102,7 +102,7 @@ function Events({ state }: { state: LaneState }) {
   if (state.events.length === 0) return <p class="pad muted small">Events of a streamed response appear here.</p>;
   return (
     <ol class="events">
-      {state.events.slice(-MOST_SHOWN).map(({ at, event }, index) => (
+      {state.events.slice(-MOST_DISPLAYED).map(({ at, event }, index) => (
         <li key={`${event.sequence_number} ${index}`}>
           <span class="muted">{String(event.sequence_number ?? "")}</span>
           <span class="muted">{duration(at)}</span>

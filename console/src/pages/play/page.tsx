@@ -226,11 +226,11 @@ function sendAll(bench: Bench): void {
   if (!hasPrompt && (isEmpty || !hasModels)) return;
   if (Object.keys(mistakesIn(settings.value)).length > 0) return;
   const written = draft.value.text || draft.value.files.length > 0 ? [itemOf(draft.value)] : [];
-  const said = [...before.value, ...written];
+  const nextInput = [...before.value, ...written];
   const runs = lanes.value.map((lane) => ({ lane, body: nextBody(bench, lane) }));
   draft.value = EMPTY;
   before.value = [];
-  for (const { lane, body } of runs) void lane.run(body, said);
+  for (const { lane, body } of runs) void lane.run(body, nextInput);
 }
 
 /** Send the answers to a lane's calls. */

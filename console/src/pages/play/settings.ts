@@ -222,8 +222,8 @@ function withoutKnown(body: Json): Json {
 function formatOf(settings: Settings): Json | undefined {
   if (settings.format === "text") return undefined;
   if (settings.format === "json_object") return { format: { type: "json_object" } };
-  const given = parsed(settings.schema) ?? {};
-  const format = "schema" in given ? given : { name: "answer", strict: true, schema: given };
+  const parsedSchema = parsed(settings.schema) ?? {};
+  const format = "schema" in parsedSchema ? parsedSchema : { name: "answer", strict: true, schema: parsedSchema };
   return { format: { type: "json_schema", ...format } };
 }
 

@@ -28,7 +28,7 @@ interface Props {
 /** Buttons and menus: copy, run again, fork, cancel, export, delete. */
 export function Actions({ details, onError, onChange }: Props) {
   const { summary, has_body, has_events } = details;
-  const isAsking = useSignal(false);
+  const isConfirming = useSignal(false);
   const perform = (action: () => Promise<unknown>) => () => void action().catch(onError);
   const copyAs = (language: Language) =>
     perform(async () => copy(snippet(language, await requestBody(summary.id), apiBase()), `${language} code`));
@@ -49,7 +49,7 @@ export function Actions({ details, onError, onChange }: Props) {
       : []),
     { label: "Copy ID", run: () => void copy(summary.id, "ID") },
     ...(has_body ? [{ label: "Export as .jsonl", run: perform(() => exportLines(details, has_events)) }] : []),
-    { label: "Delete…", run: () => (isAsking.value = true), isDangerous: true },
+    { label: "Delete…", run: () => (isConfirming.value = true), isDangerous: true },
   ];
   return (
     <>
@@ -77,7 +77,9 @@ export function Actions({ details, onError, onChange }: Props) {
       <Menu class="btn icon" label="More actions" actions={more}>
         <Icon name="dots" />
       </Menu>
-      {isAsking.value && <DeleteDialog id={summary.id} onClose={() => (isAsking.value = false)} onError={onError} />}
+      {isConfirming.value && (
+        <DeleteDialog id={summary.id} onClose={() => (isConfirming.value = false)} onError={onError} />
+      )}
     </>
   );
 }

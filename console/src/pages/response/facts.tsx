@@ -17,7 +17,7 @@ export function factsOf({ summary, kept_until }: Details, now: number, currency:
   const ms = summary.duration_ms ?? Math.max(0, now - summary.started_ms);
   return [
     { label: "Status", value: statusWord(summary.status), note: summary.error_code ?? modesOf(summary) },
-    { label: "Model", value: summary.served_model ?? summary.model, note: servedBy(summary) },
+    { label: "Model", value: summary.served_model ?? summary.model, note: answeredBy(summary) },
     { label: "Duration", value: duration(ms), note: speedOf(summary, ms) },
     {
       label: "Tokens",
@@ -72,7 +72,7 @@ function modesOf(summary: Summary): string {
   return modes.filter(Boolean).join(", ") || "plain";
 }
 
-function servedBy({ cached, backend, model, served_model }: Summary): string {
+function answeredBy({ cached, backend, model, served_model }: Summary): string {
   const where = cached ? "from the cache" : backend ? `on ${backend}` : "no backend yet";
   return served_model && served_model !== model ? `${where}, requested as ${model}` : where;
 }

@@ -39,10 +39,10 @@ export function Chunk({ rows, first, selected, longest, now }: Props) {
     observer.observe(body.current);
     return () => observer.disconnect();
   }, [isNear]);
-  const isShown = isNear.value || (selected >= first && selected < first + rows.length);
+  const isVisible = isNear.value || (selected >= first && selected < first + rows.length);
   return (
     <tbody ref={body}>
-      {isShown ? (
+      {isVisible ? (
         rows.map((row, at) => (
           <Row key={row.id} row={row} index={first + at} isHere={first + at === selected} longest={longest} now={now} />
         ))

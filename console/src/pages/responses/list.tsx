@@ -25,12 +25,12 @@ interface Props {
 
 /** The rows, the button for new ones, and the button for more. */
 export function ResponseTable({ list, line, selected, onClear }: Props) {
-  const { shown, held, skipped, next, isPartial } = list.rows.value;
-  const now = useNow(shown.some(isRunning));
-  const longest = Math.max(1, ...shown.map(({ duration_ms }) => duration_ms ?? 0));
-  const isEmpty = shown.length === 0 && list.state.value !== "loading" && !next;
-  const newRows = held.length + skipped;
-  if (list.error.value && shown.length === 0) return <ErrorNotice error={list.error.value} />;
+  const { visible, waiting, skipped, next, isPartial } = list.rows.value;
+  const now = useNow(visible.some(isRunning));
+  const longest = Math.max(1, ...visible.map(({ duration_ms }) => duration_ms ?? 0));
+  const isEmpty = visible.length === 0 && list.state.value !== "loading" && !next;
+  const newRows = waiting.length + skipped;
+  if (list.error.value && visible.length === 0) return <ErrorNotice error={list.error.value} />;
   return (
     <>
       <section class="sheet list" aria-label="Responses" aria-busy={list.state.value === "loading"}>
@@ -42,17 +42,17 @@ export function ResponseTable({ list, line, selected, onClear }: Props) {
         {isEmpty ? (
           <EmptyList line={line} onClear={onClear} />
         ) : (
-          <table aria-rowcount={shown.length + 1}>
+          <table aria-rowcount={visible.length + 1}>
             <caption class="vh">Responses, the newest first; those that run are on top</caption>
             <Head />
-            {chunksOf(shown).map((rows, at) => (
+            {chunksOf(visible).map((rows, at) => (
               <Chunk key={at} rows={rows} first={at * CHUNK} selected={selected.value} longest={longest} now={now} />
             ))}
           </table>
         )}
         {next && (
           <div class="more-rows">
-            {isPartial && <span class="muted">{searchedBack(shown.at(-1)?.started_ms)}</span>}
+            {isPartial && <span class="muted">{searchedBack(visible.at(-1)?.started_ms)}</span>}
             <button type="button" class="btn" onClick={list.loadMore}>
               {isPartial ? "Continue the search" : "Load more"}
             </button>
@@ -60,7 +60,7 @@ export function ResponseTable({ list, line, selected, onClear }: Props) {
         )}
       </section>
       <footer class="foot">
-        <span class="wide">{plural(shown.length, "response")} shown</span>
+        <span class="wide">{plural(visible.length, "response")} shown</span>
         <span class="wide">
           <kbd>j</kbd>
           <kbd>k</kbd> move

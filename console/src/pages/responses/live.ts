@@ -95,7 +95,7 @@ async function catchUp(q: string, signal: AbortSignal, rows: Signal<Rows>, isPau
 }
 
 function take(row: Parameters<typeof withRow>[1], rows: Signal<Rows>, isPaused: Signal<boolean>): void {
-  const before = rows.value.held.length;
+  const before = rows.value.waiting.length;
   rows.value = withRow(rows.value, row, isPaused.value || scrollY > SCROLLED);
-  if (rows.value.held.length > before) announce(`${plural(rows.value.held.length, "new response")}.`);
+  if (rows.value.waiting.length > before) announce(`${plural(rows.value.waiting.length, "new response")}.`);
 }

@@ -69,7 +69,7 @@ export function ResponsesPage() {
           <Icon name={isPaused.value ? "playground" : "pause"} />
         </button>
       </Top>
-      {list.error.value !== undefined && list.rows.value.shown.length > 0 && <ErrorNotice error={list.error.value} />}
+      {list.error.value !== undefined && list.rows.value.visible.length > 0 && <ErrorNotice error={list.error.value} />}
       {found.error !== undefined && !list.error.value && <ErrorNotice error={found.error} onRetry={found.reload} />}
       <section class="sheet overview" aria-label="Figures">
         <FiguresList found={found.data} isFailed={found.error !== undefined} />
@@ -141,11 +141,11 @@ function useListShortcuts(
   isPaused: { value: boolean },
 ): void {
   const move = (step: number) => () => {
-    const last = list.rows.value.shown.length - 1;
+    const last = list.rows.value.visible.length - 1;
     selected.value = Math.min(last, Math.max(0, selected.value + step));
   };
   const open = () => {
-    const row = list.rows.value.shown[selected.value];
+    const row = list.rows.value.visible[selected.value];
     if (row) navigate(`r/${row.id}`);
   };
   useShortcuts([

@@ -64,7 +64,7 @@ export function Row({ row, index, isHere, longest, now }: Props) {
   const open = (event: MouseEvent) => {
     if (!(event.target as Element).closest("a, button") && !getSelection()?.toString()) navigate(`r/${row.id}`);
   };
-  const served = row.served_model && row.served_model !== row.model ? `${row.model} → ${row.served_model}` : row.model;
+  const models = row.served_model && row.served_model !== row.model ? `${row.model} → ${row.served_model}` : row.model;
   return (
     <tr ref={ref} class={isHere ? "here" : ""} aria-selected={isHere} aria-rowindex={index + 2} onClick={open}>
       <td class="c-status">
@@ -84,8 +84,8 @@ export function Row({ row, index, isHere, longest, now }: Props) {
         </div>
       </td>
       <td class="c-model">
-        <div class="two" title={served}>
-          {served}
+        <div class="two" title={models}>
+          {models}
           <small>{row.cached ? "cache" : (row.backend ?? "—")}</small>
         </div>
       </td>

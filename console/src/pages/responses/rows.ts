@@ -4,8 +4,8 @@ import { isRunning } from "../../parts/status.tsx";
 
 /** The rows that are shown, new ones that wait, and where the next page begins. */
 export interface Rows {
-  shown: readonly Summary[];
-  held: readonly Summary[];
+  visible: readonly Summary[];
+  waiting: readonly Summary[];
   skipped: number;
   next: string | undefined;
   isPartial: boolean;
@@ -14,39 +14,39 @@ export interface Rows {
 const MOST_ROWS = 1_000;
 
 /** No rows. */
-export const NO_ROWS: Rows = { shown: [], held: [], skipped: 0, next: undefined, isPartial: false };
+export const NO_ROWS: Rows = { visible: [], waiting: [], skipped: 0, next: undefined, isPartial: false };
 
 /** Add a page behind the rows. */
 export function withPage(rows: Rows, page: List<Summary>): Rows {
-  const known = new Set(rows.shown.map(({ id }) => id));
+  const known = new Set(rows.visible.map(({ id }) => id));
   const listed = new Set(page.data.map(({ id }) => id));
   const added = [...(page.running ?? []).filter(({ id }) => !listed.has(id)), ...page.data];
-  const shown = sorted([...rows.shown, ...added.filter(({ id }) => !known.has(id))]);
+  const visible = sorted([...rows.visible, ...added.filter(({ id }) => !known.has(id))]);
   const next = page.has_more ? (page.after ?? page.last_id ?? undefined) : undefined;
-  return { ...rows, shown, next, isPartial: page.partial ?? false };
+  return { ...rows, visible, next, isPartial: page.partial ?? false };
 }
 
-/** Take a new or changed row: a known one changes in place, a new one is shown, or held where `isHeld`. */
-export function withRow(rows: Rows, row: Summary, isHeld: boolean): Rows {
-  if (rows.shown.some(({ id }) => id === row.id)) return { ...rows, shown: sorted(replaced(rows.shown, row)) };
-  if (rows.held.some(({ id }) => id === row.id)) return { ...rows, held: replaced(rows.held, row) };
-  const oldest = rows.shown.at(-1);
+/** Take a new or changed row: a known one changes in place, a new one is shown, or held where `isWaiting`. */
+export function withRow(rows: Rows, row: Summary, isWaiting: boolean): Rows {
+  if (rows.visible.some(({ id }) => id === row.id)) return { ...rows, visible: sorted(replaced(rows.visible, row)) };
+  if (rows.waiting.some(({ id }) => id === row.id)) return { ...rows, waiting: replaced(rows.waiting, row) };
+  const oldest = rows.visible.at(-1);
   const isBehind = rows.next !== undefined && oldest !== undefined && row.started_ms < oldest.started_ms;
   if (isBehind) return rows; // a later page has it
-  if (isHeld) return { ...rows, held: [...rows.held, row] };
-  return capped({ ...rows, shown: sorted([row, ...rows.shown]) });
+  if (isWaiting) return { ...rows, waiting: [...rows.waiting, row] };
+  return capped({ ...rows, visible: sorted([row, ...rows.visible]) });
 }
 
 /** Show the rows that were held. */
 export function released(rows: Rows): Rows {
-  return { ...rows, shown: sorted([...rows.held, ...rows.shown]), held: [], skipped: 0 };
+  return { ...rows, visible: sorted([...rows.waiting, ...rows.visible]), waiting: [], skipped: 0 };
 }
 
 /** Leave the oldest rows to later pages, so that a list that is open for days stays quick. */
 function capped(rows: Rows): Rows {
-  if (rows.shown.length <= MOST_ROWS) return rows;
-  const shown = rows.shown.slice(0, MOST_ROWS);
-  return { ...rows, shown, next: shown.at(-1)?.id };
+  if (rows.visible.length <= MOST_ROWS) return rows;
+  const visible = rows.visible.slice(0, MOST_ROWS);
+  return { ...rows, visible, next: visible.at(-1)?.id };
 }
 
 function replaced(list: readonly Summary[], row: Summary): Summary[] {

@@ -9,7 +9,7 @@ import { ContainerLink } from "./container.tsx";
 import { Picture } from "./picture.tsx";
 import { StatusTag, Turn } from "./turn.tsx";
 
-const MOST_SHOWN = 20; // outputs that are shown before the reader wants all of them
+const MOST_DISPLAYED = 20; // outputs that are shown before the reader wants all of them
 
 function listOf(value: unknown): Json[] {
   return Array.isArray(value) ? value.filter((each) => typeof each === "object" && each !== null) : [];
@@ -114,13 +114,13 @@ interface FewProps {
 /** The first ones of many, until the reader wants all. */
 function Few({ all, children }: FewProps) {
   const isAll = useSignal(false);
-  const shown = isAll.value ? all : all.slice(0, MOST_SHOWN);
+  const visible = isAll.value ? all : all.slice(0, MOST_DISPLAYED);
   return (
     <>
-      {shown.map(children)}
-      {shown.length < all.length && (
+      {visible.map(children)}
+      {visible.length < all.length && (
         <button type="button" class="btn bare" onClick={() => (isAll.value = true)}>
-          Show {count(all.length - shown.length)} more outputs
+          Show {count(all.length - visible.length)} more outputs
         </button>
       )}
     </>

@@ -7,7 +7,7 @@ import { visible } from "../raw.tsx";
 import { Link } from "../router.tsx";
 
 const ID = /^cntr_\w{1,80}$/;
-const SHOWN = 14; // characters of an id
+const ID_LENGTH = 14; // characters of an id
 
 /** A link to the page of a container; an invalid id is shown as text. */
 export function ContainerLink({ id }: { id: unknown }) {
@@ -15,7 +15,7 @@ export function ContainerLink({ id }: { id: unknown }) {
   if (!ID.test(id)) return <span class="cut">{visible(id.slice(0, 100))}</span>;
   return (
     <Link to={`containers/${id}`} class="link mono" title={id} label={`Container ${id}`}>
-      {id.length > SHOWN ? `${id.slice(0, SHOWN)}…` : id}
+      {id.length > ID_LENGTH ? `${id.slice(0, ID_LENGTH)}…` : id}
     </Link>
   );
 }

@@ -70,10 +70,10 @@ function Sources({ annotations }: { annotations: Json[] }) {
   const files = new Map(
     annotations.filter(({ type }) => type === "file_citation").map((each) => [String(each.file_id), each]),
   );
-  const made = new Map(
+  const created = new Map(
     annotations.filter(({ type }) => type === "container_file_citation").map((each) => [String(each.file_id), each]),
   );
-  const sources = [...pages, ...files.values(), ...made.values()];
+  const sources = [...pages, ...files.values(), ...created.values()];
   if (sources.length === 0) return null;
   return (
     <ol class="sources" aria-label="Sources">

@@ -4,7 +4,7 @@ import { plural } from "../format.ts";
 import type { IconName } from "../icons.tsx";
 
 /** How an item is shown: `sent` goes into the card's head, `received` below it. */
-export interface Shown {
+export interface Description {
   face: "" | "answer" | "tool" | "thought";
   icon: IconName;
   name: string;
@@ -12,7 +12,7 @@ export interface Shown {
   received?: unknown;
 }
 
-type Describe = (item: Item) => Shown;
+type Describe = (item: Item) => Description;
 
 function call(
   name: (item: Item) => unknown,
@@ -87,7 +87,7 @@ const KINDS: Record<string, Describe> = {
 };
 
 /** Return how an item is shown; one of an unknown type is shown whole. */
-export function describe(item: Item): Shown {
+export function describe(item: Item): Description {
   const known = Object.hasOwn(KINDS, item.type ?? "") ? KINDS[item.type ?? ""] : undefined;
   return known?.(item) ?? { face: "", icon: "dots", name: String(item.type ?? "item"), received: item };
 }

@@ -24,7 +24,7 @@ SHARE_OF_ANSWER = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class LaunchFacts:
     """The facts from which a profile is made."""
 
     url: str
@@ -53,17 +53,17 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class LaunchClient:
     """A client: its command, the npm package that has it, and its profile."""
 
     command: str
     package: str
-    profile: Callable[[Facts], Profile]
+    profile: Callable[[LaunchFacts], Profile]
     extra: str = ""
     """The extra that a server needs for its requests."""
 
 
-def _codex(facts: Facts) -> Profile:
+def _codex(facts: LaunchFacts) -> Profile:
     """`-c` overrides config.toml for one run. The model catalog can only be a file, or an address that has a key."""
     provider = {"name": "Antiphon", "base_url": facts.url, "wire_api": "responses"}
     if facts.key_env:
@@ -81,7 +81,7 @@ def _codex(facts: Facts) -> Profile:
     return Profile(arguments, files=files)
 
 
-def _opencode(facts: Facts) -> Profile:
+def _opencode(facts: LaunchFacts) -> Profile:
     """Merges this variable over the configuration of the user and of the project."""
     models = {
         name: {
@@ -101,7 +101,7 @@ def _opencode(facts: Facts) -> Profile:
     return Profile(environment={"OPENCODE_CONFIG_CONTENT": json.dumps(configuration)})
 
 
-def _pi(facts: Facts) -> Profile:
+def _pi(facts: LaunchFacts) -> Profile:
     """An extension registers the provider in addition to those in the user's models.json."""
     free = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
     models = [
@@ -132,7 +132,7 @@ PI_WINDOW = 128_000
 """Tokens that pi assumes for a window that its models.json does not state; extensions must state one."""
 
 
-def _cline(facts: Facts) -> Profile:
+def _cline(facts: LaunchFacts) -> Profile:
     """Cline's provider for OpenAI, in separate state: the user's state cannot be extended for one run."""
     provider = "openai-native"
     settings = {"provider": provider, "model": facts.model, "baseUrl": facts.url}
@@ -145,16 +145,16 @@ def _cline(facts: Facts) -> Profile:
     )
 
 
-CLIENTS: Mapping[str, Client] = {
-    "codex": Client("codex", "@openai/codex", _codex, extra="grammar"),  # its tool for patches has a grammar
-    "opencode": Client("opencode", "opencode-ai", _opencode),
-    "pi": Client("pi", "@mariozechner/pi-coding-agent", _pi),
-    "cline": Client("cline", "cline", _cline),
+CLIENTS: Mapping[str, LaunchClient] = {
+    "codex": LaunchClient("codex", "@openai/codex", _codex, extra="grammar"),  # its tool for patches has a grammar
+    "opencode": LaunchClient("opencode", "opencode-ai", _opencode),
+    "pi": LaunchClient("pi", "@mariozechner/pi-coding-agent", _pi),
+    "cline": LaunchClient("cline", "cline", _cline),
 }
 """The clients by the names that `antiphon launch` accepts."""
 
 
-def _models(facts: Facts) -> list[tuple[str, int | None, list[str]]]:
+def _models(facts: LaunchFacts) -> list[tuple[str, int | None, list[str]]]:
     """Return each model's name, context window and kinds of input; of a server that lists none, the chosen one's."""
     known = [(one["slug"], one.get("context_window"), list(one["input_modalities"])) for one in facts.catalog]
     return known or [(facts.model, None, ["text"])]

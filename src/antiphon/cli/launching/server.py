@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from antiphon.cli.complain import did_you_mean, reason_of
+from antiphon.cli.error_output import did_you_mean, reason_of
 from antiphon.errors import AntiphonError, ConfigError
 from antiphon.upstream.options import is_listed
 from antiphon.version import __version__
@@ -27,7 +27,7 @@ LISTING = 60.0
 STOPPING = 10.0
 """Seconds that a server has to stop if this command started it."""
 
-SHOWN = 20
+DISPLAYED = 20
 """Number of models that an error lists."""
 
 SCRIPTED = "demo"
@@ -42,7 +42,7 @@ _direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Opens URLs without a proxy, as a client on this machine does."""
 
 
-class Server(NamedTuple):
+class LaunchedServer(NamedTuple):
     """A running server."""
 
     url: str
@@ -61,7 +61,7 @@ def runs(url: str) -> bool:
 
 
 @contextmanager
-def started(flags: Sequence[str], log_name: str) -> Iterator[Server]:
+def started(flags: Sequence[str], log_name: str) -> Iterator[LaunchedServer]:
     """Run `antiphon serve` with these flags until the end of the block, and wait until it is ready.
 
     The server has its own session, so that `Ctrl-C` in the terminal reaches only the client. Its log is a file of this
@@ -78,11 +78,11 @@ def started(flags: Sequence[str], log_name: str) -> Iterator[Server]:
             ready = next((found for line in process.stdout or () if (found := READY.search(line))), None)
             if ready is None:
                 raise AntiphonError(f"`antiphon serve` did not start. {_last_line(Path(log.name))}")
-            yield Server(ready[1], log.name)
+            yield LaunchedServer(ready[1], log.name)
         finally:
             _stop(process)
-            kept = os.fstat(log.fileno())
-            if not kept.st_size and kept.st_nlink:  # without a link, the path is the log of a newer server
+            stored = os.fstat(log.fileno())
+            if not stored.st_size and stored.st_nlink:  # without a link, the path is the log of a newer server
                 Path(log.name).unlink()
 
 
@@ -179,5 +179,5 @@ def is_scripted(model: str, backends: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    more = f" and {len(names) - DISPLAYED} more" if len(names) > DISPLAYED else ""
+    return ", ".join(names[:DISPLAYED]) + more

@@ -2,7 +2,8 @@
 
 The line of JSON has `task`, `memory` (bytes of address space), `cpu` (seconds), and the parameters of the task:
 
-- `text`: `filename`, and the fields of `output.Bounds`. Result: `kind`, `pages`, `is_cut`, then the text in UTF-8.
+- `text`: `filename`, and the fields of `output.ExtractionBounds`. Result: `kind`, `pages`, `is_cut`, then the text in
+  UTF-8.
 - `page`, of the web: `url`, `charset`, `is_html`, `longest` (characters). Result: `title`, `is_cut`, then the text.
 - `pages`: `first`, `count`, `pixels`, `longest` (bytes). Result: `sizes`, then the images one after the other.
 
@@ -31,9 +32,9 @@ Result = tuple[dict[str, Any], bytes]
 def text(content: bytes, *, filename: str, **bounds: Any) -> Result:
     """Return the text of a file."""
     from antiphon.documents.extraction import formats  # noqa: PLC0415 - each task loads what it needs
-    from antiphon.documents.extraction.output import Bounds  # noqa: PLC0415 - as above
+    from antiphon.documents.extraction.output import ExtractionBounds  # noqa: PLC0415 - as above
 
-    kind, output = formats.read(content, filename, Bounds(**bounds))
+    kind, output = formats.read(content, filename, ExtractionBounds(**bounds))
     return {"kind": kind, "pages": output.pages, "is_cut": output.is_cut}, output.content()
 
 
@@ -74,10 +75,10 @@ def limit(memory: int, cpu: int) -> None:
 
 def main() -> None:
     """Run as the module describes."""
-    asked = json.loads(sys.stdin.buffer.readline())
-    limit(asked.pop("memory"), asked.pop("cpu"))
+    requested = json.loads(sys.stdin.buffer.readline())
+    limit(requested.pop("memory"), requested.pop("cpu"))
     try:
-        head, payload = TASKS[asked.pop("task")](sys.stdin.buffer.read(), **asked)
+        head, payload = TASKS[requested.pop("task")](sys.stdin.buffer.read(), **requested)
     except Problem as problem:
         head = {"code": problem.code, "message": problem.message, "reason": problem.reason, "pages": problem.pages}
         payload = b""

@@ -47,7 +47,7 @@ class Cells:
         self._shared = ""
         self._formulas: dict[str, tuple[str, str]] = {}
         """The formulas that several cells share: the first cell, and its formula."""
-        self._held: list[str] | None = None
+        self._retained: list[str] | None = None
         """What the present text belongs to."""
 
     def start(self, name: str, attributes: Attributes) -> None:
@@ -60,13 +60,13 @@ class Cells:
             self._style = int(style) if style.isdecimal() and len(style) < 10 else -1
             self._value, self._formula, self._shared = [], [], ""
         elif name in ("v", "t"):
-            self._held = self._value
+            self._retained = self._value
         elif name == "f":
-            self._held, self._shared = self._formula, attributes.get("si", "")
+            self._retained, self._shared = self._formula, attributes.get("si", "")
         elif name == "row":
             self._cells, self._column, self._is_blank = [], 0, True
         elif name in MARGINS:
-            self._held = []
+            self._retained = []
 
     def end(self, name: str) -> None:
         if name == "c":
@@ -75,14 +75,14 @@ class Cells:
             self._rows += 1
             if self._output.bounds.rows is None or self._rows <= self._output.bounds.rows:
                 self._output.write(_line(self._cells))
-        elif name in MARGINS and self._held:
-            self.margins[name] = "".join(self._held)
+        elif name in MARGINS and self._retained:
+            self.margins[name] = "".join(self._retained)
         if name in ("v", "t", "f") or name in MARGINS:
-            self._held = None
+            self._retained = None
 
     def text(self, text: str) -> None:
-        if self._held is not None:
-            self._held.append(text)
+        if self._retained is not None:
+            self._retained.append(text)
 
     def finish(self) -> None:
         """Say how much of the sheet is omitted."""

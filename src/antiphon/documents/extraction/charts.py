@@ -58,7 +58,7 @@ class _Chart:
         """For each series the points of each part, by their number."""
         self._part = ""
         self._point = 0
-        self._held: list[str] | None = None
+        self._retained: list[str] | None = None
         """The text of the present value or title."""
 
     def start(self, name: str, attributes: Attributes) -> None:
@@ -70,22 +70,22 @@ class _Chart:
             index = attributes.get("idx", "")
             self._point = int(index) if index.isdecimal() and len(index) < 10 else 0
         elif name in ("v", "t"):
-            self._held = []
+            self._retained = []
 
     def end(self, name: str) -> None:
         if name == "ser" or name == self._part:
             self._part = ""
-        elif name in ("v", "t") and self._held is not None:
-            text = "".join(self._held).strip()
-            self._held = None
+        elif name in ("v", "t") and self._retained is not None:
+            text = "".join(self._retained).strip()
+            self._retained = None
             if text and name == "t":
                 self.titles.append(text)
             elif text and self._part:
                 self.series[-1].setdefault(self._part, {})[self._point] = text
 
     def text(self, text: str) -> None:
-        if self._held is not None:
-            self._held.append(text)
+        if self._retained is not None:
+            self._retained.append(text)
 
     def rows(self) -> Sequence[Sequence[str]]:
         """Return the table with its head: the points of all series, each by its number."""

@@ -5,7 +5,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from antiphon.documents.extraction.kinds import kind_of
-from antiphon.documents.extraction.output import Bounds, Full, Output
+from antiphon.documents.extraction.output import ExtractionBounds, Full, Output
 from antiphon.documents.extraction.problem import not_installed, not_loaded, without_text
 
 FORMATS: Mapping[str, tuple[str, str, str]] = {
@@ -22,7 +22,7 @@ FORMATS: Mapping[str, tuple[str, str, str]] = {
 """A kind of file -> the module and the function that read it, and its display name."""
 
 
-def read(content: bytes, filename: str, bounds: Bounds) -> tuple[str, Output]:
+def read(content: bytes, filename: str, bounds: ExtractionBounds) -> tuple[str, Output]:
     """Return the kind of a file and its text. Raises `Problem`."""
     kind = kind_of(content, filename)
     module, function, what = FORMATS[kind]

@@ -10,7 +10,7 @@ class Full(Exception):  # noqa: N818 - no error: the text is as long as it may b
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ExtractionBounds:
     """How much of a document is read: bytes of text in UTF-8, and rows, columns and pages; None means all."""
 
     longest: int
@@ -22,7 +22,7 @@ class Bounds:
 class Output:
     """Collects text in UTF-8, within bounds."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: ExtractionBounds) -> None:
         self.bounds = bounds
         self._left = bounds.longest
         self._parts: list[bytes] = []
@@ -53,10 +53,10 @@ class Output:
         self.write(text)
         self.is_blank = was_blank
 
-    def leave_out(self, what: str, kept: int, all_of_them: int) -> None:
+    def leave_out(self, what: str, stored_size: int, all_of_them: int) -> None:
         """Say that only the first rows, columns or pages are in the text."""
         self.is_cut = True
-        self.mark(f"[Only the first {kept:,} of {all_of_them:,} {what} are shown.]\n")
+        self.mark(f"[Only the first {stored_size:,} of {all_of_them:,} {what} are shown.]\n")
 
     def apart(self, write: "Callable[[Output], None]") -> str:
         """Return the text that a function writes, without adding it: as much as there is room for."""

@@ -18,7 +18,7 @@ _SKIPPED = frozenset({
 })  # fmt: skip
 """Groups that are not text of the document."""
 
-_SHOWN = frozenset({b"annotation", b"shptxt"})
+_DISPLAYED = frozenset({b"annotation", b"shptxt"})
 """Groups of text inside groups that old readers skip: comments and text boxes."""
 
 _WORDS = {
@@ -76,7 +76,7 @@ class _Rtf:
         elif escaped or text:
             self._add(bytes([int(escaped, 16)]) if escaped else text)
         elif sign:
-            self._say(_SIGNS.get(sign, ""))
+            self._emit(_SIGNS.get(sign, ""))
 
     def flush(self) -> None:
         if self._bytes:
@@ -96,9 +96,9 @@ class _Rtf:
 
     def _word(self, word: bytes, number: int | None) -> None:
         if word == b"u" and number is not None:
-            self._say_unicode(number)
+            self._emit_unicode(number)
             return
-        if word in _SHOWN:
+        if word in _DISPLAYED:
             self._is_skipped = False
         if word == b"uc":
             self._fallback = number or 0
@@ -116,7 +116,7 @@ class _Rtf:
         elif word in _SKIPPED:
             self._is_skipped = True
         elif word in _WORDS:
-            self._say(_WORDS[word])
+            self._emit(_WORDS[word])
 
     def _add(self, text: bytes) -> None:
         if self._to_skip:
@@ -126,22 +126,22 @@ class _Rtf:
         if not self._is_skipped:
             self._bytes += text
 
-    def _say(self, text: str) -> None:
+    def _emit(self, text: str) -> None:
         self._to_skip = 0
         if text and not self._is_skipped:
             self.flush()
             self._write(text)
 
-    def _say_unicode(self, number: int) -> None:
+    def _emit_unicode(self, number: int) -> None:
         character = chr(number % 0x10000)
         if "\ud800" <= character < "\udc00":
             self._half = character
         elif "\udc00" <= character < "\ue000" and self._half:
             both = (self._half + character).encode("utf-16-le", "surrogatepass")
-            self._say(both.decode("utf-16-le", "replace"))
+            self._emit(both.decode("utf-16-le", "replace"))
             self._half = ""
         else:
-            self._say(character)
+            self._emit(character)
         self._to_skip = self._fallback
 
 

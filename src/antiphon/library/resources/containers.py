@@ -2,7 +2,7 @@
 
 from typing import Unpack
 
-from antiphon.library.call import Call, path
+from antiphon.library.call import ApiCall, path
 from antiphon.library.calls import Calls
 from antiphon.library.contents import BinaryContent
 from antiphon.library.file_parameters import ContainerFilePageParameters, ContainerPageParameters, NewContainer
@@ -39,13 +39,13 @@ class AsyncContainers:
         >>> asyncio.run(main())
         1,2
         """
-        call = Call("POST", "/containers", body=without_options(parameters))
+        call = ApiCall("POST", "/containers", body=without_options(parameters))
         return await self._calls.send(Container, call, Options.of(parameters))
 
     @spelled_out
     async def retrieve(self, container_id: str, **options: Unpack[CallOptions]) -> Container:
         """Return a container."""
-        return await self._calls.send(Container, Call("GET", path(ONE, container_id)), Options.of(options))
+        return await self._calls.send(Container, ApiCall("GET", path(ONE, container_id)), Options.of(options))
 
     @spelled_out
     def list(self, **parameters: Unpack[ContainerPageParameters]) -> AsyncPages[Container]:
@@ -55,7 +55,7 @@ class AsyncContainers:
     @spelled_out
     async def delete(self, container_id: str, **options: Unpack[CallOptions]) -> ContainerDeleted:
         """Delete a container with its files."""
-        return await self._calls.send(ContainerDeleted, Call("DELETE", path(ONE, container_id)), Options.of(options))
+        return await self._calls.send(ContainerDeleted, ApiCall("DELETE", path(ONE, container_id)), Options.of(options))
 
 
 class AsyncContainerFiles:
@@ -78,14 +78,14 @@ class AsyncContainerFiles:
         if (file is None) == (file_id is None):
             raise TypeError("Pass either `file` or `file_id`.")
         body = {"file_id": file_id} if file is None else Form({}, [("file", file)])
-        call = Call("POST", path(f"{ONE}/files", container_id), body=body)
+        call = ApiCall("POST", path(f"{ONE}/files", container_id), body=body)
         return await self._calls.send(ContainerFile, call, Options.of(options))
 
     @spelled_out
     async def retrieve(self, file_id: str, *, container_id: str, **options: Unpack[CallOptions]) -> ContainerFile:
         """Return a file in a container, without its content."""
         return await self._calls.send(
-            ContainerFile, Call("GET", path(FILE, container_id, file_id)), Options.of(options)
+            ContainerFile, ApiCall("GET", path(FILE, container_id, file_id)), Options.of(options)
         )
 
     @spelled_out
@@ -96,7 +96,7 @@ class AsyncContainerFiles:
     @spelled_out
     async def delete(self, file_id: str, *, container_id: str, **options: Unpack[CallOptions]) -> ContainerFileDeleted:
         """Delete a file from a container."""
-        call = Call("DELETE", path(FILE, container_id, file_id))
+        call = ApiCall("DELETE", path(FILE, container_id, file_id))
         return await self._calls.send(ContainerFileDeleted, call, Options.of(options))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from antiphon.gateway import Gateway, JsonObject, RequestIdentity
-from antiphon.library.call import Call, path
-from antiphon.library.calls import TENANT, Calls, page_query, shown
+from antiphon.library.call import ApiCall, path
+from antiphon.library.calls import TENANT, Calls, displayed, page_query
 from antiphon.library.options import Options
 from antiphon.library.pages import AsyncPages
 from antiphon.library.parameters import CallOptions, PageParameters, as_query, following, without_options
@@ -42,10 +42,10 @@ class AsyncConversations:
 
         async def direct(gateway: Gateway) -> JsonObject:
             request, is_large = await self._calls.decoded(body, decode_create_conversation)
-            ticket = RequestIdentity(TENANT, gateway.new_id("conv"), is_large=is_large)
-            return await gateway.conversations.create(request, ticket)
+            identity = RequestIdentity(TENANT, gateway.new_id("conv"), is_large=is_large)
+            return await gateway.conversations.create(request, identity)
 
-        call = Call("POST", "/conversations", body=body)
+        call = ApiCall("POST", "/conversations", body=body)
         return await self._calls.call(Conversation, call, Options.of(options), direct)
 
     @spelled_out
@@ -55,7 +55,7 @@ class AsyncConversations:
         async def direct(gateway: Gateway) -> JsonObject:
             return await gateway.conversations.retrieve(TENANT, conversation_id)
 
-        call = Call("GET", path("/conversations/{}", conversation_id))
+        call = ApiCall("GET", path("/conversations/{}", conversation_id))
         return await self._calls.call(Conversation, call, Options.of(options), direct)
 
     @spelled_out
@@ -69,7 +69,7 @@ class AsyncConversations:
             request, _ = await self._calls.decoded(body, decode_update_conversation)
             return await gateway.conversations.update(TENANT, conversation_id, request.metadata)
 
-        call = Call("POST", path("/conversations/{}", conversation_id), body=body)
+        call = ApiCall("POST", path("/conversations/{}", conversation_id), body=body)
         return await self._calls.call(Conversation, call, Options.of(options), direct)
 
     @spelled_out
@@ -79,7 +79,7 @@ class AsyncConversations:
         async def direct(gateway: Gateway) -> JsonObject:
             return await gateway.conversations.delete(TENANT, conversation_id)
 
-        call = Call("DELETE", path("/conversations/{}", conversation_id))
+        call = ApiCall("DELETE", path("/conversations/{}", conversation_id))
         return await self._calls.call(DeletedConversation, call, Options.of(options), direct)
 
 
@@ -101,12 +101,12 @@ class AsyncConversationItems:
         """Append items; return them."""
 
         async def direct(gateway: Gateway) -> JsonObject:
-            included = list(shown(include))
+            included = list(displayed(include))
             request, is_large = await self._calls.decoded({"items": items}, decode_add_items)
             return await gateway.conversations.add_items(TENANT, conversation_id, request, included, is_large=is_large)
 
         query = as_query({"include": include})
-        call = Call("POST", path("/conversations/{}/items", conversation_id), query, {"items": items})
+        call = ApiCall("POST", path("/conversations/{}/items", conversation_id), query, {"items": items})
         return await self._calls.call(ItemPage, call, Options.of(options), direct)
 
     @spelled_out
@@ -119,7 +119,7 @@ class AsyncConversationItems:
             async def direct(gateway: Gateway) -> JsonObject:
                 return await gateway.conversations.list_items(TENANT, conversation_id, page_query(page))
 
-            call = Call("GET", path("/conversations/{}/items", conversation_id), as_query(page))
+            call = ApiCall("GET", path("/conversations/{}/items", conversation_id), as_query(page))
             return await self._calls.call(ItemPage, call, Options.of(parameters), direct)
 
         return AsyncPages(fetch)
@@ -136,9 +136,11 @@ class AsyncConversationItems:
         """Return an item."""
 
         async def direct(gateway: Gateway) -> JsonObject:
-            return await gateway.conversations.retrieve_item(TENANT, conversation_id, item_id, shown(include))
+            return await gateway.conversations.retrieve_item(TENANT, conversation_id, item_id, displayed(include))
 
-        call = Call("GET", path("/conversations/{}/items/{}", conversation_id, item_id), as_query({"include": include}))
+        call = ApiCall(
+            "GET", path("/conversations/{}/items/{}", conversation_id, item_id), as_query({"include": include})
+        )
         return read_item(await self._calls.plain(call, Options.of(options), direct))
 
     @spelled_out
@@ -148,5 +150,5 @@ class AsyncConversationItems:
         async def direct(gateway: Gateway) -> JsonObject:
             return await gateway.conversations.delete_item(TENANT, conversation_id, item_id)
 
-        call = Call("DELETE", path("/conversations/{}/items/{}", conversation_id, item_id))
+        call = ApiCall("DELETE", path("/conversations/{}/items/{}", conversation_id, item_id))
         return await self._calls.call(Conversation, call, Options.of(options), direct)

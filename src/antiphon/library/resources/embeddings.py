@@ -2,7 +2,7 @@
 
 from typing import Unpack
 
-from antiphon.library.call import Call
+from antiphon.library.call import ApiCall
 from antiphon.library.calls import Calls
 from antiphon.library.file_parameters import EmbeddingParameters
 from antiphon.library.options import Options
@@ -23,5 +23,5 @@ class AsyncEmbeddings:
 
         The vectors are lists of numbers. With `encoding_format="base64"`, they are texts, as the backend sends them.
         """
-        call = Call("POST", "/embeddings", body=with_extra(parameters))
+        call = ApiCall("POST", "/embeddings", body=with_extra(parameters))
         return await self._calls.send(CreateEmbeddingResponse, call, Options.of(parameters))

@@ -2,7 +2,7 @@
 
 from typing import Unpack
 
-from antiphon.library.call import Call, path
+from antiphon.library.call import ApiCall, path
 from antiphon.library.calls import Calls
 from antiphon.library.contents import BinaryContent
 from antiphon.library.file_parameters import FilePageParameters, NewFile
@@ -38,12 +38,12 @@ class AsyncFiles:
         tides.txt High at noon.
         """
         form = Form(form_fields(without_options(parameters)), [("file", file)])
-        return await self._calls.send(FileObject, Call("POST", "/files", body=form), Options.of(parameters))
+        return await self._calls.send(FileObject, ApiCall("POST", "/files", body=form), Options.of(parameters))
 
     @spelled_out
     async def retrieve(self, file_id: str, **options: Unpack[CallOptions]) -> FileObject:
         """Return a file, without its content."""
-        return await self._calls.send(FileObject, Call("GET", path("/files/{}", file_id)), Options.of(options))
+        return await self._calls.send(FileObject, ApiCall("GET", path("/files/{}", file_id)), Options.of(options))
 
     @spelled_out
     def list(self, **parameters: Unpack[FilePageParameters]) -> AsyncPages[FileObject]:
@@ -53,7 +53,7 @@ class AsyncFiles:
     @spelled_out
     async def delete(self, file_id: str, **options: Unpack[CallOptions]) -> FileDeleted:
         """Delete a file, also from all vector stores."""
-        return await self._calls.send(FileDeleted, Call("DELETE", path("/files/{}", file_id)), Options.of(options))
+        return await self._calls.send(FileDeleted, ApiCall("DELETE", path("/files/{}", file_id)), Options.of(options))
 
     @spelled_out
     async def content(self, file_id: str, **options: Unpack[CallOptions]) -> BinaryContent:

@@ -2,7 +2,7 @@
 
 from typing import Literal, Unpack, overload
 
-from antiphon.library.call import Call
+from antiphon.library.call import ApiCall
 from antiphon.library.calls import Calls
 from antiphon.library.file_parameters import ImageEditParameters, NewImageParameters
 from antiphon.library.forms import FileInput, Form, form_fields
@@ -35,7 +35,7 @@ class AsyncImages:
     ) -> ImagesResponse | AsyncStream[ImageGenStreamEvent]:
         """Return images of a text; with `stream=True`, return events with images as they are made."""
         body = with_extra(parameters) | ({"stream": True} if stream else {})
-        call, options = Call("POST", "/images/generations", body=body), Options.of(parameters)
+        call, options = ApiCall("POST", "/images/generations", body=body), Options.of(parameters)
         if stream:
             return await self._calls.image_events(call, options)
         return await self._calls.send(ImagesResponse, call, options)
@@ -69,7 +69,7 @@ class AsyncImages:
         named = with_extra(parameters) | ({"stream": True} if stream else {})
         files = [("image[]", one) for one in image] if isinstance(image, list) else [("image", image)]
         files += [(name, named.pop(name)) for name in ("mask", "markup") if named.get(name) is not None]
-        call, options = Call("POST", "/images/edits", body=Form(form_fields(named), files)), Options.of(parameters)
+        call, options = ApiCall("POST", "/images/edits", body=Form(form_fields(named), files)), Options.of(parameters)
         if stream:
             return await self._calls.image_events(call, options)
         return await self._calls.send(ImagesResponse, call, options)

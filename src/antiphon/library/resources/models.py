@@ -3,7 +3,7 @@
 from typing import Unpack
 
 from antiphon.gateway import Gateway, JsonObject
-from antiphon.library.call import Call
+from antiphon.library.call import ApiCall
 from antiphon.library.calls import Calls
 from antiphon.library.options import Options
 from antiphon.library.pages import AsyncModelList
@@ -36,7 +36,7 @@ class AsyncModels:
             return {"object": "list", "data": await gateway.models.list(_no_key)}
 
         async def fetch() -> ModelList:
-            return await self._calls.call(ModelList, Call("GET", "/models"), Options.of(options), direct)
+            return await self._calls.call(ModelList, ApiCall("GET", "/models"), Options.of(options), direct)
 
         return AsyncModelList(fetch)
 
@@ -57,7 +57,7 @@ class AsyncModels:
         async def direct(gateway: Gateway) -> JsonObject:
             return await gateway.models.retrieve(model, _no_key)
 
-        return await self._calls.call(Model, Call("GET", f"/models/{model}"), Options.of(options), direct)
+        return await self._calls.call(Model, ApiCall("GET", f"/models/{model}"), Options.of(options), direct)
 
 
 async def _no_key() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, Unpack
 
-from antiphon.library.call import Call, path
+from antiphon.library.call import ApiCall, path
 from antiphon.library.calls import Calls
 from antiphon.library.file_parameters import PromptPageParameters, PromptParameters, PromptVersionParameters
 from antiphon.library.options import Options
@@ -33,13 +33,13 @@ class AsyncPrompts:
         >>> asyncio.run(main())
         1 ['city']
         """
-        call = Call("POST", "/prompts", body=without_options(parameters))
+        call = ApiCall("POST", "/prompts", body=without_options(parameters))
         return await self._calls.send(Prompt, call, Options.of(parameters))
 
     @spelled_out
     async def create_version(self, prompt_id: str, **parameters: Unpack[PromptVersionParameters]) -> Prompt:
         """Add a version to a prompt."""
-        call = Call("POST", path(ONE, prompt_id), body=without_options(parameters))
+        call = ApiCall("POST", path(ONE, prompt_id), body=without_options(parameters))
         return await self._calls.send(Prompt, call, Options.of(parameters))
 
     @spelled_out
@@ -47,7 +47,7 @@ class AsyncPrompts:
         self, prompt_id: str, *, version: int | str | None = None, **options: Unpack[CallOptions]
     ) -> Prompt:
         """Return a version of a prompt, without `version` the default one."""
-        call = Call("GET", path(ONE, prompt_id), as_query({"version": version}))
+        call = ApiCall("GET", path(ONE, prompt_id), as_query({"version": version}))
         return await self._calls.send(Prompt, call, Options.of(options))
 
     @spelled_out
@@ -65,13 +65,13 @@ class AsyncPrompts:
         self, prompt_id: str, *, version: int | str, **options: Unpack[CallOptions]
     ) -> Prompt:
         """Make a version the default of its prompt."""
-        call = Call("POST", path(f"{ONE}/default_version", prompt_id), body={"version": version})
+        call = ApiCall("POST", path(f"{ONE}/default_version", prompt_id), body={"version": version})
         return await self._calls.send(Prompt, call, Options.of(options))
 
     @spelled_out
     async def delete(self, prompt_id: str, **options: Unpack[CallOptions]) -> PromptDeleted:
         """Delete a prompt with all its versions."""
-        return await self._calls.send(PromptDeleted, Call("DELETE", path(ONE, prompt_id)), Options.of(options))
+        return await self._calls.send(PromptDeleted, ApiCall("DELETE", path(ONE, prompt_id)), Options.of(options))
 
 
 def last_version(page: Listed[Any]) -> str:

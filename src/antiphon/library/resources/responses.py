@@ -6,8 +6,8 @@ from typing import Literal, TypeVar, Unpack, overload
 import msgspec
 
 from antiphon.gateway import Gateway, JsonObject
-from antiphon.library.call import Call, path
-from antiphon.library.calls import TENANT, Calls, page_query, shown
+from antiphon.library.call import ApiCall, path
+from antiphon.library.calls import TENANT, Calls, displayed, page_query
 from antiphon.library.formats import parsed, with_format
 from antiphon.library.options import Options
 from antiphon.library.pages import AsyncPages
@@ -164,9 +164,9 @@ class AsyncResponses:
             return await self._calls.stream(replayed).begin()
 
         async def direct(gateway: Gateway) -> JsonObject:
-            return await gateway.responses.retrieve(TENANT, response_id, shown(include))
+            return await gateway.responses.retrieve(TENANT, response_id, displayed(include))
 
-        call = Call("GET", path("/responses/{}", response_id), as_query({"include": include}))
+        call = ApiCall("GET", path("/responses/{}", response_id), as_query({"include": include}))
         return await self._calls.call(Response, call, Options.of(options), direct)
 
     @spelled_out
@@ -176,7 +176,7 @@ class AsyncResponses:
         async def direct(gateway: Gateway) -> JsonObject:
             return await gateway.queue.cancel(TENANT, response_id)
 
-        call = Call("POST", path("/responses/{}/cancel", response_id))
+        call = ApiCall("POST", path("/responses/{}/cancel", response_id))
         return await self._calls.call(Response, call, Options.of(options), direct)
 
     @spelled_out
@@ -186,7 +186,7 @@ class AsyncResponses:
         async def direct(gateway: Gateway) -> JsonObject:
             return await gateway.responses.delete(TENANT, response_id)
 
-        call = Call("DELETE", path("/responses/{}", response_id))
+        call = ApiCall("DELETE", path("/responses/{}", response_id))
         return await self._calls.call(DeletedResponse, call, Options.of(options), direct)
 
     @spelled_out
@@ -198,7 +198,7 @@ class AsyncResponses:
             compacted = msgspec.to_builtins(await gateway.compact(request, TENANT, is_large=is_large))
             return await self._calls.read(CompactedResponse, compacted, is_large=is_large)
 
-        call = Call("POST", "/responses/compact", body=without_options(parameters))
+        call = ApiCall("POST", "/responses/compact", body=without_options(parameters))
         return await self._calls.call(CompactedResponse, call, Options.of(parameters), direct)
 
 
@@ -218,7 +218,7 @@ class AsyncInputItems:
             async def direct(gateway: Gateway) -> JsonObject:
                 return await gateway.responses.input_items(TENANT, response_id, page_query(page))
 
-            call = Call("GET", path("/responses/{}/input_items", response_id), as_query(page))
+            call = ApiCall("GET", path("/responses/{}/input_items", response_id), as_query(page))
             return await self._calls.call(ItemPage, call, Options.of(parameters), direct)
 
         return AsyncPages(fetch)
@@ -234,7 +234,7 @@ class AsyncInputTokens:
     async def count(self, **parameters: Unpack[CountParameters]) -> InputTokenCount:
         """Return how many tokens the input of such a response has; nothing is generated or stored."""
         call, options = (
-            Call("POST", "/responses/input_tokens", body=without_options(parameters)),
+            ApiCall("POST", "/responses/input_tokens", body=without_options(parameters)),
             Options.of(parameters),
         )
         if options.headers:

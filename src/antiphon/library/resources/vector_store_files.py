@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import TypeVar, Unpack
 
-from antiphon.library.call import Call, path
+from antiphon.library.call import ApiCall, path
 from antiphon.library.calls import Calls
 from antiphon.library.file_parameters import (
     AttachedFileOptions,
@@ -35,10 +35,10 @@ BATCHES = "/vector_stores/{}/file_batches"
 async def upload(calls: Calls, file: FileInput, options: Options) -> str:
     """Upload a file for a vector store; return its id."""
     form = Form({"purpose": "assistants"}, [("file", file)])
-    return (await calls.send(FileObject, Call("POST", "/files", body=form), options)).id
+    return (await calls.send(FileObject, ApiCall("POST", "/files", body=form), options)).id
 
 
-async def ended(calls: Calls, ingested: P, call: Call, options: Options, pause: float) -> P:
+async def ended(calls: Calls, ingested: P, call: ApiCall, options: Options, pause: float) -> P:
     """Repeat a call, every `pause` seconds, until this file or batch is no longer in progress; return it."""
     while ingested.status == "in_progress":
         await asyncio.sleep(pause)
@@ -55,7 +55,7 @@ class AsyncVectorStoreFiles:
     @spelled_out
     async def create(self, vector_store_id: str, **parameters: Unpack[NewStoreFile]) -> VectorStoreFile:
         """Attach a file, which is ingested in the background."""
-        call = Call("POST", path(FILES, vector_store_id), body=without_options(parameters))
+        call = ApiCall("POST", path(FILES, vector_store_id), body=without_options(parameters))
         return await self._calls.send(VectorStoreFile, call, Options.of(parameters))
 
     @spelled_out
@@ -71,7 +71,7 @@ class AsyncVectorStoreFiles:
         pause = pause_of(poll_interval_ms)
         body = {"file_id": file_id, **without_options(parameters)}
         options = Options.of(parameters)
-        call = Call("POST", path(FILES, vector_store_id), body=body)
+        call = ApiCall("POST", path(FILES, vector_store_id), body=body)
         attached = await self._calls.send(VectorStoreFile, call, options)
         return await self._polled(attached, options, pause)
 
@@ -82,7 +82,9 @@ class AsyncVectorStoreFiles:
         """Upload a file and attach it. See `files.create` for what a file can be."""
         options = Options.of(parameters)
         body = {"file_id": await upload(self._calls, file, options), **without_options(parameters)}
-        return await self._calls.send(VectorStoreFile, Call("POST", path(FILES, vector_store_id), body=body), options)
+        return await self._calls.send(
+            VectorStoreFile, ApiCall("POST", path(FILES, vector_store_id), body=body), options
+        )
 
     @spelled_out
     async def upload_and_poll(
@@ -115,7 +117,7 @@ class AsyncVectorStoreFiles:
     @spelled_out
     async def retrieve(self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]) -> VectorStoreFile:
         """Return a file in a vector store."""
-        call = Call("GET", path(f"{FILES}/{{}}", vector_store_id, file_id))
+        call = ApiCall("GET", path(f"{FILES}/{{}}", vector_store_id, file_id))
         return await self._calls.send(VectorStoreFile, call, Options.of(options))
 
     @spelled_out
@@ -128,7 +130,7 @@ class AsyncVectorStoreFiles:
         **options: Unpack[CallOptions],
     ) -> VectorStoreFile:
         """Replace the attributes of a file; None removes them all."""
-        call = Call("POST", path(f"{FILES}/{{}}", vector_store_id, file_id), body={"attributes": attributes})
+        call = ApiCall("POST", path(f"{FILES}/{{}}", vector_store_id, file_id), body={"attributes": attributes})
         return await self._calls.send(VectorStoreFile, call, Options.of(options))
 
     @spelled_out
@@ -141,7 +143,7 @@ class AsyncVectorStoreFiles:
         self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
     ) -> VectorStoreFileDeleted:
         """Remove a file from a vector store; the file itself remains."""
-        call = Call("DELETE", path(f"{FILES}/{{}}", vector_store_id, file_id))
+        call = ApiCall("DELETE", path(f"{FILES}/{{}}", vector_store_id, file_id))
         return await self._calls.send(VectorStoreFileDeleted, call, Options.of(options))
 
     @spelled_out
@@ -149,11 +151,11 @@ class AsyncVectorStoreFiles:
         self, file_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
     ) -> VectorStoreFileContent:
         """Return the text of a file, as it is searched."""
-        call = Call("GET", path(f"{FILES}/{{}}/content", vector_store_id, file_id))
+        call = ApiCall("GET", path(f"{FILES}/{{}}/content", vector_store_id, file_id))
         return await self._calls.send(VectorStoreFileContent, call, Options.of(options))
 
     async def _polled(self, file: VectorStoreFile, options: Options, pause: float) -> VectorStoreFile:
-        call = Call("GET", path(f"{FILES}/{{}}", file.vector_store_id, file.id))
+        call = ApiCall("GET", path(f"{FILES}/{{}}", file.vector_store_id, file.id))
         return await ended(self._calls, file, call, options, pause)
 
 
@@ -166,7 +168,7 @@ class AsyncVectorStoreFileBatches:
     @spelled_out
     async def create(self, vector_store_id: str, **parameters: Unpack[NewBatch]) -> VectorStoreFileBatch:
         """Attach files, which are ingested in the background."""
-        call = Call("POST", path(BATCHES, vector_store_id), body=without_options(parameters))
+        call = ApiCall("POST", path(BATCHES, vector_store_id), body=without_options(parameters))
         return await self._calls.send(VectorStoreFileBatch, call, Options.of(parameters))
 
     @spelled_out
@@ -193,7 +195,7 @@ class AsyncVectorStoreFileBatches:
         options = Options.of(parameters)
         uploaded = [await upload(self._calls, file, options) for file in files]
         body = {"file_ids": [*file_ids, *uploaded], **without_options(parameters)}
-        call = Call("POST", path(BATCHES, vector_store_id), body=body)
+        call = ApiCall("POST", path(BATCHES, vector_store_id), body=body)
         batch = await self._calls.send(VectorStoreFileBatch, call, options)
         return await self._polled(batch, options, pause)
 
@@ -216,7 +218,7 @@ class AsyncVectorStoreFileBatches:
         self, batch_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
     ) -> VectorStoreFileBatch:
         """Return a batch."""
-        call = Call("GET", path(f"{BATCHES}/{{}}", vector_store_id, batch_id))
+        call = ApiCall("GET", path(f"{BATCHES}/{{}}", vector_store_id, batch_id))
         return await self._calls.send(VectorStoreFileBatch, call, Options.of(options))
 
     @spelled_out
@@ -224,7 +226,7 @@ class AsyncVectorStoreFileBatches:
         self, batch_id: str, *, vector_store_id: str, **options: Unpack[CallOptions]
     ) -> VectorStoreFileBatch:
         """Cancel the files of a batch that are not ingested yet."""
-        call = Call("POST", path(f"{BATCHES}/{{}}/cancel", vector_store_id, batch_id))
+        call = ApiCall("POST", path(f"{BATCHES}/{{}}/cancel", vector_store_id, batch_id))
         return await self._calls.send(VectorStoreFileBatch, call, Options.of(options))
 
     @spelled_out
@@ -236,5 +238,5 @@ class AsyncVectorStoreFileBatches:
         return self._calls.pages(VectorStoreFile, pattern, parameters)
 
     async def _polled(self, batch: VectorStoreFileBatch, options: Options, pause: float) -> VectorStoreFileBatch:
-        call = Call("GET", path(f"{BATCHES}/{{}}", batch.vector_store_id, batch.id))
+        call = ApiCall("GET", path(f"{BATCHES}/{{}}", batch.vector_store_id, batch.id))
         return await ended(self._calls, batch, call, options, pause)

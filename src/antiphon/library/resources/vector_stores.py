@@ -2,7 +2,7 @@
 
 from typing import Unpack
 
-from antiphon.library.call import Call, path
+from antiphon.library.call import ApiCall, path
 from antiphon.library.calls import Calls
 from antiphon.library.file_parameters import NewVectorStore, SearchParameters, StorePageParameters, VectorStoreChange
 from antiphon.library.options import Options
@@ -39,18 +39,18 @@ class AsyncVectorStores:
         >>> asyncio.run(main())
         tides.txt High tide is at noon.
         """
-        call = Call("POST", "/vector_stores", body=without_options(parameters))
+        call = ApiCall("POST", "/vector_stores", body=without_options(parameters))
         return await self._calls.send(VectorStore, call, Options.of(parameters))
 
     @spelled_out
     async def retrieve(self, vector_store_id: str, **options: Unpack[CallOptions]) -> VectorStore:
         """Return a vector store."""
-        return await self._calls.send(VectorStore, Call("GET", path(ONE, vector_store_id)), Options.of(options))
+        return await self._calls.send(VectorStore, ApiCall("GET", path(ONE, vector_store_id)), Options.of(options))
 
     @spelled_out
     async def update(self, vector_store_id: str, **parameters: Unpack[VectorStoreChange]) -> VectorStore:
         """Change a vector store."""
-        call = Call("POST", path(ONE, vector_store_id), body=without_options(parameters))
+        call = ApiCall("POST", path(ONE, vector_store_id), body=without_options(parameters))
         return await self._calls.send(VectorStore, call, Options.of(parameters))
 
     @spelled_out
@@ -61,11 +61,11 @@ class AsyncVectorStores:
     @spelled_out
     async def delete(self, vector_store_id: str, **options: Unpack[CallOptions]) -> VectorStoreDeleted:
         """Delete a vector store; its files remain."""
-        call = Call("DELETE", path(ONE, vector_store_id))
+        call = ApiCall("DELETE", path(ONE, vector_store_id))
         return await self._calls.send(VectorStoreDeleted, call, Options.of(options))
 
     @spelled_out
     async def search(self, vector_store_id: str, **parameters: Unpack[SearchParameters]) -> VectorStoreSearchResults:
         """Return the passages that match a query best. Iterate the result with `for`."""
-        call = Call("POST", path(f"{ONE}/search", vector_store_id), body=without_options(parameters))
+        call = ApiCall("POST", path(f"{ONE}/search", vector_store_id), body=without_options(parameters))
         return await self._calls.send(VectorStoreSearchResults, call, Options.of(parameters))

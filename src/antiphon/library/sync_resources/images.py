@@ -37,9 +37,9 @@ class Images:
     ) -> ImagesResponse | Stream[ImageGenStreamEvent]:
         """Return images of a text; with `stream=True`, return events with images as they are made."""
         method: Any = self._resource.generate
-        made: Any = self._owner.run(method(stream=stream, **parameters))
+        result_stream: Any = self._owner.run(method(stream=stream, **parameters))
         result: ImagesResponse | Stream[ImageGenStreamEvent] = (
-            Stream(made, self._owner) if isinstance(made, AsyncStream) else made
+            Stream(result_stream, self._owner) if isinstance(result_stream, AsyncStream) else result_stream
         )
         return result
 
@@ -70,8 +70,8 @@ class Images:
         See `files.create` for what a file can be.
         """
         method: Any = self._resource.edit
-        made: Any = self._owner.run(method(image=image, stream=stream, **parameters))
+        result_stream: Any = self._owner.run(method(image=image, stream=stream, **parameters))
         result: ImagesResponse | Stream[ImageEditStreamEvent] = (
-            Stream(made, self._owner) if isinstance(made, AsyncStream) else made
+            Stream(result_stream, self._owner) if isinstance(result_stream, AsyncStream) else result_stream
         )
         return result

@@ -49,9 +49,11 @@ class Responses:
         With `background=True` the response is queued, and runs while a client or a server has its store open.
         """
         method: Any = self._resource.create
-        made: Any = self._owner.run(method(stream=stream, **parameters))
+        result_stream: Any = self._owner.run(method(stream=stream, **parameters))
         result: Response | ResponseStream = (
-            ResponseStream(made, self._owner) if isinstance(made, AsyncResponseStream) else made
+            ResponseStream(result_stream, self._owner)
+            if isinstance(result_stream, AsyncResponseStream)
+            else result_stream
         )
         return result
 
@@ -144,11 +146,13 @@ class Responses:
         `starting_after` is the `sequence_number` of the last event that was read: the stream resumes after it.
         """
         method: Any = self._resource.retrieve
-        made: Any = self._owner.run(
+        result_stream: Any = self._owner.run(
             method(response_id, include=include, stream=stream, starting_after=starting_after, **options)
         )
         result: Response | ResponseStream = (
-            ResponseStream(made, self._owner) if isinstance(made, AsyncResponseStream) else made
+            ResponseStream(result_stream, self._owner)
+            if isinstance(result_stream, AsyncResponseStream)
+            else result_stream
         )
         return result
 

@@ -45,7 +45,7 @@ Caller = dict[str, Any] | UnsetType | None
 CreatedBy = str | UnsetType | None
 """Who created a stored item; read and returned unchanged."""
 
-NotServed = UnsetType | None
+Unsupported = UnsetType | None
 """A field of the API that this server does not support: null is accepted, a value is rejected by name."""
 
 
@@ -61,8 +61,8 @@ class Part(ApiObject, kw_only=True, forbid_unknown_fields=True, tag_field="type"
 class Inbound(Part, kw_only=True):
     """Input for the model. The SDK dumps it as if it came from the model, with these fields null."""
 
-    annotations: NotServed = UNSET
-    logprobs: NotServed = UNSET
+    annotations: Unsupported = UNSET
+    logprobs: Unsupported = UNSET
 
 
 class InputText(Inbound, kw_only=True, tag="input_text"):
@@ -75,7 +75,7 @@ class InputText(Inbound, kw_only=True, tag="input_text"):
 class InputImage(Inbound, kw_only=True, tag="input_image"):
     """An image for the model: a URL or a `data:` URL."""
 
-    text: NotServed = UNSET
+    text: Unsupported = UNSET
     image_url: str | UnsetType | None = UNSET
     file_id: str | UnsetType | None = UNSET
     detail: Literal["low", "high", "auto", "original"] | UnsetType | None = UNSET
@@ -85,7 +85,7 @@ class InputImage(Inbound, kw_only=True, tag="input_image"):
 class InputFile(Inbound, kw_only=True, tag="input_file"):
     """A file for the model: base64 `file_data` (bare, or as a `data:` URL) with its name, or a URL."""
 
-    text: NotServed = UNSET
+    text: Unsupported = UNSET
     file_data: str | UnsetType | None = UNSET
     filename: Annotated[str, Meta(max_length=1024)] | UnsetType | None = UNSET
     file_url: str | UnsetType | None = UNSET

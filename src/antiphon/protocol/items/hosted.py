@@ -14,7 +14,7 @@ CallStatus = (
 )
 
 
-Said = str | UnsetType | None
+Content = str | UnsetType | None
 """The output that the model received from a call of this server, and how it wrote the call, sealed: for later turns.
 
 An extension: a client that stores the items itself receives it under the same conditions as encrypted reasoning
@@ -28,7 +28,7 @@ class WebSearchCall(Item, kw_only=True, tag="web_search_call"):
     status: CallStatus = UNSET
     action: dict[str, Any] | UnsetType | None = UNSET
     results: list[Any] | UnsetType | None = UNSET
-    encrypted_content: Said = UNSET
+    encrypted_content: Content = UNSET
 
 
 class FileSearchCall(Item, kw_only=True, tag="file_search_call"):
@@ -37,7 +37,7 @@ class FileSearchCall(Item, kw_only=True, tag="file_search_call"):
     status: CallStatus = UNSET
     queries: list[str]
     results: list[dict[str, Any]] | UnsetType | None = UNSET
-    encrypted_content: Said = UNSET
+    encrypted_content: Content = UNSET
 
 
 class CodeInterpreterCall(Item, kw_only=True, tag="code_interpreter_call"):
@@ -47,15 +47,15 @@ class CodeInterpreterCall(Item, kw_only=True, tag="code_interpreter_call"):
     container_id: str
     code: str | UnsetType | None = UNSET
     outputs: list[dict[str, Any]] | UnsetType | None = UNSET
-    encrypted_content: Said = UNSET
+    encrypted_content: Content = UNSET
 
 
-KEPT = "kept:"
+STORED_FIELDS = "kept:"
 """The prefix of a `result` that says where the image is stored; base64 has no colon."""
 
 
 class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call", dict=True):
-    """A generated image; `result` is base64, or where it is stored (`protocol/kept_images.py`)."""
+    """A generated image; `result` is base64, or where it is stored (`protocol/stored_images.py`)."""
 
     status: CallStatus = UNSET
     result: str | UnsetType | None = UNSET
@@ -67,7 +67,7 @@ class ImageGenerationCall(Item, kw_only=True, tag="image_generation_call", dict=
     revised_prompt: str | UnsetType | None = UNSET
     size: str | UnsetType | None = UNSET
     svg_usage: Any = UNSET
-    encrypted_content: Said = UNSET
+    encrypted_content: Content = UNSET
 
 
 class McpListTools(Item, kw_only=True, tag="mcp_list_tools"):
@@ -106,7 +106,7 @@ class McpApprovalRequest(Item, kw_only=True, tag="mcp_approval_request"):
     arguments: str
     name: str
     server_label: str
-    encrypted_content: Said = UNSET
+    encrypted_content: Content = UNSET
 
 
 class McpApprovalResponse(Item, kw_only=True, tag="mcp_approval_response"):
@@ -127,7 +127,7 @@ class McpCall(Item, kw_only=True, tag="mcp_call"):
     approval_request_id: str | UnsetType | None = UNSET
     error: Any = UNSET
     output: str | UnsetType | None = UNSET
-    encrypted_content: Said = UNSET
+    encrypted_content: Content = UNSET
 
 
 class Program(Item, kw_only=True, tag="program"):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from antiphon.errors import ClientError
-from antiphon.protocol.validation.refusals import shown
+from antiphon.protocol.validation.refusals import quoted
 
 _INDEX = re.compile(r"\[(\d+)\]")
 _OPENING = re.compile(r"^(?:Invalid type for '[^']*': |Invalid '[^']*': |Invalid value: )")
@@ -40,7 +40,7 @@ def extra_input(path: str) -> ClientError:
 
 def not_supported(path: str, value: object, more: str = "") -> ClientError:
     """This server does not support the value."""
-    return refusal(path, f"'{shown(value)}' is not supported here.{f' {more}' if more else ''}", "unsupported_value")
+    return refusal(path, f"'{quoted(value)}' is not supported here.{f' {more}' if more else ''}", "unsupported_value")
 
 
 def block_path(message: int, block: int) -> str:

@@ -19,9 +19,9 @@ def decode_create_container(body: bytes) -> CreateContainer:
     """Return the body of `POST /containers`. Raises `ClientError` (400)."""
     request = fit(decode_object(body), CreateContainer)
     if request.skills:
-        raise refusals.not_served("skills")
+        raise refusals.unsupported("skills")
     if request.network_policy is not None and request.network_policy.type != "disabled":
-        raise refusals.value_not_served("network_policy.type", request.network_policy.type, ["disabled"])
+        raise refusals.unsupported_value("network_policy.type", request.network_policy.type, ["disabled"])
     return request
 
 

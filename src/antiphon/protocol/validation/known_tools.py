@@ -40,11 +40,11 @@ def decode_with_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tena
         return read_request(data, takes)
     request = decode_request(body, takes)
     if json:
-        keep(named(request, json), memory, tenant)
+        remember(named(request, json), memory, tenant)
     return request
 
 
-def decode_beside_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str) -> CreateResponse | None:
+def decode_except_tools(body: bytes, takes: Takes | None, memory: ToolMemory, tenant: str) -> CreateResponse | None:
     """Return the same as `decode_request`, and raise the same, for a larger body that has up to `LARGE` bytes besides
     its tools, if these are known; None for any other.
     """
@@ -70,7 +70,7 @@ def decode_data(body: bytes, memory: ToolMemory, tenant: str) -> tuple[dict[str,
 
 
 def named(request: CreateResponse, json: bytes) -> CreateResponse:
-    """Note the JSON of the request's tools, so that `keep` keeps them. Returns the request.
+    """Note the JSON of the request's tools, so that `remember` keeps them. Returns the request.
 
     Tools of MCP servers are not kept: they can contain credentials.
     """
@@ -79,7 +79,7 @@ def named(request: CreateResponse, json: bytes) -> CreateResponse:
     return request
 
 
-def keep(request: CreateResponse, memory: ToolMemory, tenant: str) -> None:
+def remember(request: CreateResponse, memory: ToolMemory, tenant: str) -> None:
     """Keep the tools of a request, if their JSON was noted, or mark them as used."""
     if isinstance(request.tools, ToolList) and request.tools.json:
         memory.put(tenant, request.tools.json, request.tools)

@@ -66,8 +66,8 @@ class InputReader:
             self._value, end = read_value(body, begin)
         else:
             return None
-        is_kept = end - begin <= LARGEST
-        self._json = body[begin : body.rindex(b"]", begin, end)].rstrip(BLANKS) if is_kept else b""
+        is_stored = end - begin <= LARGEST
+        self._json = body[begin : body.rindex(b"]", begin, end)].rstrip(BLANKS) if is_stored else b""
         return self._value, end
 
     def before_in(self, data: dict[str, Any]) -> KnownInput | None:
@@ -79,11 +79,16 @@ class InputReader:
 
     def known(self, request: CreateResponse, before: KnownInput | None) -> KnownInput | None:
         """Return the input of the request if the next turn can send it again, and each item is checked alone."""
-        given = request.input
+        request_input = request.input
         has_history = request.previous_response_id or request.conversation or request.prompt
-        if has_history or not self._json or not isinstance(given, list) or not KINDS.issuperset(map(type, given)):
+        if (
+            has_history
+            or not self._json
+            or not isinstance(request_input, list)
+            or not KINDS.issuperset(map(type, request_input))
+        ):
             return None
-        return KnownInput(self._json, (*given,), before)
+        return KnownInput(self._json, (*request_input,), before)
 
 
 def continues(body: bytes, begin: int, json: bytes) -> bool:

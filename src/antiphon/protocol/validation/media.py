@@ -36,7 +36,7 @@ def check_image(part: InputImage, path: str) -> None:
     Codes: `invalid_image_url`, `unsupported_image_media_type`, `invalid_base64_image`, `empty_image_file`.
     """
     if part.file_id:
-        raise refusals.not_served(f"{path}.file_id")
+        raise refusals.unsupported(f"{path}.file_id")
     path = f"{path}.image_url"
     if not part.image_url:
         raise refusals.missing(path)
@@ -52,13 +52,14 @@ def check_file(part: InputFile, path: str) -> None:
 
     Whether the file exists and is readable is only known later.
     """
-    given = [name for name in _FILE_SOURCES if isinstance(getattr(part, name), str)]
-    if not given:
+    provided = [name for name in _FILE_SOURCES if isinstance(getattr(part, name), str)]
+    if not provided:
         raise refusals.missing(f"{path}.file_data")
-    if len(given) > 1:
-        names = " or ".join(f"'{name}'" for name in given)
+    if len(provided) > 1:
+        names = " or ".join(f"'{name}'" for name in provided)
         raise ClientError(
-            f"Mutually exclusive parameters: {refusals.listed(given)}. Ensure you are only providing one of: {names}.",
+            f"Mutually exclusive parameters: {refusals.listed(provided)}. Ensure you are only providing one of: "
+            f"{names}.",
             code="mutually_exclusive_parameters",
             param=path,
         )
@@ -85,7 +86,7 @@ def _check_image_data(url: str, path: str) -> None:
         raise refusals.invalid(path, "expected a data URL with base64-encoded data.", "invalid_base64_image")
     if media_type not in IMAGE_TYPES:
         supported = refusals.listed(sorted(IMAGE_TYPES))
-        words = f"unsupported image type '{refusals.shown(media_type)}'. Supported types are: {supported}."
+        words = f"unsupported image type '{refusals.quoted(media_type)}'. Supported types are: {supported}."
         raise refusals.invalid(path, words, "unsupported_image_media_type")
     if begin == len(url):
         raise refusals.invalid(path, "the image is empty.", "empty_image_file")

@@ -40,7 +40,7 @@ def decode_default_version(body: bytes) -> int:
     version = fit(decode_object(body), SetDefaultVersion).version
     if isinstance(version, str):
         if not (version.isascii() and version.isdecimal()):
-            raise refusals.invalid("version", f"'{refusals.shown(version)}'. Expected the number of a version.")
+            raise refusals.invalid("version", f"'{refusals.quoted(version)}'. Expected the number of a version.")
         return int(version)
     return version
 

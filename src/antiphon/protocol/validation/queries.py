@@ -78,13 +78,13 @@ def decode_endpoints_query(params: Mapping[str, Sequence[str]]) -> EndpointsQuer
 def decode_usage_query(params: Mapping[str, Sequence[str]]) -> UsageQuery:
     """Return the query of `GET /usage`. Raises `ClientError` (400)."""
     times = {name: params[name][-1] for name in ("start_time", "end_time") if params.get(name)}
-    given: dict[str, Any] = {name: _number(text) for name, text in times.items()}
+    provided: dict[str, Any] = {name: _number(text) for name, text in times.items()}
     if params.get("tenant"):
-        given["tenant"] = params["tenant"][-1]
+        provided["tenant"] = params["tenant"][-1]
     groups = [name for key in ("group_by", "group_by[]") for value in params.get(key, ()) for name in value.split(",")]
     if groups:
-        given["group_by"] = groups
-    return fit(given, UsageQuery)
+        provided["group_by"] = groups
+    return fit(provided, UsageQuery)
 
 
 def decode_query(params: Mapping[str, Sequence[str]], cls: type[T], *numbers: str) -> T:

@@ -23,7 +23,7 @@ JSON_TYPES: dict[type, str] = {
 
 UNKNOWN_PARAMETER = "unknown_parameter"
 
-_SHOWN = 100
+_DISPLAYED = 100
 _ITEM_SELECTOR = re.compile(r"^(input\[\d+\])\.(?:type|role)$")
 
 
@@ -32,15 +32,15 @@ def json_type(value: Any) -> str:
     return JSON_TYPES[type(value)]
 
 
-def shown(value: Any) -> str:
+def quoted(value: Any) -> str:
     """Return the value as a message shows it: no longer than a line, whatever the client sent."""
     text = str(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _DISPLAYED else f"{text[:_DISPLAYED]}…"
 
 
 def below(path: str, name: str) -> str:
     """Return the path of `name` inside `path`; the empty path is the body itself."""
-    return f"{path}.{shown(name)}" if path else shown(name)
+    return f"{path}.{quoted(name)}" if path else quoted(name)
 
 
 def listed(values: Iterable[str]) -> str:
@@ -82,32 +82,32 @@ def missing(path: str) -> ClientError:
     return ClientError(f"Missing required parameter: '{path}'.", code="missing_required_parameter", param=path)
 
 
-def unknown(path: str, meant: str | None = None) -> ClientError:
-    """The parameter does not exist; `meant` is the one that it resembles."""
-    hint = f" Did you mean '{meant}'?" if meant else ""
+def unknown(path: str, intended: str | None = None) -> ClientError:
+    """The parameter does not exist; `intended` is the one that it resembles."""
+    hint = f" Did you mean '{intended}'?" if intended else ""
     return ClientError(f"Unknown parameter: '{path}'.{hint}", code=UNKNOWN_PARAMETER, param=path)
 
 
 def invalid_value(path: str, value: str, supported: Iterable[str]) -> ClientError:
     """The value is not one of the supported ones. For an item's type and role OpenAI names the item as the place."""
     return ClientError(
-        f"Invalid value: '{shown(value)}'. Supported values are: {listed(supported)}.",
+        f"Invalid value: '{quoted(value)}'. Supported values are: {listed(supported)}.",
         code="invalid_value",
         param=_ITEM_SELECTOR.sub(r"\1", path),
     )
 
 
-def not_served(path: str) -> ClientError:
+def unsupported(path: str) -> ClientError:
     """The API has this parameter, this server does not support it."""
     return ClientError(
         f"Unsupported parameter: '{path}' is not supported by this server.", code="unsupported_parameter", param=path
     )
 
 
-def value_not_served(path: str, value: Any, supported: Iterable[str]) -> ClientError:
+def unsupported_value(path: str, value: Any, supported: Iterable[str]) -> ClientError:
     """The API has this value, this server does not support it."""
     return ClientError(
-        f"Unsupported value: '{shown(value)}' is not supported by this server. "
+        f"Unsupported value: '{quoted(value)}' is not supported by this server. "
         f"Supported values are: {listed(supported)}.",
         code="unsupported_value",
         param=_ITEM_SELECTOR.sub(r"\1", path),
@@ -117,7 +117,7 @@ def value_not_served(path: str, value: Any, supported: Iterable[str]) -> ClientE
 def number_out_of_range(path: str, kind: str, side: str, bound: float, value: float) -> ClientError:
     """The number is out of range; `kind` is "integer" or "decimal", `side` is "below" or "above"."""
     extreme, sign = ("minimum", ">=") if side == "below" else ("maximum", "<=")
-    words = f"{kind} {side} {extreme} value. Expected a value {sign} {bound}, but got {shown(value)} instead."
+    words = f"{kind} {side} {extreme} value. Expected a value {sign} {bound}, but got {quoted(value)} instead."
     return invalid(path, words, f"{kind}_{side}_{extreme[:3]}_value")
 
 
@@ -149,7 +149,7 @@ def too_many_properties(path: str, bound: int, count: int) -> ClientError:
 def no_match(path: str, value: str, pattern: str, title: str | None) -> ClientError:
     """A string does not match; `title` describes what would, if the pattern is no help."""
     if title:
-        return ClientError(f"Invalid '{path}': '{shown(value)}'. Expected {title}.", code="invalid_value", param=path)
+        return ClientError(f"Invalid '{path}': '{quoted(value)}'. Expected {title}.", code="invalid_value", param=path)
     pattern = pattern.removesuffix(r"(?!\n)")
     return invalid(path, f"string does not match pattern. Expected a string that matches the pattern '{pattern}'.")
 

@@ -114,7 +114,7 @@ def check_request(request: CreateResponse) -> None:
     if request.background_options is not None:
         _check_window(request)
     if request.reasoning is not None and request.reasoning.mode == "pro":
-        raise refusals.value_not_served("reasoning.mode", "pro", ["standard"])
+        raise refusals.unsupported_value("reasoning.mode", "pro", ["standard"])
     if request.prompt is not None:
         _check_prompt(request.prompt)
     if request.prompt_cache_options is not None:
@@ -155,7 +155,7 @@ def _check_window(request: CreateResponse) -> None:
 def _check_prompt(prompt: PromptParam) -> None:
     for name, value in (prompt.variables or {}).items():
         if (rule := _PART_RULES.get(type(value))) is not None:
-            rule(value, f"prompt.variables.{refusals.shown(name)}")
+            rule(value, f"prompt.variables.{refusals.quoted(name)}")
 
 
 def _check_input(request: CreateResponse) -> None:
@@ -190,7 +190,7 @@ def check_items(items: list[Any], param: str = "input") -> None:
 def _check_beginning(value: str, prefix: str, path: str) -> None:
     if not value.startswith(prefix):
         raise ClientError(
-            f"Invalid '{path}': '{refusals.shown(value)}'. Expected an ID that begins with '{prefix}'.",
+            f"Invalid '{path}': '{refusals.quoted(value)}'. Expected an ID that begins with '{prefix}'.",
             code="invalid_value",
             param=path,
         )
@@ -202,7 +202,7 @@ def _check_id(item: Any, path: str, seen: set[str], param: str) -> None:
         _check_beginning(item.id, beginning, f"{path}.id")
     if item.id in seen:
         raise ClientError(
-            f"Duplicate item found with id {refusals.shown(item.id)}. "
+            f"Duplicate item found with id {refusals.quoted(item.id)}. "
             "Remove duplicate items from your input and try again.",
             param=param,
         )
@@ -237,8 +237,8 @@ def _check_screen(item: ComputerCallOutput, path: str) -> None:
     _check_screenshot(item.output, f"{path}.output")
 
 
-def _check_screenshot(shown: ComputerScreenshot, path: str) -> None:
-    check_image(InputImage(image_url=shown.image_url, file_id=shown.file_id, detail=shown.detail), path)
+def _check_screenshot(displayed: ComputerScreenshot, path: str) -> None:
+    check_image(InputImage(image_url=displayed.image_url, file_id=displayed.file_id, detail=displayed.detail), path)
 
 
 def _check_parts(parts: Any, allowed: dict[type, str], path: str) -> None:
@@ -300,7 +300,7 @@ def _check_tool_choice(request: CreateResponse) -> None:
     wanted = choice.tools if isinstance(choice, AllowedTools) else [choice]
     for tool in wanted:
         if isinstance(tool, FunctionChoice | CustomChoice) and (type(tool), tool.name) not in names:
-            raise _bad_choice(f"Tool choice '{refusals.shown(tool.name)}' not found in 'tools' parameter.")
+            raise _bad_choice(f"Tool choice '{refusals.quoted(tool.name)}' not found in 'tools' parameter.")
 
 
 def requested_tools(request: CreateResponse) -> Iterator[Tool]:

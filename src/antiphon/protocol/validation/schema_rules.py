@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from antiphon.errors import ClientError
 from antiphon.protocol.formats import JsonSchemaFormat
 from antiphon.protocol.tools import FunctionTool
-from antiphon.protocol.validation.refusals import shown
+from antiphon.protocol.validation.refusals import quoted
 
 Place = tuple["Place", str] | None
 """The position of a subschema: the position around it and its own key; None is the root. Linked, so that depth is
@@ -67,7 +67,7 @@ def check_text_schema(format: JsonSchemaFormat) -> None:
 def _check(schema: dict[str, Any], *, strict: bool) -> None:
     kind = schema.get("type")
     if kind != "object" and (strict or kind is not None):
-        raise _SchemaError(f"""schema must be a JSON Schema of 'type: "object"', got 'type: "{shown(kind)}"'.""")
+        raise _SchemaError(f"""schema must be a JSON Schema of 'type: "object"', got 'type: "{quoted(kind)}"'.""")
     properties = 0
     for depth, place, node in _nodes(schema):
         _check_reference(place, node, schema if strict else None)
@@ -104,9 +104,9 @@ def _check_reference(place: Place, node: dict[str, Any], root: dict[str, Any] | 
     if target is None:
         return
     if type(target) is not str or not target.startswith("#"):
-        raise _SchemaError(f"{_at(place)}$ref must point into the schema itself, got '{shown(target)}'.")
+        raise _SchemaError(f"{_at(place)}$ref must point into the schema itself, got '{quoted(target)}'.")
     if root is not None and not _leads_somewhere(root, target):
-        raise _SchemaError(f"{_at(place)}reference '{shown(target)}' not found.")
+        raise _SchemaError(f"{_at(place)}reference '{quoted(target)}' not found.")
 
 
 def _leads_somewhere(root: Any, target: str) -> bool:
@@ -149,7 +149,7 @@ def _check_strict_object(place: Place, node: dict[str, Any]) -> None:
     if missing is not None:
         raise _SchemaError(
             f"{_at(place)}'required' is required to be supplied and to be an array including every key in "
-            f"properties. Missing '{shown(missing)}'."
+            f"properties. Missing '{quoted(missing)}'."
         )
 
 
@@ -163,5 +163,5 @@ def _at(place: Place) -> str:
     keys: list[str] = []
     while place is not None:
         place, key = place
-        keys.append(shown(key))
+        keys.append(quoted(key))
     return f"In context={tuple(reversed(keys))}, "

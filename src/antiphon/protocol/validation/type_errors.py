@@ -48,8 +48,8 @@ def check_fields(cls: type[Struct], value: dict[str, Any], path: str = "") -> No
 
 def unknown_field(cls: type[Struct], name: str, path: str = "") -> ClientError:
     """Return the error for a field that `cls` does not have."""
-    meant = nearest(name, _fields(cls))
-    return refusals.unknown(below(path, name), below(path, meant) if meant else None)
+    intended = nearest(name, _fields(cls))
+    return refusals.unknown(below(path, name), below(path, intended) if intended else None)
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
@@ -90,7 +90,7 @@ class Simple:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextRule:
     """A string of a certain length, or format."""
 
     bounds: Meta
@@ -108,7 +108,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChoiceRule:
     """One of a few strings."""
 
     values: tuple[str, ...]
@@ -138,7 +138,7 @@ class Number:
 class Array:
     """A list of values with one rule."""
 
-    of: "Shape"
+    of: "ValueShape"
     bounds: Meta
 
     @property
@@ -159,8 +159,8 @@ class Array:
 class Map:
     """An object with keys of the client's own."""
 
-    keys: Text
-    values: "Shape"
+    keys: TextRule
+    values: "ValueShape"
     bounds: Meta
     noun: str = "object"
 
@@ -202,11 +202,11 @@ class Fields:
         for name in required:
             if name not in value:
                 raise refusals.missing(below(path, name))
-        raise refusals.value_not_served(place, tag, by_tag)
+        raise refusals.unsupported_value(place, tag, by_tag)
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ValueShape:
     """The valid values in one position: a rule for each valid JSON type; `anything` if all are valid."""
 
     rules: Mapping[str, Rule]
@@ -220,7 +220,7 @@ class Shape:
         if rule is not None:
             rule.check(value, path)
         elif self.rules.keys() == {"null"}:
-            raise refusals.not_served(path)
+            raise refusals.unsupported(path)
         else:
             nouns = [rule.noun for kind, rule in self.rules.items() if kind != "null"]
             raise refusals.invalid_type(path, dict.fromkeys(nouns), value)
@@ -228,7 +228,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    shape: Shape
+    shape: ValueShape
     required: bool
 
 
@@ -238,17 +238,17 @@ def _fields(cls: type[Struct]) -> dict[str, _Field]:
     return {field.encode_name: _Field(_shape(field.type), field.required) for field in msgspec.structs.fields(cls)}
 
 
-def _shape(type_: Any) -> Shape:
+def _shape(type_: Any) -> ValueShape:
     rules: dict[str, Rule] = {}
     for member, bounds in _members(type_, Meta()):
         if member is Any:
-            return Shape({}, anything=True)
+            return ValueShape({}, anything=True)
         for kind, rule in _rules(member, bounds):
             known = rules.get(kind)
             if isinstance(known, Fields) and isinstance(rule, Fields):
                 rule = replace(known, classes=known.classes + rule.classes)
             rules[kind] = rule
-    return Shape(rules)
+    return ValueShape(rules)
 
 
 def _members(type_: Any, bounds: Meta) -> Iterator[tuple[Any, Meta]]:
@@ -269,7 +269,7 @@ def _rules(type_: Any, bounds: Meta) -> Iterator[tuple[str, Rule]]:
     args = get_args(type_)
     match get_origin(type_) or type_:
         case t if t is str:
-            yield "string", Text(bounds)
+            yield "string", TextRule(bounds)
         case t if t is int:
             yield "integer", Number(bounds, "integer")
         case t if t is float:
@@ -280,11 +280,11 @@ def _rules(type_: Any, bounds: Meta) -> Iterator[tuple[str, Rule]]:
         case t if t is types.NoneType:
             yield "null", Simple("null")
         case t if t is Literal:
-            yield "string", Choice(args)
+            yield "string", ChoiceRule(args)
         case t if t is list:
             yield "array", Array(_shape(args[0]), bounds)
         case t if t is dict:
             ((_, keys),) = _members(args[0], Meta())
-            yield "object", Map(Text(keys), _shape(args[1]), bounds)
+            yield "object", Map(TextRule(keys), _shape(args[1]), bounds)
         case t if t is not UnsetType:
             yield "object", Fields((t,))

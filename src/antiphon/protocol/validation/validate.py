@@ -151,8 +151,8 @@ def _local_request(data: dict[str, Any], local: Sequence[str]) -> CreateResponse
     """Return plain data as a request with these parameters in addition to those of the API. Raises `ClientError`."""
     parameters = {name: data.pop(name) for name in local}
     request = fit(data, CreateResponse, _check_presence)
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return LocalRequest.of(request, given) if given else request
+    provided = {name: value for name, value in parameters.items() if value is not None}
+    return LocalRequest.of(request, provided) if provided else request
 
 
 def decode_compact_request(body: bytes) -> CompactRequest:
@@ -212,7 +212,7 @@ def _with_items(body: bytes, cls: type[Items]) -> Items:
     check_items(request.items or [], "items")
     for i, item in enumerate(request.items or []):
         if isinstance(item, ItemReference | CompactionTrigger):
-            raise refusals.value_not_served(f"items[{i}].type", str(item.__struct_config__.tag), PUT)
+            raise refusals.unsupported_value(f"items[{i}].type", str(item.__struct_config__.tag), PUT)
     return request
 
 

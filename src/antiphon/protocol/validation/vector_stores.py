@@ -87,12 +87,12 @@ def decode_store_files_query(params: Params) -> StoreFilesQuery:
 def check_id(value: str, name: str, prefix: str) -> str:
     """Return an id of the path. Raises `ClientError` (400) for one of another form."""
     if not value.startswith(f"{prefix}_"):
-        shown = refusals.shown(value)
-        raise refusals.invalid(name, f"'{shown}'. Expected an ID that begins with '{prefix}'.")
+        displayed = refusals.quoted(value)
+        raise refusals.invalid(name, f"'{displayed}'. Expected an ID that begins with '{prefix}'.")
     if not value.replace("_", "").replace("-", "").isalnum() or not value.isascii():
         raise refusals.invalid(
             name,
-            f"'{refusals.shown(value)}'. Expected an ID that contains letters, numbers, underscores, or dashes, but "
+            f"'{refusals.quoted(value)}'. Expected an ID that contains letters, numbers, underscores, or dashes, but "
             "this value contained additional characters.",
         )
     return value

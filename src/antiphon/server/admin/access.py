@@ -15,7 +15,7 @@ from msgspec import Struct
 from antiphon.errors import ClientError, StoreError
 from antiphon.gateway import ApiKey, ConsoleSession, Gateway, Role, permit
 from antiphon.server import limits
-from antiphon.server.request import ASK, OPERATOR, TENANT, Credential, HttpRequest, name_of
+from antiphon.server.request import OPERATOR, REQUEST_FILE, TENANT, Credential, HttpRequest, name_of
 from antiphon.server.watchers import is_forwarded, is_local
 from antiphon.telemetry.context import note
 
@@ -161,7 +161,7 @@ def is_here(http: HttpRequest) -> bool:
 def not_signed_in() -> ClientError:
     """Return the error for a caller without a session."""
     text = "You are not signed in, or your session has ended. Sign in with an API key, or with `antiphon console`."
-    return ClientError(text, status=401, code="not_signed_in", headers=ASK)
+    return ClientError(text, status=401, code="not_signed_in", headers=REQUEST_FILE)
 
 
 def lacks(role: Role, key_id: str, param: str | None = None) -> ClientError:

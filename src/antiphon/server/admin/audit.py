@@ -14,14 +14,14 @@ from antiphon.telemetry.formatters import fields
 log = logging.getLogger("antiphon.audit")
 
 
-def audit(event: str, **said: Any) -> None:
-    """Write the line of an event such as `sign_in`. `said` are its fields; empty fields are omitted."""
-    known = {name: value for name, value in said.items() if value not in ("", None)}
+def audit(event: str, **stated: Any) -> None:
+    """Write the line of an event such as `sign_in`. `stated` are its fields; empty fields are omitted."""
+    known = {name: value for name, value in stated.items() if value not in ("", None)}
     text = " ".join((event, *(f"{name}={value}" for name, value in known.items())))
     log.info("%s", text, extra=fields(kind="audit", event=event, **known))
 
 
-def audit_reading(caller: Viewer, tenants: Collection[str], what: str, **said: Any) -> None:
+def audit_reading(caller: Viewer, tenants: Collection[str], what: str, **stated: Any) -> None:
     """Write a line for each other tenant with content that the caller reads; `what` names it, such as `response`."""
     for tenant in sorted({*tenants} - {caller.tenant}):
-        audit("read", key_id=caller.key_id, tenant=tenant, what=what, **said)
+        audit("read", key_id=caller.key_id, tenant=tenant, what=what, **stated)

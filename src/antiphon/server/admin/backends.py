@@ -23,8 +23,8 @@ def resources(gateway: Gateway, workers: Workers | None = None) -> Resources:
         others = await workers.others(status_topic(gateway)) if workers else []
         status: JsonObject = to_builtins(await gateway.status.of_all(others))
         if not caller.is_admin:
-            shown = [{name: one[name] for name in FOR_READERS} for one in status["backends"]]
-            status = {"workers": status["workers"], "backends": shown}
+            displayed = [{name: one[name] for name in FOR_READERS} for one in status["backends"]]
+            status = {"workers": status["workers"], "backends": displayed}
         return json_reply({"object": "backends", **status, "profiles": gateway.status.profiles()})
 
     return {"/admin/v1/backends": {"GET": get_backends}}

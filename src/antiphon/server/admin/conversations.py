@@ -18,8 +18,8 @@ def resources(gateway: Gateway) -> Resources:
         query = decode_query(http.query(), ConversationsQuery)
         tenant = caller.tenant_of(query.tenant)
         found = await gateway.conversations.list(tenant, query.limit + 1, query.after)
-        shown = listed(found, query.limit)
-        audit_reading(caller, {one["tenant"] or "" for one in shown["data"]}, "conversations")
-        return json_reply(shown)
+        displayed = listed(found, query.limit)
+        audit_reading(caller, {one["tenant"] or "" for one in displayed["data"]}, "conversations")
+        return json_reply(displayed)
 
     return {"/admin/v1/conversations": {"GET": list_conversations}}

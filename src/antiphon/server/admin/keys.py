@@ -32,9 +32,9 @@ class _Keys:
 
     async def create(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)
-        made = await self._keys.create(decode_body(await http.body(), CreateKey))
-        audit("key_created", by=caller.key_id, key_id=made["id"], tenant=made["tenant"], role=made["role"])
-        return json_reply(made)
+        created = await self._keys.create(decode_body(await http.body(), CreateKey))
+        audit("key_created", by=caller.key_id, key_id=created["id"], tenant=created["tenant"], role=created["role"])
+        return json_reply(created)
 
     async def change(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)
@@ -45,9 +45,9 @@ class _Keys:
 
     async def rotate(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)
-        made = await self._keys.rotate(_id(http), decode_body(await http.body(), RotateKey))
-        audit("key_rotated", by=caller.key_id, key_id=made["id"], tenant=made["tenant"])
-        return json_reply(made)
+        created = await self._keys.rotate(_id(http), decode_body(await http.body(), RotateKey))
+        audit("key_rotated", by=caller.key_id, key_id=created["id"], tenant=created["tenant"])
+        return json_reply(created)
 
     async def revoke(self, http: HttpRequest) -> Reply:
         caller = await self._admin(http)

@@ -7,11 +7,11 @@ from antiphon.gateway import JsonObject
 
 def listed(data: Sequence[JsonObject], limit: int | None = None) -> JsonObject:
     """Return a list of objects with ids. One more than `limit` shows that more follow, and is dropped."""
-    shown = data[:limit]
+    displayed = data[:limit]
     return {
         "object": "list",
-        "data": shown,
-        "first_id": shown[0]["id"] if shown else None,
-        "last_id": shown[-1]["id"] if shown else None,
-        "has_more": len(data) > len(shown),
+        "data": displayed,
+        "first_id": displayed[0]["id"] if displayed else None,
+        "last_id": displayed[-1]["id"] if displayed else None,
+        "has_more": len(data) > len(displayed),
     }

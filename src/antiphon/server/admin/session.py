@@ -22,7 +22,7 @@ from antiphon.server.admin.access import (
 )
 from antiphon.server.admin.audit import audit
 from antiphon.server.reply import Reply, Resources, json_reply
-from antiphon.server.request import ASK, HttpRequest, name_of
+from antiphon.server.request import REQUEST_FILE, HttpRequest, name_of
 from antiphon.version import __version__
 
 DAY = 86_400
@@ -58,11 +58,11 @@ class _Session:
         token, http.scope[SESSION] = await self._gateway.sessions.begin(key, digest)
         caller = Viewer(Role.ADMIN) if key is None else Viewer(key.role, key.tenant, key.id, key.name)
         audit("sign_in", key_id=caller.key_id, tenant=caller.tenant, role=caller.role.value, address=_address(http))
-        return json_reply(await self._shown(http, caller, key), _cookie(name, token))
+        return json_reply(await self._displayed(http, caller, key), _cookie(name, token))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         caller = await viewer(http, self._gateway)
-        return json_reply(await self._shown(http, caller, await http.key()))
+        return json_reply(await self._displayed(http, caller, await http.key()))
 
     async def sign_out(self, http: HttpRequest) -> Reply:
         check_same_origin(http)
@@ -78,7 +78,7 @@ class _Session:
             raise self._failed(http, "This link has expired or was used. Run `antiphon console` for a new one.")
         return b""
 
-    async def _checked(self, http: HttpRequest, shown: str) -> tuple[ApiKey, bytes]:
+    async def _checked(self, http: HttpRequest, displayed: str) -> tuple[ApiKey, bytes]:
         """Return the key that a client presents, and its digest. Raises `ClientError`: 401, 403 for its role."""
         gateway = self._gateway
         if not await gateway.known_keys.are_needed():
@@ -86,7 +86,7 @@ class _Session:
         if not await gateway.known_keys.are_needed():
             text = "This server has no API key. Create one with `antiphon keys create --role admin`."
             raise self._failed(http, text)
-        digest = await gateway.known_keys.digest(shown.encode())
+        digest = await gateway.known_keys.digest(displayed.encode())
         key = await gateway.known_keys.find(digest)
         if key is None:
             raise self._failed(http, "Incorrect API key provided. Ask the server's operator for a valid key.")
@@ -108,9 +108,9 @@ class _Session:
             return ClientError(text, status=429, code="too_many_attempts", headers=again)
         self._attempts.add(address)
         audit("sign_in_failed", address=address)
-        return ClientError(text, status=401, code="invalid_api_key", headers=ASK)
+        return ClientError(text, status=401, code="invalid_api_key", headers=REQUEST_FILE)
 
-    async def _shown(self, http: HttpRequest, caller: Viewer, key: ApiKey | None) -> JsonObject:
+    async def _displayed(self, http: HttpRequest, caller: Viewer, key: ApiKey | None) -> JsonObject:
         gateway, session = self._gateway, http.scope.get(SESSION)
         return {
             "object": "session",
@@ -118,7 +118,7 @@ class _Session:
             "tenant": caller.tenant or None,
             "key_id": caller.key_id or None,
             "key_name": caller.name or None,
-            "key_shown": None if key is None else key.shown,
+            "key_shown": None if key is None else key.displayed,
             "needs_key": await gateway.known_keys.are_needed(),
             "expires_at": None if session is None else session.expires_at,
             "version": __version__,

@@ -36,8 +36,8 @@ from antiphon.server.reply import (
     DisconnectWatch,
     Endpoint,
     Reply,
+    ReplySink,
     Resources,
-    Sink,
     json_reply,
     plain_name,
     stored_reply,
@@ -142,7 +142,7 @@ class _PassedOn:
         self._passing, self._request, self._lease, self._recorder = passing, request, lease, recorder
         self._tally: Tally | None = None
 
-    async def send(self, sink: Sink) -> None:
+    async def send(self, sink: ReplySink) -> None:
         """See `ReplyStream`."""
         self._sink = sink
         try:
@@ -150,7 +150,7 @@ class _PassedOn:
                 await self._passing.run(self if self._recorder is None else self._recorder.into(self))
         finally:
             if self._tally is not None and self._lease is not None:
-                self._lease.tell(self._passing.spent(self._tally.usage(self._request)))
+                self._lease.report(self._passing.spent(self._tally.usage(self._request)))
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
         """The answer starts."""

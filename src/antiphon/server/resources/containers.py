@@ -43,10 +43,10 @@ class _Containers:
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_create_container)
         await acquire(self._gateway, http, None)
-        ticket: RequestIdentity | Reply = RequestIdentity(http.tenant)
+        identity: RequestIdentity | Reply = RequestIdentity(http.tenant)
         if IDEMPOTENCY_HEADER in http.headers:
-            ticket = await reserve(self._gateway, http, body, CONTAINER)
-        return ticket if isinstance(ticket, Reply) else json_reply(await self._containers.create(request, ticket))
+            identity = await reserve(self._gateway, http, body, CONTAINER)
+        return identity if isinstance(identity, Reply) else json_reply(await self._containers.create(request, identity))
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_containers_query(http.query())
@@ -85,14 +85,14 @@ class _Files:
     async def _add(self, http: HttpRequest, form: "_Form") -> Reply:
         if form.written is None:
             raise refusals.missing("file")
-        ticket: RequestIdentity | Reply = RequestIdentity(http.tenant)
+        identity: RequestIdentity | Reply = RequestIdentity(http.tenant)
         if IDEMPOTENCY_HEADER in http.headers:
             content = encode_json([form.filename, form.written.digest.hex()])
-            ticket = await reserve(self._gateway, http, content, "cfile")
-        if isinstance(ticket, Reply):
+            identity = await reserve(self._gateway, http, content, "cfile")
+        if isinstance(identity, Reply):
             await form.drop()
-            return ticket
-        return json_reply(await self._files.add(form.container, form.filename, form.written, ticket))
+            return identity
+        return json_reply(await self._files.add(form.container, form.filename, form.written, identity))
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_container_files_query(http.query())
@@ -122,9 +122,9 @@ class _Form:
         self.written: Written | None = None
 
     async def read(self) -> None:
-        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientGone` if the client disconnects."""
+        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientDisconnected` if the client disconnects."""
         room = await self._container_files.room(self.container)
-        async with aclosing(form_of(self._http, room.size, self._files.held)) as parts:
+        async with aclosing(form_of(self._http, room.size, self._files.retained)) as parts:
             async for part in parts:
                 if part.name != "file":
                     raise refusals.unknown(part.name[:100])

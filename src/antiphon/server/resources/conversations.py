@@ -34,16 +34,16 @@ class _Conversations:
     async def create(self, http: HttpRequest) -> Reply:
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_create_conversation)
-        ticket: RequestIdentity | Reply
+        identity: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
-            ticket = await reserve(self._gateway, http, body, "conv")
+            identity = await reserve(self._gateway, http, body, "conv")
         else:
-            ticket = RequestIdentity(http.tenant, self._gateway.new_id("conv"))
-        if isinstance(ticket, Reply):
-            return ticket
+            identity = RequestIdentity(http.tenant, self._gateway.new_id("conv"))
+        if isinstance(identity, Reply):
+            return identity
         if len(body) > LARGE:
-            ticket = replace(ticket, is_large=True)
-        return json_reply(await self._conversations.create(request, ticket))
+            identity = replace(identity, is_large=True)
+        return json_reply(await self._conversations.create(request, identity))
 
     async def retrieve(self, http: HttpRequest) -> Reply:
         return json_reply(await self._conversations.retrieve(http.tenant, _id(http)))

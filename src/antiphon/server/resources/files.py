@@ -15,7 +15,7 @@ from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.forms import check_purpose, decode_file_form, decode_files_query
 from antiphon.server.admission import IDEMPOTENCY_HEADER, acquire, reserve
 from antiphon.server.multipart import OVERHEAD, FormPart, boundary_of, parts_of
-from antiphon.server.reply import DisconnectWatch, Reply, Resources, Sink, encode_json, json_reply, stream_reply
+from antiphon.server.reply import DisconnectWatch, Reply, ReplySink, Resources, encode_json, json_reply, stream_reply
 from antiphon.server.request import HttpRequest
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
@@ -31,13 +31,13 @@ def resources(gateway: Gateway) -> Resources:
     }
 
 
-def form_of(http: HttpRequest, most: int, held: int) -> AsyncGenerator[FormPart, None]:
+def form_of(http: HttpRequest, most: int, reserved: int) -> AsyncGenerator[FormPart, None]:
     """Yield the parts of a request's form, with a limit for the bytes of content; few of them are held in memory.
 
     Raises `ClientError`: 415 if it is not a form, 400 if it is malformed, 413 if it is too large.
     """
     boundary = boundary_of(http.headers.get(b"content-type", b""))
-    return parts_of(http.incoming.stream(most + OVERHEAD, held), boundary)
+    return parts_of(http.incoming.stream(most + OVERHEAD, reserved), boundary)
 
 
 class _Files:
@@ -58,14 +58,14 @@ class _Files:
         request, written = decode_file_form(form.fields), form.written
         if written is None:
             raise refusals.missing("file")
-        ticket: RequestIdentity | Reply = RequestIdentity(http.tenant)
+        identity: RequestIdentity | Reply = RequestIdentity(http.tenant)
         if IDEMPOTENCY_HEADER in http.headers:
             content = [form.filename, written.digest.hex()]
-            ticket = await reserve(self._gateway, http, encode_json([form.fields, content]), "file")
-        if isinstance(ticket, Reply):
+            identity = await reserve(self._gateway, http, encode_json([form.fields, content]), "file")
+        if isinstance(identity, Reply):
             await form.drop()
-            return ticket
-        return json_reply(await self._files.create(request, form.filename, written, ticket))
+            return identity
+        return json_reply(await self._files.create(request, form.filename, written, identity))
 
     async def list(self, http: HttpRequest) -> Reply:
         query = decode_files_query(http.query())
@@ -94,9 +94,9 @@ class _Form:
         self.written: Written | None = None
 
     async def read(self) -> None:
-        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientGone` if the client disconnects."""
+        """Read all of it. Raises `ClientError`, `StoreError`, and `ClientDisconnected` if the client disconnects."""
         room = await self._files.room(self._http.tenant)
-        async with aclosing(form_of(self._http, room.size, self._files.held)) as parts:
+        async with aclosing(form_of(self._http, room.size, self._files.retained)) as parts:
             async for part in parts:
                 if part.name in self.fields or (part.name == "file" and self.written is not None):
                     raise refusals.invalid(part.name[:100], "the form has several of them. Send one.")
@@ -128,7 +128,7 @@ def content_reply(
     ]
     if span is not None:
         headers.append((b"content-range", b"bytes %d-%d/%d" % (start, end - 1, size)))
-    return stream_reply(Content(read(start, end), 200 if span is None else 206, headers))
+    return stream_reply(FileDownload(read(start, end), 200 if span is None else 206, headers))
 
 
 def filename_of(part: FormPart) -> str:
@@ -164,13 +164,13 @@ def attachment(filename: str) -> bytes:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}".encode()
 
 
-class Content:
+class FileDownload:
     """Content on its way to the client."""
 
     def __init__(self, parts: AsyncGenerator[bytes, None], status: int, headers: RawHeaders) -> None:
         self._parts, self._status, self._headers = parts, status, headers
 
-    async def send(self, sink: Sink) -> None:
+    async def send(self, sink: ReplySink) -> None:
         """See `ReplyStream`. The first part is read before the head is sent: then an error still has its status."""
         async with aclosing(self._parts) as parts, DisconnectWatch(sink.receive):
             part = await anext(parts, b"")

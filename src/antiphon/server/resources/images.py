@@ -12,8 +12,8 @@ from antiphon.gateway import Gateway, ImagesTally, JsonObject, Passing, UsageLea
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.validate import LARGE, check_images_fields, decode_images_request
 from antiphon.server.admission import acquire, decoded
-from antiphon.server.multipart import FormParser, Head, boundary_of
-from antiphon.server.reply import DisconnectWatch, Endpoint, Reply, Resources, Sink, stream_reply
+from antiphon.server.multipart import FormParser, PartHead, boundary_of
+from antiphon.server.reply import DisconnectWatch, Endpoint, Reply, ReplySink, Resources, stream_reply
 from antiphon.server.request import HttpRequest
 from antiphon.server.resources.chat_completions import check_redirects, passed_headers
 
@@ -68,7 +68,7 @@ def read_form(body: bytes, boundary: bytes) -> FormBody:
 
 
 def _fields_of(body: bytes, boundary: bytes) -> JsonObject:
-    parser, head, text = FormParser(boundary), Head("", None), bytearray()
+    parser, head, text = FormParser(boundary), PartHead("", None), bytearray()
     found: JsonObject = {}
     for event in parser.feed(body):
         if isinstance(event, bytes):
@@ -78,13 +78,13 @@ def _fields_of(body: bytes, boundary: bytes) -> JsonObject:
                 raise refusals.too_long(head.name[:100], "string", MOST_TEXT, len(text) + len(event))
             continue
         _note(found, head, bytes(text))
-        if isinstance(event, Head):
+        if isinstance(event, PartHead):
             head, text = event, bytearray()
     parser.finish()
     return found
 
 
-def _note(found: JsonObject, head: Head, text: bytes) -> None:
+def _note(found: JsonObject, head: PartHead, text: bytes) -> None:
     """Record a finished part. A repeated field is rejected: a backend could read another copy than the checked one."""
     if head.filename is not None:
         found[head.name] = True
@@ -108,7 +108,7 @@ def _around_model(body: bytes, boundary: bytes) -> tuple[bytes, bytes]:
         if begin < 0 or end < 0:
             break
         events = list(FormParser(boundary).feed(body[place:begin] + b"\r\n\r\n\r\n" + mark + b"--"))
-        if events and isinstance(events[0], Head) and events[0].name == "model":
+        if events and isinstance(events[0], PartHead) and events[0].name == "model":
             return body[: begin + 4], body[end:]
         place = end + 2
     return mark + b'\r\ncontent-disposition: form-data; name="model"\r\n\r\n', b"\r\n" + body
@@ -121,7 +121,7 @@ class _PassedOn:
         self._passing, self._lease = passing, lease
         self._tally = ImagesTally()
 
-    async def send(self, sink: Sink) -> None:
+    async def send(self, sink: ReplySink) -> None:
         """See `ReplyStream`."""
         self._sink = sink
         try:
@@ -131,7 +131,7 @@ class _PassedOn:
             if self._lease is not None:
                 usage = self._tally.usage()
                 passing = self._passing
-                self._lease.tell(passing.spent(usage) if usage else passing.spent_on_request())
+                self._lease.report(passing.spent(usage) if usage else passing.spent_on_request())
 
     async def begin(self, status: int, backend: str, headers: Mapping[str, str]) -> None:
         """The answer starts."""

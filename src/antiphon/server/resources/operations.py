@@ -11,7 +11,7 @@ from itertools import chain
 
 from antiphon.errors import ClientError, StoreError
 from antiphon.gateway import Gateway, Status
-from antiphon.http_server.workers import Topic, Workers
+from antiphon.http_server.workers import Workers, WorkerTopic
 from antiphon.server.reply import Reply, Resources, json_reply
 from antiphon.server.request import HttpRequest
 from antiphon.server.watchers import HOW, WatchAccess
@@ -31,14 +31,14 @@ def resources(
     return {**paths, "/metrics": {"GET": api.get_metrics}} if has_metrics else paths
 
 
-def metrics_topic(gateway: Gateway, worker: str) -> Topic[list[Family]]:
+def metrics_topic(gateway: Gateway, worker: str) -> WorkerTopic[list[Family]]:
     """Return the topic for counters that processes of one port exchange."""
-    return Topic("metrics", list[Family], lambda: gateway.metrics.here(worker))
+    return WorkerTopic("metrics", list[Family], lambda: gateway.metrics.here(worker))
 
 
-def status_topic(gateway: Gateway) -> Topic[Status]:
+def status_topic(gateway: Gateway) -> WorkerTopic[Status]:
     """Return the topic for the state of backends that they exchange."""
-    return Topic("status", Status, gateway.status.here)
+    return WorkerTopic("status", Status, gateway.status.here)
 
 
 class _Operations:
@@ -63,13 +63,13 @@ class _Operations:
             text = f"The metrics of this server are not shown to this client. {HOW}"
             raise ClientError(text, status=403, code="metrics_not_allowed")
         gateway, workers = self._gateway, self._workers
-        told = [gateway.metrics.here(workers.name if workers else "0")]
-        told += await workers.others(metrics_topic(gateway, workers.name)) if workers else []
+        reported = [gateway.metrics.here(workers.name if workers else "0")]
+        reported += await workers.others(metrics_topic(gateway, workers.name)) if workers else []
         with suppress(StoreError, TimeoutError):
             async with asyncio.timeout(STORE_PATIENCE):
-                told.append(await gateway.metrics.backlog())
+                reported.append(await gateway.metrics.backlog())
         pieces = []
-        for piece in exposition(chain.from_iterable(told)):
+        for piece in exposition(chain.from_iterable(reported)):
             pieces.append(piece)
             await asyncio.sleep(0)  # many models make a long text: let other requests run
         return Reply(200, [(b"content-type", CONTENT_TYPE)], "".join(pieces).encode())

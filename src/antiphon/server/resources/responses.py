@@ -71,29 +71,29 @@ class _Responses:
         is_large = len(body) > LARGE
         if not is_large and HAS_TOOLS in body:
             tools = self._gateway.tools
-            request = asked = decode_with_tools(body, self._gateway.accepts, tools, http.tenant)
+            request = requested = decode_with_tools(body, self._gateway.accepts, tools, http.tenant)
         elif not is_large:
-            request = asked = decode_request(body, self._gateway.accepts)
+            request = requested = decode_request(body, self._gateway.accepts)
         else:
             request, is_large = await self._gateway.decode_large(http.tenant, body)
-            asked = request
+            requested = request
         if http.uses_cache is not None or CACHE_HEADER in http.headers:
-            request = with_cache(http, asked)
+            request = with_cache(http, requested)
         gateway = self._gateway
         if not gateway.accepts_work:
             raise going_away()
-        ticket: RequestIdentity | Reply
+        identity: RequestIdentity | Reply
         if IDEMPOTENCY_HEADER in http.headers:
-            ticket = await reserve(gateway, http, body, "resp")
+            identity = await reserve(gateway, http, body, "resp")
         else:
-            ticket = RequestIdentity(http.tenant, gateway.new_id("resp"), size=len(body))
-        if isinstance(ticket, Reply):
-            return ticket
+            identity = RequestIdentity(http.tenant, gateway.new_id("resp"), size=len(body))
+        if isinstance(identity, Reply):
+            return identity
         if request.prompt is not None:
             request, body = await gateway.prompts.resolve(http.tenant, request, len(body))
-            asked, is_large = request, len(body) > LARGE
+            requested, is_large = request, len(body) > LARGE
         if is_large:
-            ticket = replace(ticket, is_large=True)
+            identity = replace(identity, is_large=True)
         lease = None
         if http.credential is not None:
             lease = await acquire(
@@ -106,11 +106,11 @@ class _Responses:
             )
         if request.background:
             if len(body) <= LARGE:
-                kept = body_with_cache(body, asked, request)
+                stored = body_with_cache(body, requested, request)
             else:
-                kept = await gateway.offload(http.tenant, body_with_cache, body, asked, request)
-            return await self._enqueue(request, kept, charged_to(ticket, lease), lease)
-        run = await gateway.create(request, ticket)
+                stored = await gateway.offload(http.tenant, body_with_cache, body, requested, request)
+            return await self._enqueue(request, stored, charged_to(identity, lease), lease)
+        run = await gateway.create(request, identity)
         if lease is not None:
             lease.watch(run)
         if run.is_stream:
@@ -120,14 +120,14 @@ class _Responses:
         return json_reply(replace(response, output_text=output_text(response)), run_headers(run))
 
     async def _enqueue(
-        self, request: CreateResponse, body: bytes, ticket: RequestIdentity, lease: UsageLease | None
+        self, request: CreateResponse, body: bytes, identity: RequestIdentity, lease: UsageLease | None
     ) -> Reply:
-        queued = await self._gateway.queue.enqueue(request, body, ticket)
+        queued = await self._gateway.queue.enqueue(request, body, identity)
         if lease is not None:
             lease.hand_over()
         headers = ignored_header(queued.ignored_tools)
         if request.stream:
-            return stream_reply(FrameStream(self._gateway.replays.events(ticket.tenant, queued.response.id), headers))
+            return stream_reply(FrameStream(self._gateway.replays.events(identity.tenant, queued.response.id), headers))
         return json_reply(queued.response, headers)
 
     async def list(self, http: HttpRequest) -> Reply:

@@ -31,27 +31,27 @@ class _Uploads:
         body = await http.body()
         request = await decoded(self._gateway, http, body, decode_create_upload)
         await acquire(self._gateway, http, None)
-        ticket: RequestIdentity | Reply = RequestIdentity(http.tenant, self._gateway.new_id("upload"))
+        identity: RequestIdentity | Reply = RequestIdentity(http.tenant, self._gateway.new_id("upload"))
         if IDEMPOTENCY_HEADER in http.headers:
-            ticket = await reserve(self._gateway, http, body, "upload")
-        if isinstance(ticket, Reply):
-            return ticket
-        return json_reply(await self._uploads.create(request, ticket))
+            identity = await reserve(self._gateway, http, body, "upload")
+        if isinstance(identity, Reply):
+            return identity
+        return json_reply(await self._uploads.create(request, identity))
 
     async def add_part(self, http: HttpRequest) -> Reply:
         await acquire(self._gateway, http, None)
         upload = await self._uploads.pending(http.tenant, http.path_id("upload_id"))
-        made = None
-        async with aclosing(form_of(http, PART, self._files.held)) as parts:
+        created = None
+        async with aclosing(form_of(http, PART, self._files.retained)) as parts:
             async for part in parts:
                 if part.name != "data":
                     raise refusals.unknown(part.name[:100])
-                if made is not None:
+                if created is not None:
                     raise refusals.invalid("data", "the form has several of them. Send one.")
-                made = await self._uploads.add_part(upload, part.content())
-        if made is None:
+                created = await self._uploads.add_part(upload, part.content())
+        if created is None:
             raise refusals.missing("data")
-        return json_reply(made)
+        return json_reply(created)
 
     async def complete(self, http: HttpRequest) -> Reply:
         request = await decoded(self._gateway, http, await http.body(), decode_complete_upload)

@@ -10,7 +10,7 @@ from antiphon.errors import AntiphonError, ClientError
 from antiphon.http_server.asgi import BODY
 from antiphon.protocol.events import Event
 from antiphon.server.exchange import HttpExchange
-from antiphon.server.request import ClientGone
+from antiphon.server.request import ClientDisconnected
 from antiphon.server.websocket.session_memory import Lane
 
 GOING_AWAY = 1001
@@ -37,10 +37,11 @@ class Unheard(Exception):  # noqa: N818 - the client's error is inside
 _encode = msgspec.json.Encoder().encode
 
 
-class Channel:
+class EventChannel:
     """Its methods can be called from several tasks; the messages of one call stay together.
 
-    Sending waits for the client to read, which slows down the sender. Raises `ClientGone` after it disconnected.
+    Sending waits for the client to read, which slows down the sender. Raises `ClientDisconnected` after it
+    disconnected.
     """
 
     def __init__(self, exchange: HttpExchange) -> None:
@@ -53,9 +54,9 @@ class Channel:
         try:
             await self._exchange.accept()
         except OSError as error:
-            raise ClientGone from error
+            raise ClientDisconnected from error
 
-    async def hear(self) -> bytes | None:
+    async def receive_event(self) -> bytes | None:
         """Return the next message, None after the client disconnected. Raises `Unheard`."""
         message = await self._receive()
         if message["type"] == "websocket.disconnect":
@@ -64,24 +65,24 @@ class Channel:
         if (body := message.get(BODY)) is not None:
             return self._checked(body)
         if text is None:
-            told = "Binary messages are not supported. Send JSON as text."
-            raise Unheard(ClientError(told, code="unsupported_message"), UNSUPPORTED)
+            reported = "Binary messages are not supported. Send JSON as text."
+            raise Unheard(ClientError(reported, code="unsupported_message"), UNSUPPORTED)
         return self._checked(text.encode("utf-8", "surrogatepass"))
 
     def _checked(self, body: bytes) -> bytes:
         if len(body) > self._limit:
-            told = f"The message is larger than {self._limit} bytes."
-            raise Unheard(ClientError(told, status=413, code="request_too_large"), TOO_BIG)
+            reported = f"The message is larger than {self._limit} bytes."
+            raise Unheard(ClientError(reported, status=413, code="request_too_large"), TOO_BIG)
         return body
 
-    async def tell(self, events: Sequence[Event], lane: Lane = None) -> None:
+    async def report(self, events: Sequence[Event], lane: Lane = None) -> None:
         """Send events, each as one message."""
         if not events:
             return
         end = "}" if lane is None else f',"stream_id":"{lane}"}}'
         async with self._lock:
             for event in events:
-                await self._say(_encode(event)[:-1].decode() + end)
+                await self._emit(_encode(event)[:-1].decode() + end)
 
     async def refuse(self, error: AntiphonError, lane: Lane = None) -> None:
         """Send an error that ends one request only."""
@@ -89,11 +90,11 @@ class Channel:
         headers = {name: value for name, value in error.headers.items() if name != "connection"}
         if headers:
             inner["headers"] = headers
-        told = {"type": "error", "status": error.status, "error": inner}
+        reported = {"type": "error", "status": error.status, "error": inner}
         if lane is not None:
-            told["stream_id"] = lane
+            reported["stream_id"] = lane
         async with self._lock:
-            await self._say(_encode(told).decode())
+            await self._emit(_encode(reported).decode())
 
     async def close(self, code: int) -> None:
         """End the connection."""
@@ -101,8 +102,8 @@ class Channel:
             with suppress(OSError):  # the client disconnected
                 await self._send({"type": "websocket.close", "code": code})
 
-    async def _say(self, text: str) -> None:
+    async def _emit(self, text: str) -> None:
         try:
             await self._send({"type": "websocket.send", "text": text})
         except OSError as error:
-            raise ClientGone from error
+            raise ClientDisconnected from error

@@ -28,7 +28,7 @@ from antiphon.gateway import (
 from antiphon.http_server.asgi import Message
 from antiphon.protocol.events import TERMINAL, Event
 from antiphon.protocol.requests import CreateResponse
-from antiphon.protocol.validation.known_tools import keep
+from antiphon.protocol.validation.known_tools import remember
 from antiphon.protocol.validation.validate import LARGE
 from antiphon.protocol.websocket import (
     Steer,
@@ -43,11 +43,11 @@ from antiphon.protocol.websocket import (
 from antiphon.server.admission import with_cache
 from antiphon.server.exchange import GRACE, KEEPALIVE_AFTER, HttpExchange
 from antiphon.server.reply import LATE, DisconnectWatch
-from antiphon.server.request import ClientGone, HttpRequest
-from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, Channel, Unheard
-from antiphon.server.websocket.lanes import Asked, Lanes
+from antiphon.server.request import ClientDisconnected, HttpRequest
+from antiphon.server.websocket.channel import BROKEN, GOING_AWAY, EventChannel, Unheard
+from antiphon.server.websocket.lanes import LaneRequest, Lanes
 from antiphon.server.websocket.session_memory import Lane, Recall
-from antiphon.server.websocket.steering import Refused, Steering, Submission, failed, messages, required_input
+from antiphon.server.websocket.steering import Steering, SteeringRefused, Submission, failed, messages, required_input
 from antiphon.sharing.memory import Account, weight_of_json
 from antiphon.telemetry.context import About, about, begin
 
@@ -70,13 +70,13 @@ def endpoint(gateway: Gateway) -> Callable[[HttpExchange], Awaitable[None]]:
     async def open_websocket(exchange: HttpExchange) -> None:
         if not gateway.accepts_work:
             raise going_away()
-        channel = Channel(exchange)
+        channel = EventChannel(exchange)
         await channel.accept()
         gateway.measures.websockets.add()
         request = exchange.request
         account = Account(gateway.memory, request.tenant, exchange.limits.connection)
         try:
-            await Connection(gateway, request, channel, account).serve()
+            await WebSocketConnection(gateway, request, channel, account).serve()
         finally:
             account.close()
             gateway.measures.websockets.add(by=-1)
@@ -92,10 +92,10 @@ def limit_reached() -> ClientError:
     )
 
 
-class Connection:
+class WebSocketConnection:
     """One client's WebSocket, from its acceptance to its end."""
 
-    def __init__(self, gateway: Gateway, http: HttpRequest, channel: Channel, account: Account) -> None:
+    def __init__(self, gateway: Gateway, http: HttpRequest, channel: EventChannel, account: Account) -> None:
         self._gateway, self._http, self._channel = gateway, http, channel
         self._account = account
         self._forget()
@@ -119,14 +119,14 @@ class Connection:
         self._lanes, self._recall, self._steering = Lanes(), Recall(self._account), Steering(self._account)
 
     async def _listen(self) -> None:
-        heard = 0
+        received = 0
         try:
-            while (body := await self._channel.hear()) is not None:
+            while (body := await self._channel.receive_event()) is not None:
                 await self._take(body)
-                heard += 1
-                if not heard % AT_ONCE:
+                received += 1
+                if not received % AT_ONCE:
                     await asyncio.sleep(0)
-        except ClientGone:
+        except ClientDisconnected:
             pass
         except Unheard as unheard:
             await self._close(unheard.error, unheard.code)
@@ -146,7 +146,7 @@ class Connection:
         await self._close(self._why_over(), GOING_AWAY)
 
     async def _close(self, error: AntiphonError, code: int) -> None:
-        with suppress(ClientGone):
+        with suppress(ClientDisconnected):
             await self._channel.refuse(error)
         await self._channel.close(code)
 
@@ -165,7 +165,7 @@ class Connection:
             lane = take_lane(data)
             if self._why_over is not None:
                 raise self._why_over()
-            self._enter(Asked(lane, body, data, tools))
+            self._enter(LaneRequest(lane, body, data, tools))
         except AntiphonError as error:
             await self._channel.refuse(error, lane)
         else:
@@ -192,31 +192,31 @@ class Connection:
     def _message(self, body: bytes) -> tuple[dict[str, Any], bytes]:
         return decode_message(body, self._gateway.tools, self._http.tenant)
 
-    async def _decoded(self, decode: Callable[[U], T], given: U, size: int) -> T:
+    async def _decoded(self, decode: Callable[[U], T], provided: U, size: int) -> T:
         """Return the decoded message; a large one is decoded in a thread."""
         if size <= LARGE:
-            return decode(given)
-        return await self._gateway.offload(self._http.tenant, decode, given)
+            return decode(provided)
+        return await self._gateway.offload(self._http.tenant, decode, provided)
 
-    def _enter(self, asked: Asked) -> None:
+    def _enter(self, request: LaneRequest) -> None:
         """Queue a request, which may start now; its bytes are reserved until it is answered."""
-        self._account.take(len(asked.body))
+        self._account.take(len(request.body))
         try:
-            self._lanes.enter(asked)
+            self._lanes.enter(request)
         except ClientError:
-            self._account.release(len(asked.body))
+            self._account.release(len(request.body))
             raise
 
     async def _steer(self, data: dict[str, Any], size: int) -> None:
         """End a response early for the client's new input. Raises `ClientError` if no response is named."""
-        target, given = data.get("previous_response_id"), data.get("input")
+        target, provided = data.get("previous_response_id"), data.get("input")
         try:
             steer = await self._decoded(read_steer, data, size)
         except ClientError as error:
             if not isinstance(target, str):
                 raise
-            told: Event = failed("invalid_input", error.message, {"previous_response_id": target, "input": given})
-            await self._channel.tell([told], self._lane_of(target))
+            event: Event = failed("invalid_input", error.message, {"previous_response_id": target, "input": provided})
+            await self._channel.report([event], self._lane_of(target))
         else:
             await self._submit(steer, size)
 
@@ -226,14 +226,14 @@ class Connection:
         submission = Submission(self._gateway.new_id("steer"), steer, size)
         try:
             self._steering.submit(submission, is_over=run is not None and run.is_over)
-        except Refused as refused:
-            told = failed(refused.code, str(refused), {"previous_response_id": target, "input": steer.input})
-            await self._channel.tell([told], lane)
+        except SteeringRefused as refused:
+            reported = failed(refused.code, str(refused), {"previous_response_id": target, "input": steer.input})
+            await self._channel.report([reported], lane)
             return
         if run is not None:
             events = run.append_event(submission.accepted())
             run.steer()
-            await self._channel.tell(events, lane)
+            await self._channel.report(events, lane)
 
     def _lane_of(self, response_id: str) -> Lane:
         return self._runs[response_id][1] if response_id in self._runs else None
@@ -241,79 +241,79 @@ class Connection:
     # Answers.
 
     def _begin_next(self) -> None:
-        while not self._is_left and (asked := self._lanes.next()) is not None:
-            task = asyncio.create_task(self._answer(asked))
+        while not self._is_left and (requested := self._lanes.next()) is not None:
+            task = asyncio.create_task(self._answer(requested))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, asked: Asked) -> None:
+    async def _answer(self, request: LaneRequest) -> None:
         known = about()
         # Of the socket; that of the response follows.
         begin(About(known.request_id, trace_id=known.trace_id, api_key_id=known.api_key_id, is_message=True))
         memory = Account(self._gateway.memory, self._http.tenant)
         try:
-            if len(asked.body) > LARGE:
-                memory.take(weight_of_json(asked.body) - len(asked.body))  # its bytes are reserved already
-            await self._create(asked)
-        except ClientGone:
+            if len(request.body) > LARGE:
+                memory.take(weight_of_json(request.body) - len(request.body))  # its bytes are reserved already
+            await self._create(request)
+        except ClientDisconnected:
             pass  # the reader notices the disconnect
         except Exception as error:
-            with suppress(ClientGone):
-                await self._channel.refuse(reportable(error), asked.lane)
+            with suppress(ClientDisconnected):
+                await self._channel.refuse(reportable(error), request.lane)
         finally:
             memory.close()
-            self._account.release(len(asked.body))
-            self._lanes.leave(asked.lane)
+            self._account.release(len(request.body))
+            self._lanes.leave(request.lane)
             self._begin_next()
 
-    async def _create(self, asked: Asked) -> None:
+    async def _create(self, requested: LaneRequest) -> None:
         """Run the requested response, and the automatic follow-ups."""
-        lane = asked.lane
-        if asked.data is not None:
-            data = asked.data
+        lane = requested.lane
+        if requested.data is not None:
+            data = requested.data
         else:  # it waited, and was decoded before
-            data, asked.tools = await self._decoded(self._message, asked.body, len(asked.body))
+            data, requested.tools = await self._decoded(self._message, requested.body, len(requested.body))
             take_lane(data)
         parent = data.get("previous_response_id")
         try:
-            read = partial(read_create, takes=self._gateway.accepts, tools=asked.tools)
-            create = await self._decoded(read, data, len(asked.body))
-            keep(create.request, self._gateway.tools, self._http.tenant)
+            read = partial(read_create, takes=self._gateway.accepts, tools=requested.tools)
+            create = await self._decoded(read, data, len(requested.body))
+            remember(create.request, self._gateway.tools, self._http.tenant)
             request = with_cache(self._http, create.request)
             request = with_input(request, messages(self._steering.pending(parent)))
             if request.prompt is not None:
-                request, _ = await self._gateway.prompts.resolve(self._http.tenant, request, len(asked.body))
-            run, said = await self._make(lane, request, generates=create.generates, size=len(asked.body))
+                request, _ = await self._gateway.prompts.resolve(self._http.tenant, request, len(requested.body))
+            run, stated = await self._make(lane, request, generates=create.generates, size=len(requested.body))
         except Exception:
             self._recall.fail(lane, parent)
             raise
         self._steering.commit(parent)
-        while said:
+        while stated:
             if owed := required_input(run.response):
-                self._steering.keep(run.response.id, said)
-                await self._tell_each(lane, run, (one.pending(owed) for one in said))
+                self._steering.save(run.response.id, stated)
+                await self._notify_each(lane, run, (one.pending(owed) for one in stated))
                 return
-            request = following(request, run.response.id, messages(said))
-            run, following_said = await self._follow(lane, request, run, said)
-            self._steering.release(said)
-            said = following_said
+            request = following(request, run.response.id, messages(stated))
+            run, following_stated = await self._follow(lane, request, run, stated)
+            self._steering.release(stated)
+            stated = following_stated
 
     async def _follow(
-        self, lane: Lane, request: CreateResponse, run: Run, said: list[Submission]
+        self, lane: Lane, request: CreateResponse, run: Run, stated: list[Submission]
     ) -> tuple[Run, list[Submission]]:
         try:
             return await self._make(lane, request)
-        except ClientGone:
+        except ClientDisconnected:
             raise
         except Exception as error:
             message = reportable(error).message
             self._recall.fail(lane, run.response.id)
-            await self._tell_each(lane, run, (one.failed(message) for one in said))
+            await self._notify_each(lane, run, (one.failed(message) for one in stated))
             return run, []
 
-    async def _tell_each(self, lane: Lane, run: Run, events: Iterable[Event]) -> None:
+    async def _notify_each(self, lane: Lane, run: Run, events: Iterable[Event]) -> None:
         for event in events:
-            await self._channel.tell(run.append_event(event), lane)
+            await self._channel.report(run.append_event(event), lane)
 
     async def _make(
         self, lane: Lane, request: CreateResponse, *, generates: bool = True, size: int = 0
@@ -323,45 +323,45 @@ class Connection:
             raise going_away()
         recalled = self._recall.find(request.previous_response_id)
         is_large = size > LARGE
-        ticket = RequestIdentity(self._http.tenant, is_large=is_large, size=size)
+        identity = RequestIdentity(self._http.tenant, is_large=is_large, size=size)
         key = await self._http.key()
         if key is None:
-            return await self._make_granted(lane, request, ticket, recalled, None, generates=generates)
+            return await self._make_granted(lane, request, identity, recalled, None, generates=generates)
         weigh = partial(_weight, request)
         if is_large and is_weighed(key):
-            weight = await self._gateway.offload(ticket.tenant, weigh)
+            weight = await self._gateway.offload(identity.tenant, weigh)
             weigh = partial(Weight, *weight)
         with await self._gateway.lease(key, request.model, weigh) as lease:
-            return await self._make_granted(lane, request, ticket, recalled, lease, generates=generates)
+            return await self._make_granted(lane, request, identity, recalled, lease, generates=generates)
 
     async def _make_granted(
         self,
         lane: Lane,
         request: CreateResponse,
-        ticket: RequestIdentity,
+        identity: RequestIdentity,
         recalled: Sequence[StoredItem] | None,
         lease: UsageLease | None,
         *,
         generates: bool,
     ) -> tuple[Run, list[Submission]]:
-        run = await self._gateway.create(request, ticket, recalled=recalled, generates=generates)
+        run = await self._gateway.create(request, identity, recalled=recalled, generates=generates)
         if lease is not None:
             lease.watch(run)
         run.leave_out_error()  # on a socket an `error` answers a rejected request: clients treat it as the end
         response_id = run.response.id
         self._runs[response_id] = run, lane
         self._steering.begin(response_id, request)
-        said: list[Submission] = []
+        stated: list[Submission] = []
 
         async def settle() -> None:
-            said.extend(await self._settle(lane, run))
+            stated.extend(await self._settle(lane, run))
 
         try:
-            await _Telling(self._channel, lane, run, settle).serve()
+            await _Notice(self._channel, lane, run, settle).serve()
         finally:
             self._runs.pop(response_id, None)
             self._steering.end(run.response)  # the client was not informed of an unused one
-        return run, said
+        return run, stated
 
     async def _settle(self, lane: Lane, run: Run) -> list[Submission]:
         """A response has ended, and its client will be notified: record whether it can be continued."""
@@ -375,10 +375,10 @@ class Connection:
         return self._steering.end(response)
 
 
-class _Telling:
+class _Notice:
     """Sends one response in its lane; keepalives cover a silent backend as in a stream of server-sent events."""
 
-    def __init__(self, channel: Channel, lane: Lane, run: Run, settle: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, channel: EventChannel, lane: Lane, run: Run, settle: Callable[[], Awaitable[None]]) -> None:
         self._channel, self._lane, self._run, self._settle = channel, lane, run, settle
         self._loop = asyncio.get_running_loop()
         self._last: float | None = None
@@ -388,17 +388,17 @@ class _Telling:
             async for batch in batches:
                 if isinstance(batch[-1], TERMINAL):
                     await self._settle()
-                await self._tell(batch)
+                await self._notify(batch)
 
     async def _tick(self) -> float:
         if self._last is None or self._loop.time() - self._last >= KEEPALIVE_AFTER:
-            with suppress(ClientGone):  # the reader notices the disconnect
-                await self._tell(self._run.heartbeat())
+            with suppress(ClientDisconnected):  # the reader notices the disconnect
+                await self._notify(self._run.heartbeat())
         return max(KEEPALIVE_AFTER + (self._last or 0.0) - self._loop.time(), 0.1)
 
-    async def _tell(self, batch: list[Event]) -> None:
+    async def _notify(self, batch: list[Event]) -> None:
         self._last = self._loop.time()
-        await self._channel.tell(batch, self._lane)
+        await self._channel.report(batch, self._lane)
 
 
 def _weight(request: CreateResponse) -> Weight:

@@ -18,7 +18,7 @@ WAITING = 256
 
 
 @dataclass(slots=True)
-class Asked:
+class LaneRequest:
     """A received `response.create`: the bytes of the message, and its data without the lane."""
 
     lane: Lane
@@ -35,24 +35,24 @@ class Lanes:
     def __init__(self) -> None:
         self._names: set[str] = set()
         self._busy: set[Lane] = set()
-        self._waiting: deque[Asked] = deque()
+        self._waiting: deque[LaneRequest] = deque()
 
-    def enter(self, asked: Asked) -> None:
+    def enter(self, request: LaneRequest) -> None:
         """Queue a request, which may start now. Raises `ClientError` (400, 429)."""
-        if asked.lane is not None:
-            self._name(asked.lane)
-        if not self._is_free(asked.lane):
+        if request.lane is not None:
+            self._name(request.lane)
+        if not self._is_free(request.lane):
             self._check_room()
-            asked.data = None
-        self._waiting.append(asked)
+            request.data = None
+        self._waiting.append(request)
 
-    def next(self) -> Asked | None:
+    def next(self) -> LaneRequest | None:
         """Return the oldest request that can start now; its lane is then occupied until `left`."""
-        for index, asked in enumerate(self._waiting):
-            if self._is_free(asked.lane):
+        for index, requested in enumerate(self._waiting):
+            if self._is_free(requested.lane):
                 del self._waiting[index]
-                self._busy.add(asked.lane)
-                return asked
+                self._busy.add(requested.lane)
+                return requested
         return None
 
     def leave(self, lane: Lane) -> None:

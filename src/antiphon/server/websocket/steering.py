@@ -41,7 +41,7 @@ MESSAGES = {
 }
 
 
-class Refused(Exception):  # noqa: N818 - an answer, sent as an event
+class SteeringRefused(Exception):  # noqa: N818 - an answer, sent as an event
     """This response cannot be steered now; `code` says why."""
 
     def __init__(self, code: str) -> None:
@@ -127,21 +127,21 @@ class Steering:
         self._active[response_id] = _Active(is_steerable)
 
     def submit(self, submission: Submission, *, is_over: bool = False) -> None:
-        """Accept a submission; `is_over` says that its response is about to end. Raises `Refused`."""
+        """Accept a submission; `is_over` says that its response is about to end. Raises `SteeringRefused`."""
         response_id = submission.steer.previous_response_id
         active = self._active.get(response_id)
         if active is None:
-            raise Refused(self._why_not(response_id))
+            raise SteeringRefused(self._why_not(response_id))
         if is_over:
-            raise Refused("response_already_completed")
+            raise SteeringRefused("response_already_completed")
         if not active.is_steerable:
-            raise Refused("steering_not_supported")
+            raise SteeringRefused("steering_not_supported")
         if len(active.submissions) >= MAX_STEERS:
-            raise Refused("too_many_pending_steers")
+            raise SteeringRefused("too_many_pending_steers")
         try:
             self._account.take(submission.size)
         except AntiphonError as error:
-            raise Refused("too_many_pending_steers") from error
+            raise SteeringRefused("too_many_pending_steers") from error
         active.submissions.append(submission)
 
     def end(self, response: Response) -> list[Submission]:
@@ -152,7 +152,7 @@ class Steering:
             del self._ended[next(iter(self._ended))]
         return active.submissions if active else []
 
-    def keep(self, response_id: str, submissions: list[Submission]) -> None:
+    def save(self, response_id: str, submissions: list[Submission]) -> None:
         """Keep the inputs until the client continues that response."""
         self._pending[response_id] = submissions
 

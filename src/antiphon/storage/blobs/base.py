@@ -10,7 +10,7 @@ class BlobStorage(Protocol):
     """Storage for the content of files: the store, a directory or a bucket. Every method raises `StoreError`."""
 
     @property
-    def held(self) -> int:
+    def retained(self) -> int:
         """Maximum number of bytes of memory that one `write` uses."""
         ...
 

@@ -29,7 +29,7 @@ READ = 4 * BLOB_PART
 class BucketBlobs:
     """See `BlobStorage`. `objects` is any store of `obstore`."""
 
-    held = (AT_ONCE + 2) * CHUNK
+    retained = (AT_ONCE + 2) * CHUNK
 
     def __init__(self, objects: "ObjectStore", turns: FairScheduler) -> None:
         self._objects, self._turns = objects, turns

@@ -22,7 +22,7 @@ T = TypeVar("T")
 class DirectoryBlobs:
     """See `BlobStorage`. A blob's file receives its final name only when it is completely on disk."""
 
-    held = 3 * BLOB_PART
+    retained = 3 * BLOB_PART
 
     def __init__(self, folder: Path, turns: FairScheduler) -> None:
         self._folder, self._turns = folder, turns

@@ -16,9 +16,9 @@ class Places:
         self._places, self._chosen = places, places[chosen]
 
     @property
-    def held(self) -> int:
-        """See `BlobStorage.held`."""
-        return self._chosen.held
+    def retained(self) -> int:
+        """See `BlobStorage.retained`."""
+        return self._chosen.retained
 
     def new_name(self) -> str:
         """See `BlobStorage.new_name`."""

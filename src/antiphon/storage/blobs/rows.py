@@ -13,7 +13,7 @@ from antiphon.storage.store import Store
 class StoreBlobs:
     """See `BlobStorage`. The store is closed by its owner."""
 
-    held = 3 * BLOB_PART
+    retained = 3 * BLOB_PART
 
     def __init__(self, store: Store, turns: FairScheduler) -> None:
         self._store, self._turns = store, turns

@@ -1,6 +1,6 @@
 """Cached answers of models."""
 
-from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
+from antiphon.storage.operations.step import NOW, SHIFT, Operation, first, query_rows, reads, writes
 from antiphon.storage.records.tenants import FoundAnswer, StoredAnswer
 
 USED_EVERY = 60
@@ -8,11 +8,11 @@ USED_EVERY = 60
 
 
 @writes("keep_answer")
-def keep(answer: StoredAnswer) -> Operation[None]:
+def put(answer: StoredAnswer) -> Operation[None]:
     """Store an answer. It replaces the tenant's earlier answer with this key."""
     size, shift = len(answer.key) + len(answer.body), (yield SHIFT)
     times = answer.used_at + shift, answer.expires_at + shift
-    yield from ask("keep_answer", answer.tenant, answer.key, answer.body, size, *times)
+    yield from query_rows("keep_answer", answer.tenant, answer.key, answer.body, size, *times)
 
 
 @reads("find_answer")
@@ -26,7 +26,7 @@ def find(tenant: str, key: bytes) -> Operation[FoundAnswer | None]:
 @writes("use_answer")
 def use(tenant: str, key: bytes) -> Operation[None]:
     """Record that a cached answer was used."""
-    yield from ask("use_answer", tenant, key, (yield NOW))
+    yield from query_rows("use_answer", tenant, key, (yield NOW))
 
 
 @writes("trim_answers", is_of_all=True, frees=True)
@@ -35,11 +35,11 @@ def trim(most_bytes: int, limit: int) -> Operation[int]:
 
     Return the number of deleted answers.
     """
-    return len((yield from ask("trim_answers", most_bytes, limit)))
+    return len((yield from query_rows("trim_answers", most_bytes, limit)))
 
 
 @reads("answers_size", is_of_all=True)
 def size() -> Operation[int]:
     """Return the bytes that the answers of all tenants use."""
-    (row,) = yield from ask("answers_size")
+    (row,) = yield from query_rows("answers_size")
     return int(row[0])

@@ -17,14 +17,14 @@ from antiphon.storage.operations.step import (
     Operation,
     Row,
     announce_read,
-    ask,
-    ask_many,
     first,
+    query_many,
+    query_rows,
     reads,
     writes,
 )
 from antiphon.storage.records.money import Budget, MoneyClaim, day_of
-from antiphon.storage.records.tenants import ApiKey, BucketState, Limits, Role, UsageField, UsageRecord, UsageRow
+from antiphon.storage.records.tenants import ApiKey, BucketState, KeyLimits, Role, UsageField, UsageRecord, UsageRow
 
 MINUTE = 60_000_000
 """One minute in microseconds."""
@@ -36,13 +36,13 @@ NO_LIMIT = 2**62
 def put(key: ApiKey) -> Operation[None]:
     """Store or replace a key."""
     limits = key.limits
-    yield from ask(
+    yield from query_rows(
         "put_api_key",
         key.id,
         key.tenant,
         key.name,
         key.digest,
-        key.shown,
+        key.displayed,
         key.created_at,
         key.expires_at,
         key.revoked_at,
@@ -59,7 +59,7 @@ def put(key: ApiKey) -> Operation[None]:
         key.role.value,
     )
     if limits.budget is None:
-        yield from ask("close_budget", key.tenant, key.id)
+        yield from query_rows("close_budget", key.tenant, key.id)
 
 
 @reads("find_api_key", is_of_all=True)
@@ -73,17 +73,17 @@ def find(digest: bytes) -> Operation[ApiKey | None]:
 @reads("api_keys", is_of_all=True)
 def every() -> Operation[list[ApiKey]]:
     """Return all keys of all tenants, newest first, including revoked keys."""
-    return [_key(row) for row in (yield from ask("api_keys"))]
+    return [_key(row) for row in (yield from query_rows("api_keys"))]
 
 
 @reads("has_api_keys", is_of_all=True)
 def any_at_all() -> Operation[bool]:
     """Return whether a key was ever created."""
-    return bool((yield from ask("has_api_keys")))
+    return bool((yield from query_rows("has_api_keys")))
 
 
 @writes("take", is_of_all=True)
-def take(key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = None) -> Operation[BucketState]:
+def take(key_id: str, limits: KeyLimits, tokens: int, claim: MoneyClaim | None = None) -> Operation[BucketState]:
     """Take one request and these tokens out of the key's limits, if all limits have room; return the limits' state.
 
     A `claim` is taken out of its budgets in the same transaction. However many requests and processes compete, the
@@ -103,7 +103,7 @@ def take(key_id: str, limits: Limits, tokens: int, claim: MoneyClaim | None = No
     return state
 
 
-def _take_tokens(key_id: str, limits: Limits, tokens: int, now: float) -> Operation[BucketState]:
+def _take_tokens(key_id: str, limits: KeyLimits, tokens: int, now: float) -> Operation[BucketState]:
     at, today, tokens = int(now * 1_000_000), day_of(now), limits.fit(tokens)
     most = NO_LIMIT if limits.tokens_per_day is None else limits.tokens_per_day
     row = yield from first(
@@ -129,9 +129,9 @@ def _refused(key_id: str, now: float) -> Operation[BucketState]:
 def charge(uses: Sequence[UsageRecord]) -> Operation[None]:
     """Record the usage, and settle the reservation."""
     now: float = yield EXACT_NOW
-    yield from ask_many("add_use", sorted(map(_used, uses)))
+    yield from query_many("add_use", sorted(map(_used, uses)))
     yield from budgets.settle(uses)
-    yield from ask_many("settle", sorted(_settling(use, int(now * 1_000_000)) for use in uses))
+    yield from query_many("settle", sorted(_settling(use, int(now * 1_000_000)) for use in uses))
 
 
 @reads("usage")
@@ -145,10 +145,10 @@ def usage(
     """
     yield from announce_read(UNKNOWN_ITEMS)  # the number of rows to sum up is unknown
     apart = [int(field in by) for field in ("tenant", "key", "model", "day")]
-    query, whose = ("usage_of_all", ()) if tenant is None else ("usage", (tenant,))
+    query, owner = ("usage_of_all", ()) if tenant is None else ("usage", (tenant,))
     return [
         UsageRow(*row)
-        for row in (yield from ask(query, begin, end, *apart, NO_LIMIT if most is None else most, *whose))
+        for row in (yield from query_rows(query, begin, end, *apart, NO_LIMIT if most is None else most, *owner))
     ]
 
 
@@ -175,7 +175,7 @@ def _seconds(microseconds: int) -> float:
 
 
 def _key(row: Row) -> ApiKey:
-    key_id, tenant, name, digest, shown, created_at, expires_at, revoked_at, old_digest, old_until, *rest = row
+    key_id, tenant, name, digest, displayed, created_at, expires_at, revoked_at, old_digest, old_until, *rest = row
     models, requests, tokens, tokens_a_day, concurrency, caches, *money = rest
     per_day, per_month, role, tenant_per_day, tenant_per_month = money
     return ApiKey(
@@ -183,13 +183,13 @@ def _key(row: Row) -> ApiKey:
         tenant,
         name,
         bytes(digest),
-        shown,
+        displayed,
         created_at,
         expires_at,
         revoked_at,
         None if old_digest is None else bytes(old_digest),
         old_until,
-        Limits(tuple(json.loads(models)), requests, tokens, tokens_a_day, concurrency, _budget(per_day, per_month)),
+        KeyLimits(tuple(json.loads(models)), requests, tokens, tokens_a_day, concurrency, _budget(per_day, per_month)),
         bool(caches),
         Role(role),
         _budget(tenant_per_day, tenant_per_month),

@@ -9,7 +9,7 @@ Each day starts with the amounts that were recorded as spent, so reservations of
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from antiphon.storage.operations.step import Operation, ask, ask_many, reads, writes
+from antiphon.storage.operations.step import Operation, query_many, query_rows, reads, writes
 from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim, Period, TenantBudget, day_of, month_of
 from antiphon.storage.records.tenants import UsageRecord
 
@@ -21,16 +21,16 @@ Levels = Mapping[str, Mapping[Period, int]]
 def put_tenant(budget: TenantBudget) -> Operation[None]:
     """Store the budget of a tenant. A budget without limits deletes it."""
     if budget.budget == Budget():
-        yield from ask("delete_tenant_budget", budget.tenant)
-        yield from ask("close_budget", budget.tenant, "")
+        yield from query_rows("delete_tenant_budget", budget.tenant)
+        yield from query_rows("close_budget", budget.tenant, "")
     else:
-        yield from ask("put_tenant_budget", budget.tenant, budget.budget.per_day, budget.budget.per_month)
+        yield from query_rows("put_tenant_budget", budget.tenant, budget.budget.per_day, budget.budget.per_month)
 
 
 @reads("tenant_budgets", is_of_all=True)
 def of_tenants() -> Operation[list[TenantBudget]]:
     """Return the budgets of all tenants, by name."""
-    rows = yield from ask("tenant_budgets")
+    rows = yield from query_rows("tenant_budgets")
     return [TenantBudget(tenant, Budget(per_day, per_month)) for tenant, per_day, per_month in rows]
 
 
@@ -39,14 +39,14 @@ def lock(claim: MoneyClaim, now: float) -> Operation[Levels]:
     found = yield from _lock(claim, now)
     old = [account for account, _ in claim.accounts() if account not in found]
     if old:
-        yield from ask_many("open_budget", [(claim.tenant, one, day_of(now), month_of(now)) for one in old])
+        yield from query_many("open_budget", [(claim.tenant, one, day_of(now), month_of(now)) for one in old])
         found = yield from _lock(claim, now)
     return found
 
 
 def _lock(claim: MoneyClaim, now: float) -> Operation[Levels]:
     """Lock the rows; return the levels of today's rows. Another replica's day may have started already."""
-    rows = yield from ask("lock_budgets", claim.tenant, claim.key_id)
+    rows = yield from query_rows("lock_budgets", claim.tenant, claim.key_id)
     return {
         account: {"day": today, "month": before + today} for account, day, today, before in rows if day >= day_of(now)
     }
@@ -64,7 +64,7 @@ def exhausted(claim: MoneyClaim, levels: Levels) -> ExhaustedBudget | None:
 
 def spend(claim: MoneyClaim) -> Operation[None]:
     """Add the reservation of a request. Its budgets must be locked."""
-    yield from ask_many("spend_budget", [(claim.tenant, account, claim.fit()) for account, _ in claim.accounts()])
+    yield from query_many("spend_budget", [(claim.tenant, account, claim.fit()) for account, _ in claim.accounts()])
 
 
 def settle(uses: Iterable[UsageRecord]) -> Operation[None]:
@@ -76,4 +76,4 @@ def settle(uses: Iterable[UsageRecord]) -> Operation[None]:
                 both = sums[use.tenant, account, day_of(use.at)]
                 both[0] += use.cost
                 both[1] += use.cost_taken
-    yield from ask_many("settle_budget", sorted((*place, *both) for place, both in sums.items()))
+    yield from query_many("settle_budget", sorted((*place, *both) for place, both in sums.items()))

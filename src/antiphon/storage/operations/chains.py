@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from antiphon.storage.operations.step import FEW_ITEMS, NOW, Operation, announce_read, ask, first, reads
+from antiphon.storage.operations.step import FEW_ITEMS, NOW, Operation, announce_read, first, query_rows, reads
 from antiphon.storage.records.responses import ChainExtent
 
 STEPS = (2, 32)
@@ -20,7 +20,7 @@ MOST_KNOWN = 20_000
 """Maximum number of responses with known ancestors. If there are more, all measurements are dropped."""
 
 
-class Known(NamedTuple):
+class KnownChain(NamedTuple):
     """The measurement of a response's ancestors, or a lower bound, for a chain that began outside conversations."""
 
     above: ChainExtent
@@ -29,7 +29,7 @@ class Known(NamedTuple):
     mark: int
 
 
-Measured = dict[tuple[str, str], Known]
+Measured = dict[tuple[str, str], KnownChain]
 """The measurements, by tenant and response."""
 
 
@@ -57,7 +57,7 @@ def measure_chain(tenant: str, response_id: str, most: int, measured: Measured) 
     steps: Sequence[_Step] = ()
     known = None
     for count in STEPS:
-        steps = [_Step(*row) for row in (yield from ask("steps_up", response_id, tenant, now, count))]
+        steps = [_Step(*row) for row in (yield from query_rows("steps_up", response_id, tenant, now, count))]
         if not steps:
             return ChainExtent(0, False)
         known = _add_up(tenant, steps, now, measured)
@@ -78,34 +78,36 @@ def _is_enough(above: ChainExtent, most: int) -> bool:
     return above.is_whole or above.length >= most - 1
 
 
-def _add_up(tenant: str, steps: Sequence[_Step], now: int, measured: Measured) -> Known | None:
+def _add_up(tenant: str, steps: Sequence[_Step], now: int, measured: Measured) -> KnownChain | None:
     """Return the measurement above the first of these responses, or None if the known measurements do not cover it."""
     mark = steps[0].mark
     for place, step in enumerate(steps):
         is_head = step.parent_id is None and step.conversation_id is None
-        known = Known(NOTHING, math.inf, mark) if is_head else measured.get((tenant, step.id))
+        known = KnownChain(NOTHING, math.inf, mark) if is_head else measured.get((tenant, step.id))
         if known is not None and known.mark == mark and known.until > now:
             above = steps[1 : place + 1]
-            return Known(_below(known.above, above), min([known.until, *(_end(one.expires_at) for one in above)]), mark)
+            return KnownChain(
+                _below(known.above, above), min([known.until, *(_end(one.expires_at) for one in above)]), mark
+            )
     return None
 
 
-def _walk(tenant: str, last: _Step, now: int, most: int) -> Operation[Known]:
+def _walk(tenant: str, last: _Step, now: int, most: int) -> Operation[KnownChain]:
     """Measure the ancestors of a response, up to `most`."""
     if last.parent_id is None:
         before = yield from _measure_before(tenant, last.conversation_id, last.conversation_end)
-        return Known(ChainExtent(0, True, *before, True), math.inf, last.mark)
-    (row,) = yield from ask("measure_chain", last.parent_id, tenant, now, min(most, FEW_ITEMS))
+        return KnownChain(ChainExtent(0, True, *before, True), math.inf, last.mark)
+    (row,) = yield from query_rows("measure_chain", last.parent_id, tenant, now, min(most, FEW_ITEMS))
     if row[0] == FEW_ITEMS < most:
         yield from announce_read(most)
-        (row,) = yield from ask("measure_chain", last.parent_id, tenant, now, most)
+        (row,) = yield from query_rows("measure_chain", last.parent_id, tenant, now, most)
     length, conversation_id, conversation_end, expires_at, with_parent, items, size = row
     if conversation_id is not None:
         more_items, more_size = yield from _measure_before(tenant, conversation_id, conversation_end)
         items, size = items + more_items, size + more_size
     is_whole = bool(length) and length == with_parent + 1
     extent = ChainExtent(length, conversation_id is not None, items, size, is_whole)
-    return Known(extent, _end(expires_at), last.mark)
+    return KnownChain(extent, _end(expires_at), last.mark)
 
 
 def _measure_before(tenant: str, conversation_id: str | None, end: int | None) -> Operation[tuple[int, int]]:
@@ -114,7 +116,7 @@ def _measure_before(tenant: str, conversation_id: str | None, end: int | None) -
     if row is None:
         return 0, 0
     yield from announce_read(row[5])
-    ((items, size),) = yield from ask("before_extent", conversation_id, end)
+    ((items, size),) = yield from query_rows("before_extent", conversation_id, end)
     return items, size
 
 

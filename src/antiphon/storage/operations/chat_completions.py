@@ -12,9 +12,9 @@ from antiphon.storage.operations.step import (
     Operation,
     Row,
     announce_read,
-    ask,
-    ask_many,
     first,
+    query_many,
+    query_rows,
     reads,
     writes,
 )
@@ -31,9 +31,9 @@ def save(completion: StoredCompletion) -> Operation[None]:
     size, expires_at = sum(map(len, completion.messages)), completion.expires_at + (yield SHIFT)
     values = completion.id, completion.tenant, expires_at, *map(_text, completion.models)
     tags = _tags(msgspec.json.decode(completion.metadata))
-    ((seq,),) = yield from ask("put_completion", *values, tags, size, completion.metadata, completion.body)
+    ((seq,),) = yield from query_rows("put_completion", *values, tags, size, completion.metadata, completion.body)
     rows = [(seq, position, body) for position, body in enumerate(completion.messages)]
-    yield from ask_many("put_completion_message", rows)
+    yield from query_many("put_completion_message", rows)
 
 
 @reads("load_completion")
@@ -53,7 +53,7 @@ def update(tenant: str, completion_id: str, metadata: bytes) -> Operation[Stored
     """Replace the metadata, a JSON object of strings; return the completion without its messages, or None."""
     now: int = yield NOW
     tags = _tags(msgspec.json.decode(metadata))
-    yield from ask("update_completion", completion_id, tenant, now, metadata, tags)
+    yield from query_rows("update_completion", completion_id, tenant, now, metadata, tags)
     return (yield from load(tenant, completion_id))
 
 
@@ -61,7 +61,7 @@ def update(tenant: str, completion_id: str, metadata: bytes) -> Operation[Stored
 def delete(tenant: str, completion_id: str) -> Operation[bool]:
     """Delete the completion and its messages; return False if it is unknown."""
     now: int = yield NOW
-    return bool((yield from ask("delete_completion", completion_id, tenant, now)))
+    return bool((yield from query_rows("delete_completion", completion_id, tenant, now)))
 
 
 @reads("completion_page")
@@ -79,13 +79,13 @@ def page(tenant: str, query: CompletionQuery) -> Operation[CompletionPage]:
     name = "completions_down" if query.descending else "completions_up"
     model = None if query.model is None else _text(query.model)
     wanted = tenant, place, now, model, _pattern(query.metadata)
-    sizes = [row[0] for row in (yield from ask(f"{name}_sizes", *wanted, query.limit + 1))]
+    sizes = [row[0] for row in (yield from query_rows(f"{name}_sizes", *wanted, query.limit + 1))]
     count = size = 0
     while count < min(len(sizes), query.limit) and (not count or size + sizes[count] <= query.most_bytes):
         size += sizes[count]
         count += 1
     yield from announce_read(count, size)
-    rows = (yield from ask(name, *wanted, count)) if count else ()
+    rows = (yield from query_rows(name, *wanted, count)) if count else ()
     return CompletionPage([_completion(row) for row in rows], count < len(sizes))
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 
 import msgspec
 
-from antiphon.search.bm25 import MOST_READ, Corpus, looked_up
+from antiphon.search.bm25 import MOST_READ, Corpus, query_terms
 from antiphon.search.filters import AttributeValue, Filter, kind_of
 from antiphon.search.index_terms import expression, indexed, lexemes, prefixed
 from antiphon.search.vectors import signature
@@ -21,11 +21,11 @@ from antiphon.storage.operations.step import (
     Operation,
     Row,
     announce_read,
-    ask,
-    ask_composed,
-    ask_many,
-    ask_where,
     first,
+    query_composed,
+    query_many,
+    query_rows,
+    query_where,
     reads,
     writes,
 )
@@ -45,7 +45,7 @@ from antiphon.storage.records.chunks import (
 )
 from antiphon.storage.records.vector_stores import Ingestion, StoreFile
 
-MOST_ASKED = 256
+MAX_REQUESTED = 256
 """Maximum number of terms of a query that are looked up in the index. Longer queries repeat themselves."""
 
 FEW_CHUNKS = 2_000
@@ -58,7 +58,7 @@ FEW_VECTORS = 100
 @writes("write_chunks")
 def write(ingestion: Ingestion, chunks: Sequence[Termed[ChunkRow]]) -> Operation[bool]:
     """Add some of a file's chunks, unless another worker owns the file now."""
-    if not (yield from ask("fence_ingestion", ingestion.seq, ingestion.file.version)):
+    if not (yield from query_rows("fence_ingestion", ingestion.seq, ingestion.file.version)):
         return False
     return (yield from put(indexed_file(ingestion.file), chunks))
 
@@ -79,21 +79,21 @@ def put(file: IndexedFile, chunks: Sequence[Termed[ChunkRow]]) -> Operation[bool
     newest = yield from first("newest_version", store, file.file_id)
     if newest is not None and newest[0] is not None and newest[0] > file.version:
         return False
-    yield from ask("put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename)
+    yield from query_rows("put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename)
     found = yield from first("indexed_file", store, file.file_id, file.version)
     if found is None or found[1]:
         return False
     if chunks:
         begin = found[0] << POSITION_BITS
-        there = yield from ask("chunks_at", begin + chunks[0][0].position, begin + chunks[-1][0].position)
+        there = yield from query_rows("chunks_at", begin + chunks[0][0].position, begin + chunks[-1][0].position)
         known = {row[0] - begin for row in there}
         new = [chunk for chunk in chunks if chunk[0].position not in known]
         for row, terms in new:
             yield from _put_chunk(store, begin, row, terms)
         rows = [row for row, _ in new]
-        yield from ask_many("put_signatures", list(_signatures(begin, rows)))
+        yield from query_many("put_signatures", list(_signatures(begin, rows)))
         count, size = sum(len(terms) for _, terms in new), sum(map(size_of, rows))
-        yield from ask("grow_indexed_file", found[0], len(new), count, size)
+        yield from query_rows("grow_indexed_file", found[0], len(new), count, size)
     return True
 
 
@@ -107,14 +107,14 @@ def publish(file: IndexedFile) -> Operation[int | None]:
     newest = yield from first("newest_version", store, file.file_id)
     if newest is not None and newest[0] is not None and newest[0] > file.version:
         return None
-    yield from ask("put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename)
+    yield from query_rows("put_indexed_file", store, file.tenant, file.file_id, file.version, file.filename)
     found = yield from first("indexed_file", store, file.file_id, file.version)
     if found is None:
         return None
     number, _, _, _, size = found
-    yield from ask("publish_indexed_file", number)
-    yield from ask("drop_other_versions", store, file.file_id, file.version, number)
-    yield from ask("count_searched_store", store)
+    yield from query_rows("publish_indexed_file", number)
+    yield from query_rows("drop_other_versions", store, file.file_id, file.version, number)
+    yield from query_rows("count_searched_store", store)
     return int(size)
 
 
@@ -125,19 +125,19 @@ def drop(tenant: str, store_id: str, file_id: str | None) -> Operation[None]:
     if row is None:
         return
     if file_id is None:
-        yield from ask("drop_indexed_files", row[0])
-        yield from ask("delete_all_attributes", row[0])
+        yield from query_rows("drop_indexed_files", row[0])
+        yield from query_rows("delete_all_attributes", row[0])
     else:
-        yield from ask("drop_indexed_file", row[0], file_id)
-        yield from ask("delete_attributes", row[0], file_id)
-    yield from ask("count_searched_store", row[0])
+        yield from query_rows("drop_indexed_file", row[0], file_id)
+        yield from query_rows("delete_attributes", row[0], file_id)
+    yield from query_rows("count_searched_store", row[0])
 
 
 def drop_unfinished(tenant: str, store_id: str, file_id: str) -> Operation[None]:
     """Drop the unpublished versions of a file; searches still see the published one."""
     row = yield from first("searched_store", store_id, tenant)
     if row is not None:
-        yield from ask("drop_unfinished_files", row[0], file_id)
+        yield from query_rows("drop_unfinished_files", row[0], file_id)
 
 
 @writes("set_chunk_attributes")
@@ -146,8 +146,8 @@ def set_attributes(
 ) -> Operation[None]:
     """Replace the attributes of a file in a store."""
     store = yield from _store_of(tenant, store_id)
-    yield from ask("delete_attributes", store, file_id)
-    yield from ask_many("put_attribute", [(store, file_id, key, *_columns(one)) for key, one in attributes.items()])
+    yield from query_rows("delete_attributes", store, file_id)
+    yield from query_many("put_attribute", [(store, file_id, key, *_columns(one)) for key, one in attributes.items()])
 
 
 @writes("dropped_chunks", is_of_all=True, frees=True)
@@ -157,7 +157,7 @@ def dropped(most: int) -> Operation[DroppedChunks | None]:
     if found is None:
         return None
     file, store = found
-    rows = yield from ask("some_chunks", *_bounds(file), most)
+    rows = yield from query_rows("some_chunks", *_bounds(file), most)
     return DroppedChunks(file, store, [(number, body) for number, body in rows], len(rows) < most)
 
 
@@ -165,22 +165,22 @@ def dropped(most: int) -> Operation[DroppedChunks | None]:
 def sweep(file: DroppedChunks, chunks: Sequence[Termed[int]]) -> Operation[int]:
     """Delete consecutive chunks of a dropped file; return how many of them another sweep has not deleted meanwhile."""
     begin, end = chunks[0][0], chunks[-1][0]
-    if not (yield from ask("lock_dropped_file", file.number)):
+    if not (yield from query_rows("lock_dropped_file", file.number)):
         return 0
-    there = {row[0] for row in (yield from ask("chunks_at", begin, end))}
+    there = {row[0] for row in (yield from query_rows("chunks_at", begin, end))}
     for number, terms in chunks:
         if number in there:
-            yield from ask("delete_words", number, indexed(file.store, terms))
-    yield from ask("delete_chunks", begin, end)
+            yield from query_rows("delete_words", number, indexed(file.store, terms))
+    yield from query_rows("delete_chunks", begin, end)
     return len(there)
 
 
 @writes("forget_dropped_file", is_of_all=True, frees=True)
 def forget(file: DroppedChunks) -> Operation[None]:
     """Delete a dropped file after all its chunks."""
-    yield from ask("delete_signatures", *_bounds(file.number))
-    yield from ask("delete_indexed_file", file.number)
-    yield from ask("delete_searched_store", file.store)
+    yield from query_rows("delete_signatures", *_bounds(file.number))
+    yield from query_rows("delete_indexed_file", file.number)
+    yield from query_rows("delete_searched_store", file.store)
 
 
 @reads("searched_store")
@@ -205,20 +205,20 @@ def match_keywords(
     if chunks > FEW_CHUNKS:
         yield from announce_read(UNKNOWN_ITEMS)
     counted = known.counts if known is not None and known.revision == revision else {}
-    asked = list(dict.fromkeys(terms))[:MOST_ASKED]
-    new = {prefixed(store, term): term for term in asked if term not in counted}
-    found = (yield from ask("word_counts", msgspec.json.encode(list(new)).decode(), store)) if new else ()
-    counts = {term: counted.get(term, 0) for term in asked} | {new[word]: int(count) for word, count in found}
+    requested = list(dict.fromkeys(terms))[:MAX_REQUESTED]
+    new = {prefixed(store, term): term for term in requested if term not in counted}
+    found = (yield from query_rows("word_counts", msgspec.json.encode(list(new)).decode(), store)) if new else ()
+    counts = {term: counted.get(term, 0) for term in requested} | {new[word]: int(count) for word, count in found}
     corpus = Corpus(chunks, length, counts)
-    looked = looked_up(corpus)
-    if not looked:
+    polled = query_terms(corpus)
+    if not polled:
         return KeywordMatches(corpus, revision)
     weights = corpus.weights()
-    weighted = msgspec.json.encode(lexemes(store, {term: weights[term] for term in looked})).decode()
+    weighted = msgspec.json.encode(lexemes(store, {term: weights[term] for term in polled})).decode()
     conditions = Conditions(5)
     where = conditions.where(filters)
-    given = expression(store, looked), store, most, weighted, MOST_READ
-    rows = yield from ask_where("match_words", where, *given, *conditions.values)
+    provided = expression(store, polled), store, most, weighted, MOST_READ
+    rows = yield from query_where("match_words", where, *provided, *conditions.values)
     return KeywordMatches(corpus, revision, [(number, text, length) for number, length, text in rows])
 
 
@@ -232,7 +232,7 @@ def found_files(tenant: str, store_id: str, filters: Filter | None) -> Operation
         yield from announce_read(UNKNOWN_ITEMS)
     conditions = Conditions(1)
     where = conditions.where(filters)
-    return frozenset(found[0] for found in (yield from ask_where("found_files", where, row[0], *conditions.values)))
+    return frozenset(found[0] for found in (yield from query_where("found_files", where, row[0], *conditions.values)))
 
 
 @reads("signatures")
@@ -244,13 +244,13 @@ def signatures(tenant: str, store_id: str, known: frozenset[int]) -> Operation[S
     store, chunks, _, revision = row
     if chunks > FEW_CHUNKS:
         yield from announce_read(UNKNOWN_ITEMS)
-    files = frozenset(found[0] for found in (yield from ask_where("found_files", "", store)))
+    files = frozenset(found[0] for found in (yield from query_where("found_files", "", store)))
     new, parts = files - known, []
     if len(new) > len(files) // 4:
-        parts = [row for row in (yield from ask("signatures_of_store", store)) if file_of(row[0]) in new]
+        parts = [row for row in (yield from query_rows("signatures_of_store", store)) if file_of(row[0]) in new]
     else:
         for file in new:
-            parts += yield from ask("signatures", *_bounds(file))
+            parts += yield from query_rows("signatures", *_bounds(file))
     return Signatures(revision, files, tuple((number, count, bytes(body)) for number, count, body in parts))
 
 
@@ -259,7 +259,7 @@ def vectors(tenant: str, numbers: Sequence[int]) -> Operation[dict[int, bytes]]:
     """Return the vectors of chunks by numbers that another method has returned to this tenant."""
     if len(numbers) > FEW_VECTORS:
         yield from announce_read(UNKNOWN_ITEMS)
-    rows = yield from _ask_numbered("SELECT seq, vector FROM chunks WHERE seq IN ({})", numbers)
+    rows = yield from _query_numbered("SELECT seq, vector FROM chunks WHERE seq IN ({})", numbers)
     return {number: bytes(vector) for number, vector in rows if vector is not None}
 
 
@@ -271,17 +271,17 @@ def found_chunks(tenant: str, numbers: Sequence[int]) -> Operation[list[FoundChu
         " JOIN indexed_files ON indexed_files.seq = chunks.seq >> 20 WHERE chunks.seq IN ({})"
         " AND indexed_files.state = 1 AND tenant = {}"
     )
-    rows = {row[0]: row for row in (yield from _ask_numbered(text, numbers, tenant))}
+    rows = {row[0]: row for row in (yield from _query_numbered(text, numbers, tenant))}
     attributes: dict[tuple[int, str], Mapping[str, AttributeValue]] = {}
     for _, file_id, _, _, store in rows.values():
         if (store, file_id) not in attributes:
-            found = yield from ask("attributes_of_file", store, file_id)
+            found = yield from query_rows("attributes_of_file", store, file_id)
             attributes[store, file_id] = {key: _value(columns) for key, *columns in found}
     return [_found(rows[number], attributes) for number in numbers if number in rows]
 
 
 def _store_of(tenant: str, store_id: str) -> Operation[int]:
-    yield from ask("put_searched_store", store_id, tenant)
+    yield from query_rows("put_searched_store", store_id, tenant)
     row = yield from first("searched_store", store_id, tenant)
     if row is None:
         raise ValueError("the vector store belongs to another tenant")
@@ -292,8 +292,8 @@ def _put_chunk(store: int, begin: int, row: ChunkRow, terms: Sequence[str]) -> O
     if not 0 <= row.position < MOST_CHUNKS:
         raise ValueError(f"a file cannot have more than {MOST_CHUNKS} chunks")
     number = begin + row.position
-    yield from ask("put_chunk", number, len(terms), row.tokens, row.vector, row.text)
-    yield from ask("put_words", number, indexed(store, terms))
+    yield from query_rows("put_chunk", number, len(terms), row.tokens, row.vector, row.text)
+    yield from query_rows("put_words", number, indexed(store, terms))
 
 
 def _signatures(begin: int, rows: Sequence[ChunkRow]) -> Iterator[tuple[int, int, bytes]]:
@@ -310,14 +310,14 @@ def _bounds(file: int) -> tuple[int, int]:
     return file << POSITION_BITS, (file + 1 << POSITION_BITS) - 1
 
 
-def _ask_numbered(text: str, numbers: Sequence[int], *values: str) -> Operation[Sequence[Row]]:
+def _query_numbered(text: str, numbers: Sequence[int], *values: str) -> Operation[Sequence[Row]]:
     """Query chunks by their numbers. Lists are padded to a few lengths, so that statements stay prepared."""
     if not numbers:
         return ()
     padded = [*numbers, *[numbers[-1]] * ((1 << (len(numbers) - 1).bit_length()) - len(numbers))]
     places = ", ".join(f"${place}" for place in range(1, len(padded) + 1))
     rest = [f"${len(padded) + place}" for place in range(1, len(values) + 1)]
-    return (yield from ask_composed(text.format(places, *rest), (*padded, *values)))
+    return (yield from query_composed(text.format(places, *rest), (*padded, *values)))
 
 
 def _columns(value: AttributeValue) -> tuple[str | float | int | None, ...]:

@@ -14,7 +14,7 @@ from math import ceil
 from antiphon.errors import StoreError
 from antiphon.storage.operations.lists import part
 from antiphon.storage.operations.responses import answer
-from antiphon.storage.operations.step import NOW, SHIFT, Operation, Row, announce_read, ask, first, reads, writes
+from antiphon.storage.operations.step import NOW, SHIFT, Operation, Row, announce_read, first, query_rows, reads, writes
 from antiphon.storage.records.containers import (
     ContainerFilePage,
     ContainerPage,
@@ -24,7 +24,7 @@ from antiphon.storage.records.containers import (
     StoredContainer,
     StoredContainerFile,
 )
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 
 MINUTE = 60
 
@@ -38,7 +38,7 @@ def put(
     files: Sequence[StoredContainerFile],
     quota: ContainerQuota,
     *,
-    reply: Reply | None = None,
+    reply: StoredReply | None = None,
 ) -> Operation[bool]:
     """Store a new container with files. Each blob must be written already, or belong to a file of the tenant.
 
@@ -49,16 +49,16 @@ def put(
     shift: int = yield SHIFT
     created_at, last_active_at = container.created_at + shift, container.last_active_at + shift
     container = replace(container, created_at=created_at, last_active_at=last_active_at)
-    yield from ask("lock_containers_of", container.tenant)
+    yield from query_rows("lock_containers_of", container.tenant)
     if (yield from first("container_place", container.id, container.tenant)):
         return True
-    ((running,),) = yield from ask("running_containers", container.tenant, now)
+    ((running,),) = yield from query_rows("running_containers", container.tenant, now)
     if running >= quota.containers or not _fits({file.path: file.size for file in files}, quota):
         return False
     times = container.created_at, container.last_active_at, container.idle_minutes, _expiry(container)
     limits = container.memory_limit, container.network_policy, int(container.is_auto)
     name = container.name.encode()
-    ((seq,),) = yield from ask("put_container", container.id, container.tenant, name, *times, *limits)
+    ((seq,),) = yield from query_rows("put_container", container.id, container.tenant, name, *times, *limits)
     yield from _put_files(seq, container.tenant, list({file.path: file for file in files}.values()), {})
     yield from answer(reply, container.id)
     return True
@@ -93,7 +93,7 @@ def use(tenant: str, container_id: str) -> Operation[StoredContainer | None]:
 @writes("delete_container", frees=True)
 def delete(tenant: str, container_id: str) -> Operation[bool]:
     """Delete the container and its files; return False if it is unknown."""
-    return bool((yield from ask("delete_container", container_id, tenant)))
+    return bool((yield from query_rows("delete_container", container_id, tenant)))
 
 
 @reads("container_page")
@@ -101,10 +101,10 @@ def page(tenant: str | None, query: ContainerQuery) -> Operation[ContainerPage]:
     """Return one page of the tenant's containers, or of all tenants' containers if `tenant` is None."""
     now: int = yield NOW
     name = None if query.name is None else query.name.encode()
-    place, whose = ("container_place_of_all", ()) if tenant is None else ("container_place", (tenant,))
+    place, owner = ("container_place_of_all", ()) if tenant is None else ("container_place", (tenant,))
     places: dict[str, int] = {}
     if query.after is not None:
-        row = yield from first(place, query.after, *whose)
+        row = yield from first(place, query.after, *owner)
         if row is None:
             return ContainerPage(is_unknown=True)
         places["after"] = row[0]
@@ -112,9 +112,9 @@ def page(tenant: str | None, query: ContainerQuery) -> Operation[ContainerPage]:
     if tenant is None:
         rows, has_more = yield from part("containers_of_all", (), (name,), query, places)
     elif name is None:
-        rows, has_more = yield from part("containers", whose, (), query, places)
+        rows, has_more = yield from part("containers", owner, (), query, places)
     else:
-        rows, has_more = yield from part("named_containers", (*whose, name), (), query, places)
+        rows, has_more = yield from part("named_containers", (*owner, name), (), query, places)
     return ContainerPage(tuple(_container(row, now) for row in rows), has_more)
 
 
@@ -164,7 +164,7 @@ def put_files(
     quota: ContainerQuota,
     holder: str = "",
     *,
-    reply: Reply | None = None,
+    reply: StoredReply | None = None,
 ) -> Operation[Sequence[StoredContainerFile] | None]:
     """Store files, after their blobs are written. A file replaces the one at its path and keeps its id.
 
@@ -180,14 +180,16 @@ def put_files(
     row = yield from _running(tenant, container_id, now)
     if row is None or (holder and _holder(row) != holder):
         return None
-    known = {path: (file_id, size, seq) for file_id, path, size, seq in (yield from ask("container_files", row[-1]))}
+    known = {
+        path: (file_id, size, seq) for file_id, path, size, seq in (yield from query_rows("container_files", row[-1]))
+    }
     sizes = {path: size for path, (_, size, _) in known.items()} | {file.path: file.size for file in files}
     if not _fits(sizes, quota):
         return None
-    kept = [replace(file, id=known[file.path][0]) if file.path in known else file for file in files]
-    yield from _put_files(row[-1], tenant, kept, {path: seq for path, (_, _, seq) in known.items()})
+    stored = [replace(file, id=known[file.path][0]) if file.path in known else file for file in files]
+    yield from _put_files(row[-1], tenant, stored, {path: seq for path, (_, _, seq) in known.items()})
     yield from answer(reply, files[0].id)
-    return kept
+    return stored
 
 
 @reads("load_container_file")
@@ -203,10 +205,10 @@ def delete_files(tenant: str, container_id: str, file_ids: Sequence[str]) -> Ope
     """Delete these files and make their blobs stale; return the number of deleted files."""
     now: int = yield NOW
     row = yield from _running(tenant, container_id, now)
-    gone = 0
+    removed = 0
     for file_id in file_ids if row else ():
-        gone += len((yield from ask("delete_container_file", file_id, row[-1] if row else 0)))
-    return gone
+        removed += len((yield from query_rows("delete_container_file", file_id, row[-1] if row else 0)))
+    return removed
 
 
 @reads("container_file_page")
@@ -230,10 +232,10 @@ def file_page(tenant: str, container_id: str, query: ContainerQuery) -> Operatio
 def empty_expired(limit: int) -> Operation[int]:
     """Delete the files of expired containers, and mark the containers; return the number of containers."""
     now: int = yield NOW
-    expired = yield from ask("expired_containers", now, limit)
+    expired = yield from query_rows("expired_containers", now, limit)
     for (seq,) in expired:
-        yield from ask("empty_container", seq)
-        yield from ask("mark_container_emptied", seq)
+        yield from query_rows("empty_container", seq)
+        yield from query_rows("mark_container_emptied", seq)
     return len(expired)
 
 
@@ -246,7 +248,7 @@ def _running(tenant: str, container_id: str, now: int) -> Operation[Row | None]:
 def _use(query: str, row: Row, now: int, *values: object, until: float = 0) -> Operation[None]:
     """Change a container and postpone its expiry, at least to the end of a hold."""
     expires_at = max(now + row[5] * MINUTE, ceil(until))
-    yield from ask(query, row[-1], now, expires_at, *values)
+    yield from query_rows(query, row[-1], now, expires_at, *values)
 
 
 def _put_files(
@@ -255,14 +257,14 @@ def _put_files(
     """Insert files, replacing those at `places`. Blobs are locked in sorted order, to avoid deadlocks."""
     for file in sorted(files, key=lambda file: file.blob):
         # Files that code creates are not deduplicated by digest: they change too often for it to be worth it.
-        if not (yield from ask("take_blob", file.blob, tenant, b"")):
+        if not (yield from query_rows("take_blob", file.blob, tenant, b"")):
             raise StoreError("The content of a file was deleted before the file was stored. Try again.")
     for file in files:
         values = file.size, file.blob, file.source, file.created_at
         if file.path in places:
-            yield from ask("replace_container_file", places[file.path], *values)
+            yield from query_rows("replace_container_file", places[file.path], *values)
         else:
-            yield from ask("put_container_file", file.id, seq, tenant, file.path, *values)
+            yield from query_rows("put_container_file", file.id, seq, tenant, file.path, *values)
 
 
 def _fits(sizes: Mapping[str, int], quota: ContainerQuota) -> bool:
@@ -280,7 +282,7 @@ def _holder(row: Row) -> str:
 
 def _container(row: Row, now: int) -> StoredContainer:
     container_id, tenant, name, created_at, last_active_at, idle_minutes, memory_limit, network_policy = row[:8]
-    is_auto, worker, calls, expires_at, is_emptied, holder, held_until, _ = row[8:]
+    is_auto, worker, calls, expires_at, is_emptied, holder, retained_until, _ = row[8:]
     is_running = expires_at > now and not is_emptied
     return StoredContainer(
         container_id,
@@ -295,7 +297,7 @@ def _container(row: Row, now: int) -> StoredContainer:
         bool(is_auto),
         worker,
         calls,
-        is_running and holder != "" and held_until > now,
+        is_running and holder != "" and retained_until > now,
     )
 
 

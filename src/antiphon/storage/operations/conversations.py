@@ -9,25 +9,25 @@ from antiphon.storage.operations.step import (
     Operation,
     Row,
     announce_read,
-    ask,
-    ask_in_slices,
     first,
+    query_in_slices,
+    query_rows,
     reads,
     writes,
 )
 from antiphon.storage.records.jobs import LockResult
 from antiphon.storage.records.responses import StoredConversation, StoredItem
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 
 
 @writes("create_conversation")
 def create(
-    conversation: StoredConversation, items: Sequence[StoredItem], reply: Reply | None = None
+    conversation: StoredConversation, items: Sequence[StoredItem], reply: StoredReply | None = None
 ) -> Operation[None]:
     """Store a new conversation with its first items."""
     yield Changed([""])
     values = (conversation.id, conversation.tenant, conversation.created_at, conversation.metadata)
-    yield from ask("put_conversation", *values)
+    yield from query_rows("put_conversation", *values)
     yield from append_items(conversation.id, 0, items, conversation.tenant)
     yield from answer(reply, conversation.id)
 
@@ -50,7 +50,7 @@ def page(tenant: str | None, limit: int, after: str = "") -> Operation[list[Stor
     `after` is the id of a conversation, which may have been deleted.
     """
     query, own = ("conversations_of_all", ()) if tenant is None else ("conversations", (tenant,))
-    return [StoredConversation(*row) for row in (yield from ask(query, after or LAST, limit, *own))]
+    return [StoredConversation(*row) for row in (yield from query_rows(query, after or LAST, limit, *own))]
 
 
 @writes("update_conversation")
@@ -65,7 +65,7 @@ def delete(tenant: str, conversation_id: str) -> Operation[LockResult]:
     """Delete the conversation and its items."""
     row = yield from first("lock_conversation", conversation_id, tenant)
     if (outcome := _usable(row)) is LockResult.DONE:
-        yield from ask("delete_conversation", conversation_id)
+        yield from query_rows("delete_conversation", conversation_id)
     return outcome
 
 
@@ -76,7 +76,7 @@ def add(tenant: str, conversation_id: str, items: Sequence[StoredItem]) -> Opera
     if row is None or (outcome := _usable(row)) is not LockResult.DONE:
         return _usable(row)
     for item in items:
-        if (yield from ask("position_of", conversation_id, item.id)):
+        if (yield from query_rows("position_of", conversation_id, item.id)):
             return LockResult.DUPLICATE
     yield from _take(conversation_id, row)
     yield from append_items(conversation_id, row[0], items, tenant)
@@ -91,7 +91,7 @@ def items(tenant: str, conversation_id: str) -> Operation[list[StoredItem] | Non
         return None
     yield from announce_read(row[5], row[6])
     found: list[StoredItem] = []
-    yield from ask_in_slices("conversation_items", (conversation_id,), lambda part: found.extend(map(item_of, part)))
+    yield from query_in_slices("conversation_items", (conversation_id,), lambda part: found.extend(map(item_of, part)))
     return found
 
 
@@ -112,7 +112,7 @@ def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[Lo
     deleted = yield from first("delete_item", conversation_id, item_id)
     if deleted is None:
         return LockResult.UNKNOWN
-    yield from ask("count_deleted", conversation_id, deleted[0])
+    yield from query_rows("count_deleted", conversation_id, deleted[0])
     yield from item_blobs.drop(conversation_id, item_id)
     return LockResult.DONE
 
@@ -120,7 +120,7 @@ def delete_item(tenant: str, conversation_id: str, item_id: str) -> Operation[Lo
 @writes("unlock", is_of_all=True, frees=True)
 def let_go(conversation_id: str, response_id: str) -> Operation[None]:
     """Unlock a conversation if this response holds its lock."""
-    yield from ask("let_go", conversation_id, response_id)
+    yield from query_rows("let_go", conversation_id, response_id)
 
 
 def _usable(row: Row | None) -> LockResult:
@@ -133,4 +133,4 @@ def _usable(row: Row | None) -> LockResult:
 def _take(conversation_id: str, row: Row) -> Operation[None]:
     """Unlock a conversation after the worker of its response expired, because its items are about to change."""
     if row[1] is not None:
-        yield from ask("let_go", conversation_id, row[1])
+        yield from query_rows("let_go", conversation_id, row[1])

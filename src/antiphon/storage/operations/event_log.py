@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import starmap
 
-from antiphon.storage.operations.step import FEW_BYTES, NOW, Operation, Query, Rows, announce_read, ask_many, reads
-from antiphon.storage.records.jobs import Frames, Tail
+from antiphon.storage.operations.step import FEW_BYTES, NOW, Operation, Query, Rows, announce_read, query_many, reads
+from antiphon.storage.records.jobs import EventFrames, Tail
 
 FRAMES_AT_ONCE = 256
 """Maximum number of frames of a log to read in one step."""
@@ -33,7 +33,7 @@ def tail(tenant: str, response_id: str, after: int) -> Operation[Tail | None]:
         if size > FRAME_BYTES:
             yield from announce_read(count, size)
         frames = yield Query("events_after", (seq, after, count))
-    return Tail(status, bool(is_streamed), generation, list(starmap(Frames, frames)))
+    return Tail(status, bool(is_streamed), generation, list(starmap(EventFrames, frames)))
 
 
 def _fitting(sizes: Sequence[int]) -> tuple[int, int]:
@@ -46,12 +46,12 @@ def _fitting(sizes: Sequence[int]) -> tuple[int, int]:
     return count, size
 
 
-def append(seq: int, frames: Sequence[Frames]) -> Operation[None]:
+def append(seq: int, frames: Sequence[EventFrames]) -> Operation[None]:
     """Add frames to the log of a response, by the number of its row."""
-    yield from ask_many("put_events", [(seq, one.first, one.last, one.body) for one in frames])
+    yield from query_many("put_events", [(seq, one.first, one.last, one.body) for one in frames])
 
 
-def size_of(frames: Sequence[Frames]) -> int:
+def size_of(frames: Sequence[EventFrames]) -> int:
     """Return the bytes of frames."""
     size = 0
     for one in frames:
@@ -59,6 +59,6 @@ def size_of(frames: Sequence[Frames]) -> int:
     return size
 
 
-def next_number(frames: Sequence[Frames]) -> int:
+def next_number(frames: Sequence[EventFrames]) -> int:
     """Return the number of the event after these frames, or 0 without any."""
     return frames[-1].last + 1 if frames else 0

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.storage.operations.figures import add_late
-from antiphon.storage.operations.step import NOW, Operation, ask, ask_many, first, reads, writes
+from antiphon.storage.operations.step import NOW, Operation, first, query_many, query_rows, reads, writes
 from antiphon.storage.records.facts import LATE, SUMMED, Facts
 from antiphon.storage.records.responses import StoredResponse
 
@@ -42,13 +42,13 @@ def _summed(facts: Facts) -> Facts:
 
 def put_all(facts: Sequence[Facts]) -> Operation[None]:
     """Store facts. They replace earlier facts with the same id."""
-    yield from ask_many("put_facts", [facts_row(one) for one in facts])
+    yield from query_many("put_facts", [facts_row(one) for one in facts])
     yield from add_late(facts)
 
 
 def forget_words(tenant: str, response_id: str) -> Operation[None]:
     """Delete all facts of a deleted response except its numbers."""
-    yield from ask("forget_words", response_id, tenant, b"")
+    yield from query_rows("forget_words", response_id, tenant, b"")
 
 
 def facts_of(responses: Sequence[StoredResponse]) -> list[Facts]:

@@ -40,7 +40,7 @@ def page(tenant: str | None, query: FactsQuery) -> Operation[FactsPage]:
                 return FactsPage(unknown=name)
             bounds.append(((row[0], row[1]), "<" if (name == "after") is query.descending else ">"))
     reading = _Reading(tenant, filters, bounds, query.descending)
-    if _is_served_by_an_index(filters, of_all=tenant is None):
+    if _uses_an_index(filters, of_all=tenant is None):
         rows = yield from reading.rows(None, query.limit + 1)
         return FactsPage(_facts(rows[: query.limit]), len(rows) > query.limit)
     found: list[Row] = []
@@ -57,7 +57,7 @@ def page(tenant: str | None, query: FactsQuery) -> Operation[FactsPage]:
     return FactsPage(_facts(found), read_to=row[0] if row else "")
 
 
-def _is_served_by_an_index(filters: Filters, *, of_all: bool) -> bool:
+def _uses_an_index(filters: Filters, *, of_all: bool) -> bool:
     """Return whether an index finds exactly the matching rows. Across all tenants, there is only an index of times."""
     conditions = filters.conditions
     if of_all and conditions:
@@ -80,7 +80,7 @@ class _Reading:
 
     def place_of(self, count: int) -> Operation[Place | None]:
         """Return the place of the row with this number, counted from here, or None if there are fewer rows."""
-        rows = yield from self._begin().ask("began, seq", self._order, 1, skip=count - 1)
+        rows = yield from self._begin().query("began, seq", self._order, 1, skip=count - 1)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def rows(self, last: Place | None, limit: int) -> Operation[Rows]:
@@ -89,7 +89,7 @@ class _Reading:
         if last is not None:
             _place(statement, last, self._to)
         add_filters(statement, self._filters, self._tenant)
-        return (yield from statement.ask(", ".join(LISTED), self._order, limit))
+        return (yield from statement.query(", ".join(LISTED), self._order, limit))
 
     def go_on_behind(self, place: Place) -> None:
         """Continue after this place."""

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from antiphon.query.response_filters import AnyOf, Chain, Compare, Condition, Filters, Flag, Tag
-from antiphon.storage.operations.step import Operation, Rows, ask, ask_composed
+from antiphon.storage.operations.step import Operation, Rows, query_composed, query_rows
 from antiphon.storage.records.facts import FLAGS, TEXT_FIELDS, pair_of
 
 NUMBERS = {"first": "first", "tokens": "input_tokens + output_tokens", "took": "ended - began"}
@@ -36,19 +36,19 @@ class Statement:
         """Add a condition."""
         self.conditions.append(condition)
 
-    def ask(self, columns: str, order: str, limit: int, *, skip: int = 0) -> Operation[Rows]:
+    def query(self, columns: str, order: str, limit: int, *, skip: int = 0) -> Operation[Rows]:
         """Read rows of `facts`, ordered by the start of their responses."""
         where, behind = " AND ".join(self.conditions or ["true"]), f" LIMIT {self.add(limit)}"
         if skip:
             behind += f" OFFSET {self.add(skip)}"
         order = f"ORDER BY began {order}, seq {order}{behind}"
-        return (yield from ask_composed(f"SELECT {columns} FROM facts WHERE {where} {order}", tuple(self.values)))  # noqa: S608 - fixed parts
+        return (yield from query_composed(f"SELECT {columns} FROM facts WHERE {where} {order}", tuple(self.values)))  # noqa: S608 - fixed parts
 
-    def ask_grouped(self, table: str, groups: str, columns: str, behind: str = "") -> Operation[Rows]:
+    def query_grouped(self, table: str, groups: str, columns: str, behind: str = "") -> Operation[Rows]:
         """Read columns of all rows of each group. Each row begins with the columns of its group."""
         where = " AND ".join(self.conditions or ["true"])
         text = f"SELECT {groups}, {columns} FROM {table} WHERE {where} GROUP BY {groups} {behind}"  # noqa: S608 - fixed parts
-        return (yield from ask_composed(text, tuple(self.values)))
+        return (yield from query_composed(text, tuple(self.values)))
 
 
 def add_filters(statement: Statement, filters: Filters, tenant: str | None) -> None:
@@ -72,9 +72,9 @@ def with_key_ids(filters: Filters, tenant: str | None) -> Operation[Filters]:
             ids: list[str] = []
             for value in condition.values:
                 rows = (
-                    yield from ask("ids_of_api_keys", tenant, value)
+                    yield from query_rows("ids_of_api_keys", tenant, value)
                     if tenant is not None
-                    else ask("ids_of_all_api_keys", value)
+                    else query_rows("ids_of_all_api_keys", value)
                 )
                 ids += [row[0] for row in rows] or [value]
             conditions.append(AnyOf("key", ids))

@@ -20,8 +20,8 @@ from antiphon.storage.operations.step import (
     Row,
     Rows,
     announce_read,
-    ask,
     first,
+    query_rows,
     reads,
     writes,
 )
@@ -142,14 +142,14 @@ def sum_up() -> Operation[bool]:
     begin = yield from first("first_unsummed", row[0] * 1000)
     if begin is None or begin[0] is None or begin[0] >= horizon * 1000:
         if horizon > row[0]:
-            yield from ask("set_summed", horizon)
+            yield from query_rows("set_summed", horizon)
         return False
     start = begin[0]
     behind = yield from first("place_of_unsummed", start, AT_ONCE)
     end = horizon if behind is None else min(horizon, behind[0] // 1000 + 1)
     for text in ADD_SPAN:
         yield Composed(text, (start, end * 1000))
-    yield from ask("set_summed", end)
+    yield from query_rows("set_summed", end)
     return end < horizon
 
 
@@ -213,17 +213,17 @@ class _Reading:
         statement = Statement(self._tenant)
         statement.where(f"began >= {statement.add(self._since * 1000)}")
         statement.where(f"began < {statement.add(self._until * 1000)}")
-        rows = yield from statement.ask("began", "DESC", 1, skip=most_read(self._query.most_read, self._filters))
+        rows = yield from statement.query("began", "DESC", 1, skip=most_read(self._query.most_read, self._filters))
         return rows[0][0] // 1000 + 1 if rows else None
 
     def _add(self, found: FiguresFound, statement: Statement, table: str, time: str, columns: str) -> Operation[None]:
         """Add the sums of rows, once by span and once by group. Grouping by both together would return many rows."""
         step, by = self._query.step, self._query.by
-        rows = yield from statement.ask_grouped(table, f"{time} / {step} * {step}, status", columns)
+        rows = yield from statement.query_grouped(table, f"{time} / {step} * {step}, status", columns)
         _take(found.spans, rows)
         if by:
             most = f"ORDER BY 3 DESC LIMIT {statement.add(ROWS_PER_GROUP * (self._query.most_groups + 1))}"
-            _take(found.groups, (yield from statement.ask_grouped(table, f"{GROUPS[by]}, status", columns, most)))
+            _take(found.groups, (yield from statement.query_grouped(table, f"{GROUPS[by]}, status", columns, most)))
 
 
 def _take(totals: dict[Any, Figures], rows: Rows) -> None:

@@ -16,20 +16,20 @@ from antiphon.storage.operations.step import (
     Operation,
     Row,
     announce_read,
-    ask,
-    ask_many,
     first,
+    query_many,
+    query_rows,
     reads,
     writes,
 )
 from antiphon.storage.operations.vector_stores import forget_file
 from antiphon.storage.records.files import FilePage, FileQuery, FileQuota, FileUse, StoredFile
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 
 
 @writes("put_file")
 def put(
-    file: StoredFile, quota: FileQuota, reply: Reply | None = None, reserved: str = ""
+    file: StoredFile, quota: FileQuota, reply: StoredReply | None = None, reserved: str = ""
 ) -> Operation[StoredFile | None]:
     """Store a new file, after its blob is written; return None if it exceeds the tenant's quota.
 
@@ -49,14 +49,14 @@ def reserve(tenant: str, size: int, quota: FileQuota) -> Operation[bool]:
     """Add one file to the tenant's count, unless that would exceed the quota. The count is always exact."""
     if quota.files < 1 or size > quota.size:
         return False
-    return bool((yield from ask("reserve_files", tenant, size, quota.files, quota.size)))
+    return bool((yield from query_rows("reserve_files", tenant, size, quota.files, quota.size)))
 
 
 def place(file: StoredFile) -> Operation[StoredFile]:
     """Insert a file that the quota already includes; return the file with its blob."""
     row = yield from first("share_blob", file.tenant, file.digest)
     if row is None:
-        used = yield from ask("use_blob", file.blob, file.tenant, file.digest)
+        used = yield from query_rows("use_blob", file.blob, file.tenant, file.digest)
         if not used:
             raise StoreError("The upload took too long, and its data was deleted. Upload the file again.")
         blob: str = file.blob
@@ -65,7 +65,7 @@ def place(file: StoredFile) -> Operation[StoredFile]:
         yield from spare(file.tenant, file.blob)
     values = file.id, file.tenant, file.filename, file.purpose, file.size, file.digest, blob
     expires_at = None if file.expires_at is None else file.expires_at + (yield SHIFT)
-    yield from ask("put_file", *values, file.created_at, expires_at)
+    yield from query_rows("put_file", *values, file.created_at, expires_at)
     return StoredFile(*values, file.created_at, expires_at)
 
 
@@ -81,8 +81,8 @@ def load(tenant: str, file_id: str) -> Operation[StoredFile | None]:
 def delete(tenant: str, file_id: str) -> Operation[bool]:
     """Delete the file; its blob becomes stale unless another file uses it. Return False if the file is unknown."""
     now: int = yield NOW
-    yield from ask("lock_stores_of_file", file_id)  # stores before files, the same order as in `attach`
-    if not (yield from ask("delete_file", file_id, tenant, now)):
+    yield from query_rows("lock_stores_of_file", file_id)  # stores before files, the same order as in `attach`
+    if not (yield from query_rows("delete_file", file_id, tenant, now)):
         return False
     yield from forget_file(file_id)
     return True
@@ -114,39 +114,39 @@ def use(tenant: str) -> Operation[FileUse]:
 @writes("begin_blob")
 def begin(tenant: str, blob: str, hold: int) -> Operation[None]:
     """Record a blob before its bytes are written. It becomes stale after `hold` seconds unless it is used."""
-    yield from ask("begin_blob", blob, tenant, (yield NOW) + hold)
+    yield from query_rows("begin_blob", blob, tenant, (yield NOW) + hold)
 
 
 @writes("spare_blob", frees=True)
 def spare(tenant: str, blob: str) -> Operation[None]:
     """Make a blob stale that was begun but not used."""
-    yield from ask("spare_blob", blob, tenant)
+    yield from query_rows("spare_blob", blob, tenant)
 
 
 @writes("claim_stale_blobs", is_of_all=True, frees=True)
 def claim_stale(limit: int) -> Operation[Sequence[str]]:
     """Claim and return stale blobs. Nothing can use them from now on: delete their bytes, then `forget_blobs`."""
     now: int = yield NOW
-    return [row[0] for row in (yield from ask("claim_stale_blobs", now, limit))]
+    return [row[0] for row in (yield from query_rows("claim_stale_blobs", now, limit))]
 
 
 @writes("forget_blobs", is_of_all=True, frees=True)
 def forget(blobs: Sequence[str]) -> Operation[None]:
     """Delete the records of claimed blobs, after their bytes were deleted."""
-    yield from ask_many("forget_blob", [(blob,) for blob in blobs])
+    yield from query_many("forget_blob", [(blob,) for blob in blobs])
 
 
 @writes("postpone_blobs", is_of_all=True, frees=True)
 def postpone(blobs: Sequence[str], delay: int) -> Operation[None]:
     """Make claimed blobs claimable again after `delay` seconds, because their bytes could not be deleted."""
     stale_at = (yield NOW) + delay
-    yield from ask_many("postpone_blob", [(blob, stale_at) for blob in blobs])
+    yield from query_many("postpone_blob", [(blob, stale_at) for blob in blobs])
 
 
 @writes("put_blob_part", is_of_all=True)
 def put_part(blob: str, number: int, data: bytes) -> Operation[None]:
     """Store a part of a blob."""
-    yield from ask("put_blob_part", blob, number, data)
+    yield from query_rows("put_blob_part", blob, number, data)
 
 
 @reads("blob_part", is_of_all=True)
@@ -159,7 +159,7 @@ def part(blob: str, number: int) -> Operation[bytes | None]:
 @writes("delete_blob_parts", is_of_all=True, frees=True)
 def delete_parts(blob: str, limit: int) -> Operation[int]:
     """Delete some parts of a blob; return the number of deleted parts."""
-    return len((yield from ask("delete_blob_parts", blob, limit)))
+    return len((yield from query_rows("delete_blob_parts", blob, limit)))
 
 
 def _file(row: Row) -> StoredFile:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from antiphon.storage.operations import responses
-from antiphon.storage.operations.step import Operation, ask, reads
+from antiphon.storage.operations.step import Operation, query_rows, reads
 
 TABLES = (
     *("responses", "items", "events", "jobs", "conversations", "conversation_items", "chat_completions", "facts"),
@@ -19,11 +19,11 @@ def check() -> Operation[None]:
 
 def try_to_write(value: bytes) -> Operation[None]:
     """Write a value to a separate row, only to prove that writing works. The value must differ from the last one."""
-    yield from ask("try_to_write", value)
+    yield from query_rows("try_to_write", value)
 
 
 @reads("inspect", is_of_all=True)
 def count_rows() -> Operation[Mapping[str, int]]:
     """Return the number of rows of each table."""
-    (row,) = yield from ask("counts")
+    (row,) = yield from query_rows("counts")
     return dict(zip(TABLES, row, strict=True))

@@ -6,7 +6,7 @@ import msgspec
 
 from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.operations.leases import QUEUE
-from antiphon.storage.operations.step import Changed, Operation, Query, ask, first, reads, writes
+from antiphon.storage.operations.step import Changed, Operation, Query, first, query_rows, reads, writes
 from antiphon.storage.operations.vector_stores import chunks_of_files, drop_unfinished, file_of
 from antiphon.storage.records.vector_stores import Ingestion, StoreFile
 
@@ -40,7 +40,7 @@ def claim(worker: str, per_tenant: int, paused: Sequence[str] = ()) -> Operation
         return None
     lost, is_expired = claimed
     if is_expired:
-        yield from ask("revive", worker)
+        yield from query_rows("revive", worker)
     row = yield from first("claimed_ingestion", seq)
     if row is None:
         return None
@@ -65,7 +65,7 @@ def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
     if usage_bytes is None:
         return False
     yield from chunks.set_attributes(file.tenant, file.store_id, file.file_id, attributes)
-    yield from ask("complete_ingestion", ingestion.seq, file.version, usage_bytes, count)
+    yield from query_rows("complete_ingestion", ingestion.seq, file.version, usage_bytes, count)
     return True
 
 
@@ -73,8 +73,8 @@ def complete(ingestion: Ingestion, count: int, most: int) -> Operation[bool]:
 def fail(ingestion: Ingestion, code: str, message: str) -> Operation[bool]:
     """Mark an ingestion as failed; return False if the version is outdated. Older chunks are kept."""
     file = ingestion.file
-    yield from ask("lock_vector_store", file.store_id, file.tenant)
-    if not (yield from ask("fail_ingestion", ingestion.seq, file.version, code, message)):
+    yield from query_rows("lock_vector_store", file.store_id, file.tenant)
+    if not (yield from query_rows("fail_ingestion", ingestion.seq, file.version, code, message)):
         return False
     yield from drop_unfinished(file.tenant, file.store_id, file.file_id, file.live_version)
     return True
@@ -87,16 +87,16 @@ def _is_newest(file: StoreFile, known: StoreFile) -> bool:
 @writes("release_ingestion", is_of_all=True)
 def release(worker: str, seq: int) -> Operation[None]:
     """Return one of the worker's files to the queue. The chunks that were written for it are never published."""
-    if (yield from ask("release_ingestion", seq, worker)):
+    if (yield from query_rows("release_ingestion", seq, worker)):
         yield Changed([INGESTIONS])
 
 
 def release_all(worker: str) -> Operation[bool]:
     """Return all of a worker's files to the queue."""
-    return bool((yield from ask("release_ingestions", worker)))
+    return bool((yield from query_rows("release_ingestions", worker)))
 
 
 @reads("owned_ingestions", is_of_all=True)
 def owned(worker: str) -> Operation[Mapping[int, int]]:
     """Return the worker's files as a mapping from file number to version."""
-    return {row[0]: row[1] for row in (yield from ask("owned_ingestions", worker))}
+    return {row[0]: row[1] for row in (yield from query_rows("owned_ingestions", worker))}

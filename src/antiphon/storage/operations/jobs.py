@@ -15,11 +15,11 @@ from antiphon.storage.operations.responses import (
     answer,
     dated,
     extent_of,
-    held_position,
     insert,
     item_rows,
     leave_conversation,
     load_at,
+    locked_position,
     sealed_column,
 )
 from antiphon.storage.operations.step import (
@@ -32,9 +32,9 @@ from antiphon.storage.operations.step import (
     Query,
     Row,
     announce_read,
-    ask,
-    ask_many,
     first,
+    query_many,
+    query_rows,
     reads,
     writes,
 )
@@ -45,7 +45,7 @@ from antiphon.storage.records.jobs import (
     SOONEST,
     Backlog,
     Deferral,
-    Frames,
+    EventFrames,
     Job,
     LockResult,
     Progress,
@@ -53,7 +53,7 @@ from antiphon.storage.records.jobs import (
     Slots,
 )
 from antiphon.storage.records.responses import StoredResponse
-from antiphon.storage.records.tenants import Announcement, Reply
+from antiphon.storage.records.tenants import Announcement, StoredReply
 
 AT_ONCE, DUE, IDLE = range(3)
 """The ranks of waiting jobs, as `next_waiting` orders them: those that are not deferred, those that can no longer wait
@@ -70,8 +70,8 @@ NEARLY = 100
 def enqueue(
     response: StoredResponse,
     request: bytes,
-    frames: Sequence[Frames],
-    reply: Reply | None = None,
+    frames: Sequence[EventFrames],
+    reply: StoredReply | None = None,
     taken: Reservation = NOTHING_RESERVED,
     *,
     most: int | None = None,
@@ -95,15 +95,15 @@ def enqueue(
         if outcome is not LockResult.DONE:
             return outcome
         # The end of the conversation is only certain from now on.
-        response = replace(response, conversation_end=(yield from held_position(response)))
+        response = replace(response, conversation_end=(yield from locked_position(response)))
     if not (yield from answer(reply, response.id)):
-        yield from ask("let_go", response.conversation_id, response.id)
+        yield from query_rows("let_go", response.conversation_id, response.id)
         return LockResult.BUSY
     seq = yield from insert(response)
     size = event_log.size_of(frames)
     reserved = (taken.key_id, taken.tokens, size, taken.cost, json.dumps(taken.models))
     waits = deferral.begin_by and deferral.begin_by + shift, deferral.continuation
-    yield from ask("put_job", seq, response.tenant, event_log.next_number(frames), request, *reserved, *waits)
+    yield from query_rows("put_job", seq, response.tenant, event_log.next_number(frames), request, *reserved, *waits)
     yield from event_log.append(seq, frames)
     yield from facts.put(response.facts)
     return LockResult.DONE
@@ -114,10 +114,10 @@ def _is_full(count: str, tenant: str, most: int) -> Operation[bool]:
 
     Exact, even if other processes queue jobs concurrently.
     """
-    (row,) = yield from ask(count, tenant, most)
+    (row,) = yield from query_rows(count, tenant, most)
     if most - NEARLY <= row[0] < most:
-        yield from ask("lock_worker", leases.QUEUE)
-        (row,) = yield from ask(count, tenant, most)
+        yield from query_rows("lock_worker", leases.QUEUE)
+        (row,) = yield from query_rows(count, tenant, most)
     return bool(row[0] >= most)
 
 
@@ -138,11 +138,11 @@ def claim(
     returns to the queue. Of the jobs of a tenant's key, those that continue a `recent` one are first, unless a
     deferred job is due.
 
-    A job of an expired worker loses the events since the last `keep`, and its `lost`
+    A job of an expired worker loses the events since the last `save`, and its `lost`
     counter is incremented. A large job is returned without its request and its items, and flagged as partial:
     `find_job` returns all of it.
     """
-    # Without `ask`, because this runs frequently.
+    # Without `query_rows`, because this runs frequently.
     yield Query("lock_worker", (leases.QUEUE,))
     here = per_tenant if per_tenant_here is None else per_tenant_here
     limits = (per_tenant, worker, here, (yield NOW), slots.free, slots.idle, slots.idle_per_tenant)
@@ -160,7 +160,7 @@ def claim(
     if rank == AT_ONCE and any(over) and (returned := (yield from _make_room(worker, tenant, key, over))):
         yield Changed([*returned, JOBS])
     if is_lost:
-        yield Changed([row[0] for row in (yield from leases.drop_half_made(seq))])
+        yield Changed([row[0] for row in (yield from leases.drop_unfinished(seq))])
     yield Query("start", (seq,))
     found = yield Query("job_by_seq", (seq, FEW_BYTES))
     return (yield from _job(found[0], few=True)) if found else None
@@ -170,13 +170,13 @@ def _related(tenant: str, key: str, rank: int, recent: Collection[tuple[str, str
     """Return the oldest waiting job of a tenant's key that continues a recent one, or None."""
     if all(owner != tenant for owner, _ in recent):
         return None
-    rows = yield from ask("related", tenant, key, int(rank != AT_ONCE), MOST_RELATED)
+    rows = yield from query_rows("related", tenant, key, int(rank != AT_ONCE), MOST_RELATED)
     return next((seq for seq, continuation in rows if (tenant, continuation) in recent), None)
 
 
 def _make_room(worker: str, tenant: str, key: str, over: Sequence[int]) -> Operation[list[str]]:
     """Return jobs in idle slots to the queue, for one of a tenant's key; return their responses."""
-    rows = yield from ask("in_idle_slots", worker, tenant, key)
+    rows = yield from query_rows("in_idle_slots", worker, tenant, key)
     return (yield from leases.put_back([(seq,) for seq in to_return(rows, over)]))
 
 
@@ -203,9 +203,9 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
     """Store progress; return the updated job, or None if `job` is not the newest version."""
     yield Changed([job.response.id])
     next_number = max(job.next_number, event_log.next_number(progress.frames))
-    made = [item for _, item in progress.output]
-    sizes = event_log.size_of(progress.frames), extent_of(made)[1]
-    values = job.response.id, job.version, next_number, int(progress.keep), progress.called
+    created = [item for _, item in progress.output]
+    sizes = event_log.size_of(progress.frames), extent_of(created)[1]
+    values = job.response.id, job.version, next_number, int(progress.save), progress.called
     row = yield from first("advance", *values, *sizes)
     if row is None:
         return None
@@ -214,13 +214,13 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
     rows = [
         (row[0], before + index, 1, item.id, sealed_column(item.sealed), item.body) for index, item in progress.output
     ]
-    yield from ask_many("put_item", rows)
+    yield from query_many("put_item", rows)
     return replace(
         job,
         version=job.version + 1,
         next_number=next_number,
-        kept_number=next_number if progress.keep else job.kept_number,
-        response=replace(job.response, output=(*job.response.output, *made)),
+        stored_number=next_number if progress.save else job.stored_number,
+        response=replace(job.response, output=(*job.response.output, *created)),
         called=job.called if progress.called is None else progress.called,
     )
 
@@ -229,7 +229,7 @@ def advance(job: Job, progress: Progress) -> Operation[Job | None]:
 def finish(
     job: Job,
     response: StoredResponse,
-    frames: Sequence[Frames] = (),
+    frames: Sequence[EventFrames] = (),
     *,
     append: bool = False,
     announcement: Announcement | None = None,
@@ -247,18 +247,18 @@ def finish(
         return False
     seq, log_bytes = row
     drops_log = bool(job.next_number) and not response.is_streamed  # no client replays the events of its open items
-    kept = 0 if drops_log else log_bytes
-    sizes = kept + event_log.size_of(frames), *extent_of(response.input, response.output)
-    yield from ask("end_response", seq, response.status, response.body, response.expires_at, *sizes)
-    yield from ask("drop_output", seq)
-    yield from ask_many("put_item", [row for row in item_rows(seq, response) if row[2]])
+    stored = 0 if drops_log else log_bytes
+    sizes = stored + event_log.size_of(frames), *extent_of(response.input, response.output)
+    yield from query_rows("end_response", seq, response.status, response.body, response.expires_at, *sizes)
+    yield from query_rows("drop_output", seq)
+    yield from query_many("put_item", [row for row in item_rows(seq, response) if row[2]])
     for item in response.output:
         if item.blob is not None:
             yield from item_blobs.use_by_response(seq, response.tenant, item)
     if drops_log:
-        yield from ask("drop_log", seq)
+        yield from query_rows("drop_log", seq)
     yield from event_log.append(seq, frames)
-    position = yield from held_position(response)
+    position = yield from locked_position(response)
     yield from leave_conversation(response, position, append)
     yield from facts.put(response.facts)
     if announcement is not None:
@@ -285,19 +285,19 @@ def backlog(lead: int = 0) -> Operation[Backlog]:
 
     A deferred job is overdue if it still waits `lead` seconds after it can use any slot.
     """
-    (row,) = yield from ask("backlog", (yield NOW) - lead)
+    (row,) = yield from query_rows("backlog", (yield NOW) - lead)
     return Backlog(*row)
 
 
 def _is_large(row: Row) -> bool:
     """Return whether a job is so large that it is read in a separate step."""
-    *_, items, asked, size = row
-    return bool(items > FEW_ITEMS or asked > FEW_BYTES or size > FEW_BYTES)
+    *_, items, requested, size = row
+    return bool(items > FEW_ITEMS or requested > FEW_BYTES or size > FEW_BYTES)
 
 
 def _job(row: Row, few: bool) -> Operation[Job | None]:
     """Create a job from its row. With `few`, omit the large parts of a large job."""
-    _, response_id, tenant, request, version, next_number, kept_number, attempt, lost, called, *rest = row[:16]
+    _, response_id, tenant, request, version, next_number, stored_number, attempt, lost, called, *rest = row[:16]
     key_id, tokens, cost, models, uses_idle, continuation = rest
     is_partial = few and _is_large(row)
     response = yield from load_at(
@@ -306,7 +306,7 @@ def _job(row: Row, few: bool) -> Operation[Job | None]:
     if response is None:
         return None
     job = Job(
-        *(response, request, version, next_number, kept_number, attempt, lost),
+        *(response, request, version, next_number, stored_number, attempt, lost),
         Reservation(key_id, tokens, cost, tuple(json.loads(models))),
         called,
         uses_idle=bool(uses_idle),

@@ -8,7 +8,7 @@ again.
 from collections.abc import Mapping
 
 from antiphon.storage.changes import INGESTIONS, JOBS
-from antiphon.storage.operations.step import Changed, Operation, Row, Rows, ask, first, reads, writes
+from antiphon.storage.operations.step import Changed, Operation, Row, Rows, first, query_rows, reads, writes
 from antiphon.storage.records.jobs import LockResult
 
 QUEUE = ""
@@ -24,40 +24,40 @@ def hold(tenant: str, conversation_id: str, response_id: str, worker: str | None
     _, holder, is_expired = row
     if holder not in (None, response_id) and not is_expired:
         return LockResult.BUSY
-    yield from revive(worker, (yield from ask("hold", conversation_id, response_id, worker)))
+    yield from revive(worker, (yield from query_rows("hold", conversation_id, response_id, worker)))
     return LockResult.DONE
 
 
 def revive(worker: str | None, rows: Rows) -> Operation[None]:
     """Make an expired worker alive again when it acquires something. The last column is whether it had expired."""
     if worker is not None and rows and rows[0][-1]:
-        yield from ask("revive", worker)
+        yield from query_rows("revive", worker)
 
 
 @reads("held", is_of_all=True)
-def held(worker: str) -> Operation[list[str]]:
+def retained(worker: str) -> Operation[list[str]]:
     """Return the responses for which the worker holds a conversation lock or an idempotency key."""
-    return [row[0] for row in (yield from ask("held", worker))]
+    return [row[0] for row in (yield from query_rows("held", worker))]
 
 
 @writes("release", is_of_all=True)
 def release(worker: str, response_id: str) -> Operation[None]:
     """Release the lock and the key that the worker holds for a response."""
     yield Changed([response_id])
-    yield from ask("release_conversation", worker, response_id)
-    yield from ask("release_key", worker, response_id)
+    yield from query_rows("release_conversation", worker, response_id)
+    yield from query_rows("release_key", worker, response_id)
 
 
 @writes("heartbeat", is_of_all=True)
 def beat(worker: str) -> Operation[None]:
     """Record that the worker is alive."""
-    yield from ask("beat", worker)
+    yield from query_rows("beat", worker)
 
 
 @reads("heartbeats", is_of_all=True)
 def beats() -> Operation[Mapping[str, int]]:
     """Return the last heartbeat of each unexpired worker that owns anything. It changes while a worker is alive."""
-    rows = yield from ask("beats")
+    rows = yield from query_rows("beats")
     return {row[0]: row[1] for row in rows}
 
 
@@ -78,37 +78,37 @@ def expire_worker(worker: str, beat: int | None) -> Operation[bool]:
 def expire(worker: str, beat: int) -> Operation[list[str] | None]:
     """Release a dead worker's leases; return the responses of its jobs, or None if the worker is alive."""
     query, values = ("expire", (worker, beat)) if beat else ("expire_silent", (worker,))
-    if not (yield from ask(query, *values)):
+    if not (yield from query_rows(query, *values)):
         return None
-    waiting = [row[0] for row in (yield from ask("owned", worker))]
-    if (yield from ask("owned_ingestions", worker)):
+    waiting = [row[0] for row in (yield from query_rows("owned", worker))]
+    if (yield from query_rows("owned_ingestions", worker)):
         waiting.append(INGESTIONS)
-    yield from ask("forget_expired")
+    yield from query_rows("forget_expired")
     return waiting
 
 
 def retire(worker: str) -> Operation[list[str]]:
     """Release everything that a stopping worker owns; return the changed responses."""
-    yield from ask("retire", worker)
-    changed = yield from put_back((yield from ask("jobs_of", worker)))
-    if (yield from ask("release_ingestions", worker)):
+    yield from query_rows("retire", worker)
+    changed = yield from put_back((yield from query_rows("jobs_of", worker)))
+    if (yield from query_rows("release_ingestions", worker)):
         changed.append(INGESTIONS)
-    yield from ask("let_all_go", worker)
-    yield from ask("free_all_keys", worker)
+    yield from query_rows("let_all_go", worker)
+    yield from query_rows("free_all_keys", worker)
     return changed
 
 
 @reads("owned", is_of_all=True)
 def owned(worker: str) -> Operation[Mapping[str, int]]:
     """Return the worker's jobs as a mapping from response id to job version."""
-    rows = yield from ask("owned", worker)
+    rows = yield from query_rows("owned", worker)
     return {row[0]: row[1] for row in rows}
 
 
 @writes("release_job", is_of_all=True)
 def give_back(worker: str, response_id: str) -> Operation[None]:
     """Return one of the worker's jobs to the queue, without the events since the last `keep`."""
-    if changed := (yield from put_back((yield from ask("job_of", worker, response_id)))):
+    if changed := (yield from put_back((yield from query_rows("job_of", worker, response_id)))):
         yield Changed([*changed, JOBS])
 
 
@@ -116,12 +116,12 @@ def put_back(rows: Rows) -> Operation[list[str]]:
     """Return jobs to the queue, by the numbers of their rows; return their responses."""
     changed: list[Row] = []
     for row in rows:
-        changed += yield from drop_half_made(row[0])
-        yield from ask("put_back", row[0])
+        changed += yield from drop_unfinished(row[0])
+        yield from query_rows("put_back", row[0])
     return [row[0] for row in changed]
 
 
-def drop_half_made(seq: int) -> Operation[Rows]:
+def drop_unfinished(seq: int) -> Operation[Rows]:
     """Delete the events since the last `keep`; return the id of the response."""
-    yield from ask("drop_events", seq)
-    return (yield from ask("next_generation", seq))
+    yield from query_rows("drop_events", seq)
+    return (yield from query_rows("next_generation", seq))

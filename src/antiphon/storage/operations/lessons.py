@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from antiphon.storage.operations.step import SHIFT, Operation, ask, reads, writes
+from antiphon.storage.operations.step import SHIFT, Operation, query_rows, reads, writes
 from antiphon.storage.records.lessons import StoredLesson
 
 MOST_LESSONS = 1_000
@@ -17,20 +17,22 @@ def put(lessons: Sequence[StoredLesson], since: int) -> Operation[None]:
     """
     shift: int = yield SHIFT
     for one in lessons:
-        yield from ask("put_lesson", one.place, one.model, one.tenant, one.name, one.said, one.learned_at + shift)
+        yield from query_rows(
+            "put_lesson", one.place, one.model, one.tenant, one.name, one.stated, one.learned_at + shift
+        )
     for place in sorted({one.place for one in lessons}):
-        yield from ask("trim_lessons", place, since + shift, MOST_LESSONS)
+        yield from query_rows("trim_lessons", place, since + shift, MOST_LESSONS)
 
 
 @reads("lessons", is_of_all=True)
 def every(since: int) -> Operation[list[StoredLesson]]:
     """Return the lessons that were learned from `since` on, by place and model, the oldest first."""
     shift: int = yield SHIFT
-    rows = yield from ask("lessons", since + shift)
+    rows = yield from query_rows("lessons", since + shift)
     return [StoredLesson(*row) for row in rows]
 
 
 @writes("delete_lessons", is_of_all=True, frees=True)
 def delete(place: str, model: str) -> Operation[int]:
     """Delete the lessons about a model; return their number."""
-    return len((yield from ask("delete_lessons", place, model)))
+    return len((yield from query_rows("delete_lessons", place, model)))

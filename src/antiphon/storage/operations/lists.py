@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from antiphon.storage.operations.step import Operation, Rows, ask
+from antiphon.storage.operations.step import Operation, Rows, query_rows
 
 BEFORE_ALL = 0
 BEHIND_ALL = 2**62
@@ -40,6 +40,6 @@ def part(
         else:
             low = place
     direction = "down" if query.descending is not is_backwards else "up"
-    rows = yield from ask(f"{name}_{direction}", *key, low, high, query.limit + 1, *more)
+    rows = yield from query_rows(f"{name}_{direction}", *key, low, high, query.limit + 1, *more)
     found = list(rows[: query.limit])
     return found[::-1] if is_backwards else found, len(rows) > query.limit

@@ -9,8 +9,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from antiphon.storage.operations.responses import item_of
-from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, NOW, Operation, Row, announce_read, ask, first, reads
-from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem
+from antiphon.storage.operations.step import (
+    FEW_BYTES,
+    FEW_ITEMS,
+    NOW,
+    Operation,
+    Row,
+    announce_read,
+    first,
+    query_rows,
+    reads,
+)
+from antiphon.storage.records.responses import PageQuery, StoredItem, StoredItemPage
 
 BEFORE_ALL = -1
 BEHIND_ALL = 2**31 - 1
@@ -24,7 +34,7 @@ BLOCK = 100
 """Responses of a chain that one statement reads on the way up, at first."""
 
 
-class Head(NamedTuple):
+class ResponseHead(NamedTuple):
     """A response without its items."""
 
     seq: int
@@ -71,11 +81,11 @@ class _Pager:
         has_all = self.has_more or self._is_past_before
         return has_all and not self._waits_for_after and not self._waits_for_before
 
-    def page(self) -> ItemPage:
+    def page(self) -> StoredItemPage:
         """Return the page after the last segment, or once no further segment matters."""
         if self._waits_for_after or self._waits_for_before:
-            return ItemPage(unknown="after" if self._waits_for_after else "before")
-        return ItemPage(self.items, self.has_more)
+            return StoredItemPage(unknown="after" if self._waits_for_after else "before")
+        return StoredItemPage(self.items, self.has_more)
 
     def see(self, segment: _Segment) -> Operation[None]:
         """Add the items of the next segment that belong to the page."""
@@ -104,12 +114,12 @@ class _Pager:
         wanted = self.query.limit - len(self.items)
         place = segment.key, segment.low, segment.high
         if self._size + segment.size <= FEW_BYTES:
-            rows = yield from ask(name, *place, wanted + 1)
+            rows = yield from query_rows(name, *place, wanted + 1)
             self.has_more = len(rows) > wanted
             self.items += map(item_of, rows[:wanted])
             self._size += segment.size
             return
-        sizes = [row[0] for row in (yield from ask(f"{name}_sizes", *place, wanted + 1))]
+        sizes = [row[0] for row in (yield from query_rows(f"{name}_sizes", *place, wanted + 1))]
         count = 0
         while count < min(len(sizes), wanted) and (
             not (self.items or count) or self._size + sizes[count] <= self.query.most_bytes
@@ -119,18 +129,18 @@ class _Pager:
         self.has_more = count < len(sizes)
         if count:
             yield from announce_read(count, self._size)
-            self.items += map(item_of, (yield from ask(name, *place, count)))
+            self.items += map(item_of, (yield from query_rows(name, *place, count)))
 
 
 @reads("input_page")
-def head(tenant: str, response_id: str) -> Operation[Head | None]:
+def head(tenant: str, response_id: str) -> Operation[ResponseHead | None]:
     """Return a response without its items."""
     row = yield from first("page_head", response_id, tenant, (yield NOW))
-    return Head(*row) if row else None
+    return ResponseHead(*row) if row else None
 
 
 @reads("input_page")
-def input_page(tenant: str, head: Head, query: PageQuery, length: int) -> Operation[ItemPage]:
+def input_page(tenant: str, head: ResponseHead, query: PageQuery, length: int) -> Operation[StoredItemPage]:
     """Return one page of a response's complete input. `length` is that of its chain, or 0 if the chain has no head."""
     now: int = yield NOW
     pager = _Pager(query)
@@ -159,7 +169,7 @@ def input_page(tenant: str, head: Head, query: PageQuery, length: int) -> Operat
 
 
 @reads("conversation_page")
-def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Operation[ItemPage | None]:
+def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Operation[StoredItemPage | None]:
     """Return one page of the items, or None if the conversation is unknown. Reads little more than it returns."""
     segment = yield from _conversation(tenant, conversation_id, BEHIND_ALL, query)
     if segment is None:
@@ -170,7 +180,7 @@ def conversation_page(tenant: str, conversation_id: str, query: PageQuery) -> Op
 
 
 @reads("completion_messages")
-def completion_messages(tenant: str, completion_id: str, query: PageQuery) -> Operation[ItemPage | None]:
+def completion_messages(tenant: str, completion_id: str, query: PageQuery) -> Operation[StoredItemPage | None]:
     """Return one page of a completion's messages, or None if the completion is unknown.
 
     The id of a message is the completion's id, `-`, and the message's index in the request.
@@ -217,7 +227,7 @@ def _see_chain(pager: _Pager, tenant: str, response_id: str, now: int) -> Operat
 
 def _walk(tenant: str, response_id: str, now: int, query: PageQuery, most: int) -> Operation[list[Row]]:
     sign = -1 if query.descending else 1
-    rows = yield from ask("walk_up", response_id, tenant, now, most, sign, query.after, query.before)
+    rows = yield from query_rows("walk_up", response_id, tenant, now, most, sign, query.after, query.before)
     return list(rows)
 
 
@@ -226,7 +236,7 @@ def _of_response(row: Row) -> _Segment:
     return _Segment("items", seq, size, after, before)
 
 
-def _own(head: Head, query: PageQuery) -> Operation[_Segment]:
+def _own(head: ResponseHead, query: PageQuery) -> Operation[_Segment]:
     """Add the response's own input. Its output comes after the input."""
     if head.item_bytes > FEW_BYTES:  # SQLite reads a whole row to compare its key
         yield from announce_read(1, head.item_bytes)
@@ -234,9 +244,9 @@ def _own(head: Head, query: PageQuery) -> Operation[_Segment]:
     sign = -1 if query.descending else 1
     segment = _Segment("items", head.seq, head.item_bytes, high=last[0] + 1 if last else 0)
     if query.after is not None:
-        segment.after = (yield from ask("place_in", head.seq, query.after, sign))[0][0]
+        segment.after = (yield from query_rows("place_in", head.seq, query.after, sign))[0][0]
     if query.before is not None:
-        segment.before = (yield from ask("place_in", head.seq, query.before, sign))[0][0]
+        segment.before = (yield from query_rows("place_in", head.seq, query.before, sign))[0][0]
     return segment
 
 

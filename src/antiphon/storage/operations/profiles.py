@@ -1,6 +1,6 @@
 """Findings of probes about models. Profiles belong to the server, not to a tenant."""
 
-from antiphon.storage.operations.step import SHIFT, Operation, ask, reads, writes
+from antiphon.storage.operations.step import SHIFT, Operation, query_rows, reads, writes
 from antiphon.storage.records.profiles import StoredProfile
 
 
@@ -8,17 +8,17 @@ from antiphon.storage.records.profiles import StoredProfile
 def put(profile: StoredProfile) -> Operation[None]:
     """Store a profile. It replaces the profile of the same model at the same place."""
     probed_at = profile.probed_at + (yield SHIFT)
-    yield from ask("put_profile", profile.place, profile.model, profile.digest, profile.body, probed_at)
+    yield from query_rows("put_profile", profile.place, profile.model, profile.digest, profile.body, probed_at)
 
 
 @reads("profiles", is_of_all=True)
 def every() -> Operation[list[StoredProfile]]:
     """Return all profiles, by place and model."""
-    rows = yield from ask("profiles")
+    rows = yield from query_rows("profiles")
     return [StoredProfile(place, model, digest, bytes(body), at) for place, model, digest, body, at in rows]
 
 
 @writes("delete_profile", is_of_all=True, frees=True)
 def delete(place: str, model: str) -> Operation[bool]:
     """Delete a profile; return False if it is unknown."""
-    return bool((yield from ask("delete_profile", place, model)))
+    return bool((yield from query_rows("delete_profile", place, model)))

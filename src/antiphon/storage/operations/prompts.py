@@ -1,8 +1,8 @@
 """Operations on prompts and their versions."""
 
 from antiphon.storage.operations.lists import part
-from antiphon.storage.operations.step import SHIFT, Operation, Row, ask, first, reads, writes
-from antiphon.storage.records.prompts import PromptPage, PromptQuery, StoredPrompt
+from antiphon.storage.operations.step import SHIFT, Operation, Row, first, query_rows, reads, writes
+from antiphon.storage.records.prompts import PromptListQuery, PromptPage, StoredPrompt
 
 FIRST = 1
 """The number of a prompt's first version."""
@@ -17,8 +17,8 @@ def create(tenant: str, prompt_id: str, template: bytes, created_at: int, most: 
     created_at += yield SHIFT
     if (yield from _is_full(tenant, most)):
         return None
-    ((seq,),) = yield from ask("put_prompt", prompt_id, tenant, FIRST)
-    yield from ask("put_prompt_version", seq, tenant, FIRST, created_at, template)
+    ((seq,),) = yield from query_rows("put_prompt", prompt_id, tenant, FIRST)
+    yield from query_rows("put_prompt_version", seq, tenant, FIRST, created_at, template)
     return StoredPrompt(prompt_id, tenant, FIRST, True, created_at, template)
 
 
@@ -36,8 +36,8 @@ def add_version(
         return None
     seq, newest, default = row
     version = newest + 1
-    yield from ask("put_prompt_version", seq, tenant, version, created_at, template)
-    yield from ask("update_prompt", seq, version, version if is_default else default)
+    yield from query_rows("put_prompt_version", seq, tenant, version, created_at, template)
+    yield from query_rows("update_prompt", seq, version, version if is_default else default)
     return StoredPrompt(prompt_id, tenant, version, is_default, created_at, template)
 
 
@@ -49,7 +49,7 @@ def find(tenant: str, prompt_id: str, version: int | None = None) -> Operation[S
 
 
 @reads("prompt_page")
-def page(tenant: str, query: PromptQuery) -> Operation[PromptPage]:
+def page(tenant: str, query: PromptListQuery) -> Operation[PromptPage]:
     """Return one page of the tenant's prompts, each in its default version."""
     places: dict[str, int] = {}
     if query.after is not None:
@@ -62,7 +62,7 @@ def page(tenant: str, query: PromptQuery) -> Operation[PromptPage]:
 
 
 @reads("prompt_versions")
-def versions(tenant: str, prompt_id: str, query: PromptQuery) -> Operation[PromptPage | None]:
+def versions(tenant: str, prompt_id: str, query: PromptListQuery) -> Operation[PromptPage | None]:
     """Return one page of the versions of a prompt, or None if it is unknown."""
     row = yield from first("prompt_place", prompt_id, tenant)
     if row is None:
@@ -84,18 +84,18 @@ def set_default(tenant: str, prompt_id: str, version: int) -> Operation[StoredPr
     row = yield from first("lock_prompt", prompt_id, tenant)
     if row is None or not FIRST <= version <= row[1]:
         return None
-    yield from ask("update_prompt", row[0], row[1], version)
+    yield from query_rows("update_prompt", row[0], row[1], version)
     return (yield from find(tenant, prompt_id, version))
 
 
 @writes("delete_prompt", frees=True)
 def delete(tenant: str, prompt_id: str) -> Operation[bool]:
     """Delete a prompt with all its versions; return False if it is unknown."""
-    return bool((yield from ask("delete_prompt", prompt_id, tenant)))
+    return bool((yield from query_rows("delete_prompt", prompt_id, tenant)))
 
 
 def _is_full(tenant: str, most: int) -> Operation[bool]:
-    ((count,),) = yield from ask("count_prompt_versions", tenant)
+    ((count,),) = yield from query_rows("count_prompt_versions", tenant)
     return int(count) >= most
 
 

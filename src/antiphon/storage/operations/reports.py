@@ -1,6 +1,6 @@
 """Reports of `antiphon verify`, ordered by the start of their runs. They belong to the server, not to a tenant."""
 
-from antiphon.storage.operations.step import Operation, ask, first, reads, writes
+from antiphon.storage.operations.step import Operation, first, query_rows, reads, writes
 from antiphon.storage.records.reports import StoredReport
 
 MOST_OF_ONE, MOST_REPORTS = 20, 200
@@ -11,15 +11,15 @@ MOST_OF_ONE, MOST_REPORTS = 20, 200
 def put(report: StoredReport) -> Operation[None]:
     """Store or replace a report, and delete the oldest reports beyond `MOST_OF_ONE` and `MOST_REPORTS`."""
     place = (report.server, report.model)
-    yield from ask("put_report", report.id, *place, report.started_at, report.summary, report.body)
-    yield from ask("trim_reports_of", *place, MOST_OF_ONE)
-    yield from ask("trim_reports", MOST_REPORTS)
+    yield from query_rows("put_report", report.id, *place, report.started_at, report.summary, report.body)
+    yield from query_rows("trim_reports_of", *place, MOST_OF_ONE)
+    yield from query_rows("trim_reports", MOST_REPORTS)
 
 
 @reads("reports", is_of_all=True)
 def every() -> Operation[list[StoredReport]]:
     """Return all reports without their bodies, newest first."""
-    rows = yield from ask("reports")
+    rows = yield from query_rows("reports")
     return [StoredReport(id_, server, model, at, bytes(summary)) for id_, server, model, at, summary in rows]
 
 
@@ -36,4 +36,4 @@ def find(report_id: str) -> Operation[StoredReport | None]:
 @writes("delete_report", is_of_all=True, frees=True)
 def delete(report_id: str) -> Operation[bool]:
     """Delete a report; return False if it is unknown."""
-    return bool((yield from ask("delete_report", report_id)))
+    return bool((yield from query_rows("delete_report", report_id)))

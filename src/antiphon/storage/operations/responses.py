@@ -16,19 +16,19 @@ from antiphon.storage.operations.step import (
     Row,
     Rows,
     announce_read,
-    ask,
-    ask_in_slices,
-    ask_many,
     first,
+    query_in_slices,
+    query_many,
+    query_rows,
     reads,
     writes,
 )
 from antiphon.storage.records.responses import ChainExtent, LargeItem, StoredItem, StoredResponse
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 
 
 @writes("save")
-def save(response: StoredResponse, *, append: bool = False, reply: Reply | None = None) -> Operation[bool]:
+def save(response: StoredResponse, *, append: bool = False, reply: StoredReply | None = None) -> Operation[bool]:
     """Store or replace a response that has ended; see `Store.save`."""
     yield Changed([response.id])
     return (yield from save_dated(dated(response, (yield SHIFT)), append, reply))
@@ -41,15 +41,15 @@ def dated(response: StoredResponse, shift: int) -> StoredResponse:
     return replace(response, expires_at=response.expires_at + shift)
 
 
-def save_dated(response: StoredResponse, append: bool, reply: Reply | None) -> Operation[bool]:
+def save_dated(response: StoredResponse, append: bool, reply: StoredReply | None) -> Operation[bool]:
     """Store a response with a time of the store's clock."""
-    position = yield from held_position(response)
+    position = yield from locked_position(response)
     has_lost_lock = position is None and response.conversation_id is not None
     if has_lost_lock or not (yield from answer(reply, response.id)):
         return False
     yield from leave_conversation(response, position, append)
     if response.is_stored:
-        yield from ask("forget", response.id)
+        yield from query_rows("forget", response.id)
         yield from insert(response)
     yield from facts.put(response.facts)
     return True
@@ -57,15 +57,15 @@ def save_dated(response: StoredResponse, append: bool, reply: Reply | None) -> O
 
 def insert(response: StoredResponse) -> Operation[int]:
     """Insert a response with its items; return its row number."""
-    (row,) = yield from ask("put_response", *response_row(response))
-    yield from ask_many("put_item", list(item_rows(row[0], response)))
+    (row,) = yield from query_rows("put_response", *response_row(response))
+    yield from query_many("put_item", list(item_rows(row[0], response)))
     for item in (*response.input, *response.output):
         if item.blob is not None:
             yield from item_blobs.use_by_response(row[0], response.tenant, item)
     return int(row[0])
 
 
-def held_position(response: StoredResponse) -> Operation[int | None]:
+def locked_position(response: StoredResponse) -> Operation[int | None]:
     """Return the end of the response's conversation, or None if it has none, or lost the lock."""
     if response.conversation_id is None:
         return None
@@ -83,7 +83,7 @@ def leave_conversation(response: StoredResponse, position: int | None, append: b
     if append:
         items = [*response.input, *response.output]
         yield from append_items(response.conversation_id, position, items, response.tenant)
-    yield from ask("let_go", response.conversation_id, response.id)
+    yield from query_rows("let_go", response.conversation_id, response.id)
 
 
 def append_items(conversation_id: str, position: int, items: Sequence[StoredItem], tenant: str) -> Operation[None]:
@@ -91,18 +91,20 @@ def append_items(conversation_id: str, position: int, items: Sequence[StoredItem
     rows = [
         (conversation_id, position + i, item.id, sealed_column(item.sealed), item.body) for i, item in enumerate(items)
     ]
-    yield from ask_many("put_conversation_item", rows)
+    yield from query_many("put_conversation_item", rows)
     for item in items:
         if item.blob is not None:
             yield from item_blobs.use_by_conversation(conversation_id, tenant, item)
-    yield from ask("move_end", conversation_id, position + len(items), *extent_of(items))
+    yield from query_rows("move_end", conversation_id, position + len(items), *extent_of(items))
 
 
-def answer(reply: Reply | None, response_id: str) -> Operation[bool]:
+def answer(reply: StoredReply | None, response_id: str) -> Operation[bool]:
     """Store the reply for an idempotency key; return False if the key is no longer reserved for that response."""
     if reply is None:
         return True
-    return bool((yield from ask("put_reply", reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body)))
+    return bool(
+        (yield from query_rows("put_reply", reply.tenant, reply.key, response_id, int(reply.is_stream), reply.body))
+    )
 
 
 @reads("load")
@@ -117,7 +119,7 @@ def load(tenant: str, response_id: str, *, few: bool = False) -> Operation[Store
 
 def load_at(tenant: str, response_id: str, now: int, few: bool) -> Operation[StoredResponse | None]:
     """Return a response as `load` does, if it has not expired at this time."""
-    rows = yield from ask("load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES, FEW_BYTES if few else ANY_SIZE)
+    rows = yield from query_rows("load", response_id, tenant, now, FEW_ITEMS, FEW_BYTES, FEW_BYTES if few else ANY_SIZE)
     if not rows:
         return None
     sides: Sides = [], []
@@ -129,7 +131,7 @@ def load_at(tenant: str, response_id: str, now: int, few: bool) -> Operation[Sto
         return replace(response_of(rows[0], sides), is_partial=True)
     else:
         yield from announce_read(items, size)
-        yield from ask_in_slices("load_items", (seq,), lambda part: _sort(sides, part))
+        yield from query_in_slices("load_items", (seq,), lambda part: _sort(sides, part))
     return response_of(rows[0], sides)
 
 
@@ -152,7 +154,7 @@ def delete(tenant: str, response_id: str) -> Operation[bool]:
     Responses that continue it keep its id as their parent.
     """
     now: int = yield NOW
-    if not (yield from ask("delete", response_id, tenant, now)):
+    if not (yield from query_rows("delete", response_id, tenant, now)):
         return False
     yield from facts.forget_words(tenant, response_id)
     return True
@@ -169,12 +171,12 @@ def history(tenant: str, response_id: str, extent: ChainExtent | None = None) ->
     """
     now: int = yield NOW
     if extent is None:
-        ((length, items, size),) = yield from ask("history_extent", response_id, tenant, now)
+        ((length, items, size),) = yield from query_rows("history_extent", response_id, tenant, now)
     else:
         length, items, size = extent.length, extent.items, extent.size
     yield from announce_read(max(length, items), size)
     turns: Turns = {}
-    yield from ask_in_slices("history", (response_id, tenant, now), lambda part: gather_turns(turns, part))
+    yield from query_in_slices("history", (response_id, tenant, now), lambda part: gather_turns(turns, part))
     found = linked(response_id, turns)
     if found is None:
         return None
@@ -184,7 +186,7 @@ def history(tenant: str, response_id: str, extent: ChainExtent | None = None) ->
     yield from _announce_conversation(conversation_id, tenant)
     before: list[StoredItem] = []
     values = (conversation_id, tenant, conversation_end)
-    yield from ask_in_slices("conversation_before", values, lambda part: before.extend(map(item_of, part)))
+    yield from query_in_slices("conversation_before", values, lambda part: before.extend(map(item_of, part)))
     return [*before, *items_found]
 
 

@@ -4,7 +4,7 @@ They belong to the server, not to a tenant. Callers pass times of this process's
 store's clock.
 """
 
-from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
+from antiphon.storage.operations.step import NOW, SHIFT, Operation, first, query_rows, reads, writes
 from antiphon.storage.records.sessions import ConsoleSession
 
 MOST_OF_A_KEY = 100
@@ -16,9 +16,9 @@ sessions are kept."""
 def put(session: ConsoleSession) -> Operation[None]:
     """Store a new session, and delete those beyond `MOST_OF_A_KEY`."""
     shift: int = yield SHIFT
-    yield from ask("trim_sessions", session.key_id, MOST_OF_A_KEY - 1)
+    yield from query_rows("trim_sessions", session.key_id, MOST_OF_A_KEY - 1)
     times = (session.created_at + shift, session.used_at + shift, session.expires_at + shift)
-    yield from ask("put_session", session.digest, session.key_id, session.key_digest, *times)
+    yield from query_rows("put_session", session.digest, session.key_id, session.key_digest, *times)
 
 
 @reads("find_session", is_of_all=True)
@@ -36,23 +36,23 @@ def find(digest: bytes) -> Operation[ConsoleSession | None]:
 def touch(digest: bytes, used_at: int, expires_at: int) -> Operation[None]:
     """Record that a session was used. A deleted session stays deleted."""
     shift: int = yield SHIFT
-    yield from ask("touch_session", digest, used_at + shift, expires_at + shift)
+    yield from query_rows("touch_session", digest, used_at + shift, expires_at + shift)
 
 
 @writes("delete_session", is_of_all=True, frees=True)
 def delete(digest: bytes) -> Operation[bool]:
     """Delete a session; return False if it is unknown."""
-    return bool((yield from ask("delete_session", digest)))
+    return bool((yield from query_rows("delete_session", digest)))
 
 
 @writes("put_code", is_of_all=True)
 def put_code(digest: bytes, expires_at: int) -> Operation[None]:
     """Store a one-time code until `expires_at`."""
-    yield from ask("put_code", digest, expires_at + (yield SHIFT))
+    yield from query_rows("put_code", digest, expires_at + (yield SHIFT))
 
 
 @writes("redeem_code", is_of_all=True)
 def redeem_code(digest: bytes) -> Operation[bool]:
     """Delete a code; return False if it is unknown or has expired. Only one of concurrent callers receives True."""
     now: int = yield NOW
-    return bool((yield from ask("redeem_code", digest, now)))
+    return bool((yield from query_rows("redeem_code", digest, now)))

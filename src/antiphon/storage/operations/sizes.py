@@ -1,6 +1,6 @@
 """The storage that tenants use: sums that triggers in the database keep up to date."""
 
-from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, announce_read, ask, reads
+from antiphon.storage.operations.step import UNKNOWN_ITEMS, Operation, announce_read, query_rows, reads
 from antiphon.storage.records.tenants import StorageUse, TenantSize
 
 
@@ -13,7 +13,7 @@ def stored_bytes(tenant: str) -> Operation[int]:
 
     The number is always exact, and read in constant time: each transaction that changes the data also updates it.
     """
-    ((size,),) = yield from ask("stored_bytes", tenant)
+    ((size,),) = yield from query_rows("stored_bytes", tenant)
     return int(size)
 
 
@@ -24,7 +24,7 @@ def storage_use(limit: int) -> Operation[StorageUse]:
     The numbers are exact and consistent. The time grows with the number of tenants.
     """
     yield from announce_read(UNKNOWN_ITEMS)
-    rows = yield from ask("storage_use", limit)
+    rows = yield from query_rows("storage_use", limit)
     if not rows:
         return StorageUse([], 0, 0)
     _, _, tenants, total = rows[0]

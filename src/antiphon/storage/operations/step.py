@@ -162,19 +162,19 @@ def writes(
     return lambda begin: Write(begin, name, is_of_all=is_of_all, frees=frees)
 
 
-def ask(query: str, *values: Any) -> Operation[Rows]:
+def query_rows(query: str, *values: Any) -> Operation[Rows]:
     """Run one statement and return its rows."""
     rows: Rows = yield Query(query, values)
     return rows
 
 
-def ask_where(query: str, where: str, *values: Any) -> Operation[Rows]:
+def query_where(query: str, where: str, *values: Any) -> Operation[Rows]:
     """Run one statement with a condition and return its rows."""
     rows: Rows = yield QueryWhere(query, where, values)
     return rows
 
 
-def ask_composed(text: str, values: tuple[Any, ...]) -> Operation[Rows]:
+def query_composed(text: str, values: tuple[Any, ...]) -> Operation[Rows]:
     """Run one assembled statement and return its rows."""
     rows: Rows = yield Composed(text, values)
     return rows
@@ -191,12 +191,12 @@ def announce_read(items: int, size: int = 0) -> Operation[None]:
     yield ReadSize(items, size)
 
 
-def ask_in_slices(query: str, values: tuple[Any, ...], take: Callable[[Rows], None]) -> Operation[None]:
+def query_in_slices(query: str, values: tuple[Any, ...], take: Callable[[Rows], None]) -> Operation[None]:
     """Run one statement and process its rows, a slice at a time."""
     yield QueryInSlices(query, values, take)
 
 
-def ask_many(query: str, rows: Sequence[tuple[Any, ...]]) -> Operation[None]:
+def query_many(query: str, rows: Sequence[tuple[Any, ...]]) -> Operation[None]:
     """Run one statement for each row; nothing if there are no rows."""
     if rows:
         yield QueryMany(query, rows)

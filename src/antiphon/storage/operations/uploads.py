@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from antiphon.errors import StoreError
 from antiphon.storage.operations import files
 from antiphon.storage.operations.responses import answer
-from antiphon.storage.operations.step import NOW, SHIFT, Operation, ask, first, reads, writes
+from antiphon.storage.operations.step import NOW, SHIFT, Operation, first, query_rows, reads, writes
 from antiphon.storage.records.files import FileQuota, StoredFile, StoredPart, StoredUpload
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 
 
 @writes("create_upload")
-def create(upload: StoredUpload, quota: FileQuota, reply: Reply | None = None) -> Operation[bool]:
+def create(upload: StoredUpload, quota: FileQuota, reply: StoredReply | None = None) -> Operation[bool]:
     """Store a new upload and reserve its bytes; return False if it exceeds the tenant's quota."""
     if not (yield from files.reserve(upload.tenant, upload.size, quota)):
         return False
     values = upload.id, upload.tenant, upload.filename, upload.purpose, upload.size, upload.mime_type
     expires_at = upload.expires_at + (yield SHIFT)
-    yield from ask("put_upload", *values, upload.created_at, expires_at, upload.lifetime)
+    yield from query_rows("put_upload", *values, upload.created_at, expires_at, upload.lifetime)
     yield from answer(reply, upload.id)
     return True
 
@@ -41,29 +41,29 @@ def put_part(part: StoredPart) -> Operation[bool]:
     if room is None:
         return False
     # A part's blob is never shared, because it has no digest by which an equal blob could be found.
-    used = yield from ask("use_blob", part.blob, part.tenant, b"")
+    used = yield from query_rows("use_blob", part.blob, part.tenant, b"")
     if not used:
         raise StoreError("The part took too long, and its data was deleted. Upload the part again.")
-    yield from ask("put_upload_part", part.id, part.upload, part.tenant, part.size, part.blob, part.created_at)
+    yield from query_rows("put_upload_part", part.id, part.upload, part.tenant, part.size, part.blob, part.created_at)
     return True
 
 
 @reads("upload_parts")
 def parts(tenant: str, upload_id: str) -> Operation[Sequence[StoredPart]]:
     """Return the parts of an upload, in the order in which they were stored."""
-    return [StoredPart(*row) for row in (yield from ask("upload_parts", upload_id, tenant))]
+    return [StoredPart(*row) for row in (yield from query_rows("upload_parts", upload_id, tenant))]
 
 
 @writes("cancel_upload", frees=True)
 def cancel(tenant: str, upload_id: str) -> Operation[bool]:
     """Cancel a pending upload and drop its parts; return False if it is not pending."""
     now: int = yield NOW
-    return bool((yield from ask("end_upload", upload_id, tenant, now, "cancelled", None)))
+    return bool((yield from query_rows("end_upload", upload_id, tenant, now, "cancelled", None)))
 
 
 @writes("complete_upload")
 def complete(file: StoredFile, upload_id: str) -> Operation[StoredFile | None]:
     """Turn a pending upload into the file, and drop its parts; return None if it is not pending. See `files.put`."""
     now: int = yield NOW
-    ended = yield from ask("end_upload", upload_id, file.tenant, now, "completed", file.id)
+    ended = yield from query_rows("end_upload", upload_id, file.tenant, now, "completed", file.id)
     return (yield from files.place(file)) if ended else None

@@ -9,17 +9,28 @@ import msgspec
 
 from antiphon.storage.changes import INGESTIONS
 from antiphon.storage.operations.lists import part
-from antiphon.storage.operations.step import NOW, SHIFT, Changed, Operation, Row, ask, ask_many, first, reads, writes
+from antiphon.storage.operations.step import (
+    NOW,
+    SHIFT,
+    Changed,
+    Operation,
+    Row,
+    first,
+    query_many,
+    query_rows,
+    reads,
+    writes,
+)
 from antiphon.storage.records.vector_stores import (
     Attached,
     AttachResult,
-    FileCounts,
-    NewStoreFile,
+    NewAttachment,
     StoreBatch,
+    StoredVectorStore,
     StoreFile,
+    StoreFileCounts,
     StoreFilePage,
     StorePageQuery,
-    VectorStore,
     VectorStorePage,
 )
 
@@ -30,7 +41,7 @@ DONE = Attached(AttachResult.DONE)
 
 
 @writes("create_vector_store")
-def create(store: VectorStore, files: Sequence[NewStoreFile] = ()) -> Operation[Attached]:
+def create(store: StoredVectorStore, files: Sequence[NewAttachment] = ()) -> Operation[Attached]:
     """Store a new vector store with its first files, which wait for ingestion."""
     now: int = yield NOW
     store = replace(store, created_at=store.created_at + (yield SHIFT))
@@ -39,15 +50,15 @@ def create(store: VectorStore, files: Sequence[NewStoreFile] = ()) -> Operation[
         return Attached(AttachResult.UNKNOWN_FILE, unknown)
     values = store.id, store.tenant, store.created_at, store.created_at, store.days, _expiry(store)
     texts = _bytes(store.name), _bytes(store.description), store.metadata, store.embedding_model
-    ((seq,),) = yield from ask("put_vector_store", *values, *texts)
-    yield from ask_many("put_store_file", [_new(seq, store.tenant, one, names, store.created_at) for one in files])
+    ((seq,),) = yield from query_rows("put_vector_store", *values, *texts)
+    yield from query_many("put_store_file", [_new(seq, store.tenant, one, names, store.created_at) for one in files])
     if files:
         yield Changed([INGESTIONS])
     return DONE
 
 
 @reads("find_vector_store")
-def find(tenant: str, store_id: str) -> Operation[VectorStore | None]:
+def find(tenant: str, store_id: str) -> Operation[StoredVectorStore | None]:
     """Return a vector store, or None."""
     now: int = yield NOW
     row = yield from first("find_vector_store", store_id, tenant)
@@ -75,7 +86,7 @@ def page(tenant: str | None, query: StorePageQuery) -> Operation[VectorStorePage
 
 
 @writes("update_vector_store")
-def update(tenant: str, store_id: str, changes: Mapping[str, Any]) -> Operation[VectorStore | None]:
+def update(tenant: str, store_id: str, changes: Mapping[str, Any]) -> Operation[StoredVectorStore | None]:
     """Change `name`, `metadata` or `days`; return the store, or None. New `days` count from the last activity."""
     now: int = yield NOW
     row = yield from first("lock_vector_store", store_id, tenant)
@@ -88,7 +99,7 @@ def update(tenant: str, store_id: str, changes: Mapping[str, Any]) -> Operation[
     if not store.is_expired:
         store = replace(store, expires_at=_expiry(store))
     texts = _bytes(store.name), _bytes(store.description), store.metadata
-    yield from ask("update_vector_store", row[-1], *texts, store.days, store.expires_at)
+    yield from query_rows("update_vector_store", row[-1], *texts, store.days, store.expires_at)
     return store
 
 
@@ -97,7 +108,7 @@ def use(tenant: str, store_ids: Sequence[str]) -> Operation[None]:
     """Record activity of stores, which postpones their expiry. Written once a minute at most."""
     now: int = yield NOW
     for store_id in sorted(store_ids):
-        yield from ask("use_vector_store", store_id, tenant, now)
+        yield from query_rows("use_vector_store", store_id, tenant, now)
 
 
 @writes("delete_vector_store", frees=True)
@@ -107,13 +118,13 @@ def delete(tenant: str, store_id: str) -> Operation[bool]:
     if row is None:
         return False
     yield from drop_chunks(tenant, store_id, None)
-    yield from ask("delete_vector_store", row[-1])
+    yield from query_rows("delete_vector_store", row[-1])
     return True
 
 
 @writes("attach_files")
 def attach(
-    tenant: str, store_id: str, files: Sequence[NewStoreFile], batch_id: str | None = None
+    tenant: str, store_id: str, files: Sequence[NewAttachment], batch_id: str | None = None
 ) -> Operation[Attached]:
     """Attach all of these files or none of them, as a batch if `batch` has an id.
 
@@ -136,21 +147,21 @@ def attach(
             new.append(_new(seq, tenant, one, names, now))
         else:
             yield from _attach_again(seq, file_of(known), one)
-    yield from ask_many("put_store_file", new)
+    yield from query_many("put_store_file", new)
     if batch_id is not None:
-        ((batch,),) = yield from ask("put_store_batch", batch_id, seq, tenant, now, len(files))
-        yield from ask_many("put_batch_file", [(batch, one.file_id) for one in files])
-    yield from ask("use_vector_store", store_id, tenant, now)
+        ((batch,),) = yield from query_rows("put_store_batch", batch_id, seq, tenant, now, len(files))
+        yield from query_many("put_batch_file", [(batch, one.file_id) for one in files])
+    yield from query_rows("use_vector_store", store_id, tenant, now)
     if files:
         yield Changed([INGESTIONS])
     return DONE
 
 
-def _attach_again(seq: int, known: StoreFile, new: NewStoreFile) -> Operation[None]:
+def _attach_again(seq: int, known: StoreFile, new: NewAttachment) -> Operation[None]:
     yield from _set_attributes(seq, known, new.attributes)
     cut = new.chunk_tokens, new.overlap_tokens
     if known.status in ("failed", "cancelled") or cut != (known.chunk_tokens, known.overlap_tokens):
-        yield from ask("ingest_again", seq, known.file_id, *cut)
+        yield from query_rows("ingest_again", seq, known.file_id, *cut)
 
 
 @reads("find_store_file")
@@ -199,7 +210,7 @@ def set_attributes(tenant: str, store_id: str, file_id: str, attributes: bytes) 
 def _set_attributes(seq: int, file: StoreFile, attributes: bytes) -> Operation[None]:
     if attributes == file.attributes:
         return
-    yield from ask("set_file_attributes", seq, file.file_id, attributes)
+    yield from query_rows("set_file_attributes", seq, file.file_id, attributes)
     if file.live_version is not None:
         decoded = msgspec.json.decode(attributes)
         yield from chunks_of_files().set_attributes(file.tenant, file.store_id, file.file_id, decoded)
@@ -212,22 +223,22 @@ def detach(tenant: str, store_id: str, file_id: str) -> Operation[bool]:
     if row is None or not (yield from first("store_file", row[-1], file_id)):
         return False
     yield from drop_chunks(tenant, store_id, file_id)
-    yield from ask("delete_store_file", row[-1], file_id)
+    yield from query_rows("delete_store_file", row[-1], file_id)
     return True
 
 
 def forget_file(file_id: str) -> Operation[None]:
     """Remove a file from all stores, with its chunks, in the transaction that deletes the file."""
-    for seq, store_id, tenant in (yield from ask("lock_stores_of_file", file_id)):
+    for seq, store_id, tenant in (yield from query_rows("lock_stores_of_file", file_id)):
         yield from drop_chunks(tenant, store_id, file_id)
-        yield from ask("delete_store_file", seq, file_id)
+        yield from query_rows("delete_store_file", seq, file_id)
 
 
 @writes("forget_expired_files", is_of_all=True, frees=True)
 def forget_expired(limit: int) -> Operation[int]:
     """Remove up to `limit` expired files from all stores; return the number of removed files."""
     now: int = yield NOW
-    expired = yield from ask("expired_attached_files", now, limit)
+    expired = yield from query_rows("expired_attached_files", now, limit)
     for (file_id,) in expired:
         yield from forget_file(file_id)
     return len(expired)
@@ -247,11 +258,11 @@ def cancel_batch(tenant: str, store_id: str, batch_id: str) -> Operation[StoreBa
     found = (yield from first("store_batch", batch_id, row[-1])) if row else None
     if row is None or found is None:
         return None
-    cancelled = yield from ask("cancel_batch_files", row[-1], found[-1])
+    cancelled = yield from query_rows("cancel_batch_files", row[-1], found[-1])
     for file_id, live_version in cancelled:
         yield from drop_unfinished(tenant, store_id, file_id, live_version)
     if cancelled:
-        yield from ask("mark_batch_cancelled", found[-1])
+        yield from query_rows("mark_batch_cancelled", found[-1])
     return (yield from _batch(store_id, row[-1], batch_id))
 
 
@@ -260,10 +271,10 @@ def _batch(store_id: str, store: int, batch_id: str) -> Operation[StoreBatch | N
     if row is None:
         return None
     _, created_at, total, is_cancelled, seq = row
-    counted: dict[str, int] = {row[0]: row[1] for row in (yield from ask("batch_counts", seq))}
+    counted: dict[str, int] = {row[0]: row[1] for row in (yield from query_rows("batch_counts", seq))}
     left = total - sum(counted.values())
     counted["cancelled"] = counted.get("cancelled", 0) + left  # files that were removed from the store
-    return StoreBatch(batch_id, store_id, created_at, bool(is_cancelled), FileCounts(**counted, total=total))
+    return StoreBatch(batch_id, store_id, created_at, bool(is_cancelled), StoreFileCounts(**counted, total=total))
 
 
 @writes("reindex_vector_store")
@@ -276,8 +287,8 @@ def reindex(tenant: str, store_id: str, embedding_model: str) -> Operation[int |
     row = yield from first("lock_vector_store", store_id, tenant)
     if row is None or store_of(row, now).is_expired:
         return None
-    yield from ask("set_embedding_model", row[-1], embedding_model)
-    if count := len((yield from ask("ingest_all_again", row[-1]))):
+    yield from query_rows("set_embedding_model", row[-1], embedding_model)
+    if count := len((yield from query_rows("ingest_all_again", row[-1]))):
         yield Changed([INGESTIONS])
     return count
 
@@ -291,14 +302,14 @@ def empty_expired() -> Operation[int]:
         return 0
     store_id, tenant, seq = row
     yield from drop_chunks(tenant, store_id, None)
-    yield from ask("empty_vector_store", seq)
+    yield from query_rows("empty_vector_store", seq)
     return 1
 
 
 @reads("has_dropped_chunks", is_of_all=True)
 def has_dropped_chunks() -> Operation[bool]:
     """Return whether dropped chunks remain to be deleted."""
-    return bool((yield from ask("dropped_file")))
+    return bool((yield from query_rows("dropped_file")))
 
 
 def drop_chunks(tenant: str, store_id: str, file_id: str | None) -> Operation[None]:
@@ -319,7 +330,7 @@ def chunks_of_files() -> Any:
     return import_module("antiphon.storage.operations.chunks")
 
 
-def _names(tenant: str, files: Sequence[NewStoreFile], now: int) -> Operation[tuple[Mapping[str, str], str]]:
+def _names(tenant: str, files: Sequence[NewAttachment], now: int) -> Operation[tuple[Mapping[str, str], str]]:
     """Return the filenames by id, and the first unknown id. The files cannot be deleted until the transaction ends."""
     names: dict[str, str] = {}
     for file_id in sorted({one.file_id for one in files}):
@@ -329,17 +340,17 @@ def _names(tenant: str, files: Sequence[NewStoreFile], now: int) -> Operation[tu
     return names, next((one.file_id for one in files if one.file_id not in names), "")
 
 
-def _new(seq: int, tenant: str, new: NewStoreFile, names: Mapping[str, str], now: int) -> tuple[Any, ...]:
+def _new(seq: int, tenant: str, new: NewAttachment, names: Mapping[str, str], now: int) -> tuple[Any, ...]:
     cut = new.attributes, new.chunk_tokens, new.overlap_tokens, new.key_id
     return seq, new.file_id, tenant, names[new.file_id], now, *cut
 
 
-def store_of(row: Row, now: int) -> VectorStore:
+def store_of(row: Row, now: int) -> StoredVectorStore:
     """Create a store from its row."""
     store_id, tenant, created_at, name, description, metadata, days, last_active_at, expires_at, model = row[:10]
     usage_bytes, chunk_count, in_progress, completed, failed, cancelled, _ = row[10:]
     total = in_progress + completed + failed + cancelled
-    return VectorStore(
+    return StoredVectorStore(
         store_id,
         tenant,
         created_at,
@@ -353,7 +364,7 @@ def store_of(row: Row, now: int) -> VectorStore:
         model,
         usage_bytes,
         chunk_count,
-        FileCounts(in_progress, completed, failed, cancelled, total),
+        StoreFileCounts(in_progress, completed, failed, cancelled, total),
     )
 
 
@@ -362,7 +373,7 @@ def file_of(row: Row) -> StoreFile:
     return StoreFile(*row[:15])
 
 
-def _expiry(store: VectorStore) -> int | None:
+def _expiry(store: StoredVectorStore) -> int | None:
     active = store.last_active_at or store.created_at
     return None if store.days is None else active + store.days * DAY
 

@@ -11,9 +11,9 @@ from antiphon.storage.operations.step import (
     Operation,
     Row,
     announce_read,
-    ask,
-    ask_many,
     first,
+    query_many,
+    query_rows,
     reads,
     writes,
 )
@@ -27,11 +27,11 @@ def put(endpoint: WebhookEndpoint, most: int = 0) -> Operation[bool]:
     Return False, and store nothing, if the tenant has `most` other endpoints; 0 means no limit.
     """
     if most:
-        yield from ask("lock_endpoints", endpoint.tenant)
-        ((others,),) = yield from ask("count_endpoints", endpoint.tenant, endpoint.id)
+        yield from query_rows("lock_endpoints", endpoint.tenant)
+        ((others,),) = yield from query_rows("count_endpoints", endpoint.tenant, endpoint.id)
         if others >= most:
             return False
-    yield from ask(
+    yield from query_rows(
         "put_endpoint",
         endpoint.id,
         endpoint.tenant,
@@ -57,13 +57,13 @@ def load(tenant: str, endpoint_id: str) -> Operation[WebhookEndpoint | None]:
 @reads("endpoints")
 def endpoints(tenant: str) -> Operation[list[WebhookEndpoint]]:
     """Return the tenant's endpoints, newest first."""
-    return [_endpoint(row) for row in (yield from ask("endpoints", tenant))]
+    return [_endpoint(row) for row in (yield from query_rows("endpoints", tenant))]
 
 
 @writes("delete_endpoint", frees=True)
 def delete(tenant: str, endpoint_id: str) -> Operation[bool]:
     """Delete an endpoint and its pending deliveries; return False if it is unknown."""
-    return bool((yield from ask("delete_endpoint", endpoint_id, tenant)))
+    return bool((yield from query_rows("delete_endpoint", endpoint_id, tenant)))
 
 
 def announce(tenant: str, event: Announcement) -> Operation[None]:
@@ -73,7 +73,7 @@ def announce(tenant: str, event: Announcement) -> Operation[None]:
         (f"wh_{event.id.partition('_')[2]}_{number}", one.id, event.type, event.body, event.created_at)
         for number, one in enumerate(wanting)
     ]
-    yield from ask_many("announce", rows)
+    yield from query_many("announce", rows)
 
 
 @writes("due", is_of_all=True)
@@ -83,23 +83,23 @@ def due(limit: int) -> Operation[list[DueDelivery]]:
     So one tenant with many deliveries cannot delay the deliveries of other tenants.
     """
     now: int = yield NOW
-    ((count,),) = yield from ask("count_due", now, 2 * limit + 1)
+    ((count,),) = yield from query_rows("count_due", now, 2 * limit + 1)
     if count <= 2 * limit:
-        return [DueDelivery(*row) for row in (yield from ask("due", now, limit))]
+        return [DueDelivery(*row) for row in (yield from query_rows("due", now, limit))]
     return (yield from _due_of_many(limit, now))
 
 
 def _due_of_many(limit: int, now: int) -> Operation[list[DueDelivery]]:
     """Return the same if very many are due, by reading only a few of each endpoint."""
     endpoints: dict[str, list[str]] = {}
-    for endpoint, tenant in (yield from ask("due_endpoints", now)):
+    for endpoint, tenant in (yield from query_rows("due_endpoints", now)):
         endpoints.setdefault(tenant, []).append(endpoint)
     chosen = in_turns(endpoints)[:limit]
     each = Counter(tenant for tenant, _ in chosen)
     found: dict[str, list[str]] = {}
     for tenant, endpoint in chosen:
         most = -(-limit // (len(each) * each[tenant]))
-        rows = yield from ask("due_of_endpoint", endpoint, now, most)
+        rows = yield from query_rows("due_of_endpoint", endpoint, now, most)
         found.setdefault(tenant, []).extend(row[0] for row in rows)
     return [DueDelivery(one, tenant) for tenant, one in in_turns(found)][:limit]
 
@@ -114,7 +114,7 @@ def in_turns(things: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
 def claim(delivery_id: str, hold: int) -> Operation[Delivery | None]:
     """Claim a delivery exclusively for `hold` seconds, or return None if it is not due."""
     now: int = yield NOW
-    if not (yield from ask("claim_delivery", delivery_id, now, now + hold)):
+    if not (yield from query_rows("claim_delivery", delivery_id, now, now + hold)):
         return None
     row = yield from first("delivery", delivery_id)
     return _delivery(row) if row else None
@@ -123,16 +123,16 @@ def claim(delivery_id: str, hold: int) -> Operation[Delivery | None]:
 @writes("delivered", is_of_all=True)
 def delivered(delivery_id: str) -> Operation[None]:
     """Delete a delivery that was received."""
-    yield from ask("delivered", delivery_id)
+    yield from query_rows("delivered", delivery_id)
 
 
 @writes("postpone", is_of_all=True)
 def postpone(delivery_id: str, due_at: int | None, error: str) -> Operation[None]:
     """Schedule the next attempt for `due_at`; None marks the delivery as failed. `error` describes the failure."""
     if due_at is None:
-        yield from ask("give_up", delivery_id, (yield NOW), error)
+        yield from query_rows("give_up", delivery_id, (yield NOW), error)
     else:
-        yield from ask("postpone", delivery_id, due_at + (yield SHIFT), error)
+        yield from query_rows("postpone", delivery_id, due_at + (yield SHIFT), error)
 
 
 @writes("retry_delivery", is_of_all=True)
@@ -142,20 +142,20 @@ def retry(delivery_id: str) -> Operation[bool]:
     Return False if the delivery is unknown.
     """
     now: int = yield NOW
-    return bool((yield from ask("retry_delivery", delivery_id, now)))
+    return bool((yield from query_rows("retry_delivery", delivery_id, now)))
 
 
 @writes("retry_failed_deliveries", is_of_all=True)
 def retry_failed() -> Operation[int]:
     """Schedule every failed delivery for now, and restart its attempts; return their number."""
     now: int = yield NOW
-    return len((yield from ask("retry_failed_deliveries", now)))
+    return len((yield from query_rows("retry_failed_deliveries", now)))
 
 
 @reads("deliveries", is_of_all=True)
 def deliveries() -> Operation[list[Delivery]]:
     """Return all waiting and failed deliveries, oldest first."""
-    return [_delivery(row) for row in (yield from ask("deliveries"))]
+    return [_delivery(row) for row in (yield from query_rows("deliveries"))]
 
 
 LAST = "wh_z"
@@ -174,7 +174,7 @@ def page(
     yield from announce_read(UNKNOWN_ITEMS)  # the number of rows that the conditions exclude is unknown
     state = 2 if is_failed is None else int(is_failed)
     own = int(tenant is not None), tenant or ""
-    return [_delivery(row) for row in (yield from ask("delivery_page", after or LAST, state, limit, *own))]
+    return [_delivery(row) for row in (yield from query_rows("delivery_page", after or LAST, state, limit, *own))]
 
 
 def _endpoint(row: Row) -> WebhookEndpoint:

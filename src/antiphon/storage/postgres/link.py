@@ -23,7 +23,7 @@ _VERSION = "SELECT coalesce(max(number), 0) FROM antiphon_migrations"
 _MARK = "CREATE TABLE IF NOT EXISTS antiphon_migrations (number INTEGER NOT NULL)"
 
 
-async def prepare(pool: "asyncpg.Pool[Any]", shown: str, *, is_written: bool = False) -> None:
+async def prepare(pool: "asyncpg.Pool[Any]", displayed: str, *, is_written: bool = False) -> None:
     """Check the schema and migrate it. Raises `ConfigError` if it is newer than this Antiphon, or cannot be used.
 
     With `is_written`, also raises it if the role lacks a right that a server needs.
@@ -31,22 +31,22 @@ async def prepare(pool: "asyncpg.Pool[Any]", shown: str, *, is_written: bool = F
     scripts = migrations("postgres")
     try:
         async with pool.acquire() as connection:
-            await check_not_earlier(connection, shown)
+            await check_not_earlier(connection, displayed)
             number = await version(connection)
             if number > len(scripts):
-                raise ConfigError(f"store: {shown} {newer(number, len(scripts))}")
+                raise ConfigError(f"store: {displayed} {newer(number, len(scripts))}")
             await migrate(connection, scripts)
             if is_written:
-                await check_rights(connection, shown)
+                await check_rights(connection, displayed)
     except TROUBLE as error:
         reason = str(error).partition("\n")[0] if isinstance(error, asyncpg.PostgresError) else store_error(error)
-        raise ConfigError(f"store: {shown} cannot be used: {reason}") from error
+        raise ConfigError(f"store: {displayed} cannot be used: {reason}") from error
 
 
-async def check_not_earlier(connection: Any, shown: str) -> None:
-    """Raise `ConfigError` for a database that was created before the first release. `shown` is its URL."""
+async def check_not_earlier(connection: Any, displayed: str) -> None:
+    """Raise `ConfigError` for a database that was created before the first release. `displayed` is its URL."""
     if await connection.fetchval(_EARLIER):
-        raise ConfigError(f"store: {shown} {EARLIER_STORE}")
+        raise ConfigError(f"store: {displayed} {EARLIER_STORE}")
 
 
 async def version(connection: Any) -> int:
@@ -145,32 +145,32 @@ EVERY_TENANT = "*"
 """The tenant setting in the database for work on behalf of all tenants."""
 
 
-def whose(tenant: str | None) -> str:
+def tenant_setting(tenant: str | None) -> str:
     """Return the statement that sets the tenant for row security (`postgres/0001_schema/01_responses.sql`)."""
     return EVERY_TENANT if tenant is None else f"={tenant}"
 
 
-class Session(asyncpg.Connection):  # type: ignore[misc]
+class TenantConnection(asyncpg.Connection):  # type: ignore[misc]
     """A connection that remembers its tenant, so that setting the same tenant again is free."""
 
     _seen: str | None = None
 
     async def see(self, tenant: str | None) -> None:
         """Make only this tenant's rows visible from now on, or all rows for None."""
-        told = whose(tenant)
-        if told != self._seen:
+        reported = tenant_setting(tenant)
+        if reported != self._seen:
             self._seen = None
-            await self.fetch(SEE, told, False)
-            self._seen = told
+            await self.fetch(SEE, reported, False)
+            self._seen = reported
 
     async def see_here(self, tenant: str | None) -> None:
         """Make only this tenant's rows visible until the end of the transaction, when the connection may change."""
-        await self.fetch(SEE, whose(tenant), True)
+        await self.fetch(SEE, tenant_setting(tenant), True)
 
 
 async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]:
     """Return the URL without user information, and a pool of connections. Raises `ConfigError`."""
-    shown, address = redacted(url), read_address(url)
+    displayed, address = redacted(url), read_address(url)
     if address.ignored:
         log.info("store: these parameters of the URL have no effect: %s.", ", ".join(address.ignored))
     try:
@@ -182,12 +182,12 @@ async def connect(url: str, connections: int) -> tuple[str, "asyncpg.Pool[Any]"]
             timeout=address.connect_timeout,
             command_timeout=STATEMENT_TIMEOUT,
             init=settle,
-            connection_class=Session,
+            connection_class=TenantConnection,
             reset=_as_it_is,
         )
     except (*TROUBLE, ValueError) as error:
-        raise ConfigError(f"store: {shown} cannot be used: {_reason(error)}") from error
-    return shown, pool
+        raise ConfigError(f"store: {displayed} cannot be used: {_reason(error)}") from error
+    return displayed, pool
 
 
 async def settle(connection: Any) -> None:
@@ -214,14 +214,14 @@ def _reason(error: BaseException) -> str:
     return "the URL is invalid; write postgresql://user@host/database"
 
 
-async def listen(url: str, hear: Callable[[str], None]) -> None:
-    """Call `hear` with the notifications of other replicas, forever, and with an empty text after a possible gap."""
+async def listen(url: str, receive: Callable[[str], None]) -> None:
+    """Call `receive` with the notifications of other replicas, forever, and with an empty text after a possible gap."""
     address = read_address(url)
     while True:
         try:
             connection = await asyncpg.connect(address.dsn, timeout=address.connect_timeout)
             try:
-                await _listen(connection, hear)
+                await _listen(connection, receive)
             finally:
                 connection.terminate()
         except TROUBLE as error:
@@ -229,9 +229,9 @@ async def listen(url: str, hear: Callable[[str], None]) -> None:
         await asyncio.sleep(LISTEN_AGAIN)
 
 
-async def _listen(connection: Any, hear: Callable[[str], None]) -> None:
+async def _listen(connection: Any, receive: Callable[[str], None]) -> None:
     ended = asyncio.Event()
     connection.add_termination_listener(lambda _: ended.set())
-    await connection.add_listener(CHANNEL, lambda _connection, _pid, _channel, payload: hear(payload))
-    hear("")
+    await connection.add_listener(CHANNEL, lambda _connection, _pid, _channel, payload: receive(payload))
+    receive("")
     await ended.wait()

@@ -64,13 +64,13 @@ async def _perform(connection: Any, act: Act[R], is_patient: bool) -> R:
             if isinstance(step, Now | Shift | Changed):
                 step = operation.send(act.answer(step))
             else:
-                step = operation.send(await _ask(connection, step, is_patient))
+                step = operation.send(await _request(connection, step, is_patient))
     except StopIteration as done:
         result: R = done.value
         return result
 
 
-async def _ask(connection: Any, step: Statement | ReadSize, is_patient: bool) -> Rows:
+async def _request(connection: Any, step: Statement | ReadSize, is_patient: bool) -> Rows:
     rows: Rows = ()
     if isinstance(step, Query):
         rows = await connection.fetch(QUERIES[step.query], *step.values)

@@ -28,8 +28,8 @@ SELECT name FROM unnest($1::text[]) AS name WHERE NOT has_table_privilege(name, 
 """
 
 
-async def check_rights(connection: Any, shown: str) -> None:
-    """Raise a `ConfigError` with the privileges that the role lacks. `shown` is the URL of the database."""
+async def check_rights(connection: Any, displayed: str) -> None:
+    """Raise a `ConfigError` with the privileges that the role lacks. `displayed` is the URL of the database."""
     lacks = []
     for right, tables in needed().items():
         if missing := [row[0] for row in await connection.fetch(_MISSING, sorted(tables), right)]:
@@ -37,7 +37,8 @@ async def check_rights(connection: Any, shown: str) -> None:
     if lacks:
         role = await connection.fetchval("SELECT current_user")
         raise ConfigError(
-            f"store: {shown} cannot be used: the role '{role}' lacks privileges: {'; '.join(lacks)}. Grant them, or "
+            f"store: {displayed} cannot be used: the role '{role}' lacks privileges: {'; '.join(lacks)}. Grant "
+            "them, or "
             "use a role that has them."
         )
 

@@ -97,13 +97,13 @@ class PostgresStore(Store):
         refuses the connection, or is from a newer Antiphon; with `is_written`, also if its role lacks a privilege that
         a server needs.
         """
-        shown, pool = await connect(url, connections)
+        displayed, pool = await connect(url, connections)
         try:
-            await prepare(pool, shown, is_written=is_written)
+            await prepare(pool, displayed, is_written=is_written)
         except BaseException:
             await pool.close()
             raise
-        store = cls(shown, pool, now, reads)
+        store = cls(displayed, pool, now, reads)
         store._dsn, store._is_pooled = url, read_address(url).is_pooled
         return store
 
@@ -111,7 +111,7 @@ class PostgresStore(Store):
         """See `Store.on_change`."""
         super().on_change(listener)
         if self._listening is None:
-            self._listening = asyncio.get_running_loop().create_task(listen(self._dsn, self._hear))
+            self._listening = asyncio.get_running_loop().create_task(listen(self._dsn, self._receive))
 
     def pulse(self, worker: str) -> Pulse | None:
         """See `Store.pulse`."""
@@ -167,7 +167,7 @@ class PostgresStore(Store):
         self._saves.append((response, future))
         if not self._is_saving:
             self._is_saving = True
-            self._keep(self._save_all())
+            self._save(self._save_all())
         await future
 
     async def _save_all(self) -> None:
@@ -225,7 +225,7 @@ class PostgresStore(Store):
     async def _perform_write(self, act: Act[R], tenant: str | None, *, frees: bool) -> R:
         """Run an operation that completes even if its caller is cancelled."""
         self._refuse_closed()
-        return await asyncio.shield(self._keep(self._in_transaction(performing(act), tenant)))
+        return await asyncio.shield(self._save(self._in_transaction(performing(act), tenant)))
 
     async def _perform_read(self, act: Act[R], tenant: str | None) -> R:
         try:
@@ -290,7 +290,7 @@ class PostgresStore(Store):
                 await asyncio.sleep(0.02 * 2 ** (TRIES - left))
         raise AssertionError  # the last attempt returns or raises
 
-    def _keep(self, work: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
+    def _save(self, work: Coroutine[Any, Any, R]) -> "asyncio.Task[R]":
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -306,7 +306,7 @@ class PostgresStore(Store):
         if self._listeners:
             self._news.append(changed)
             if len(self._news) == 1:
-                self._keep(self._notify())
+                self._save(self._notify())
 
     async def _notify(self) -> None:
         """Notify the other replicas of all pending changes together."""
@@ -314,12 +314,12 @@ class PostgresStore(Store):
         news, self._news = self._news, []
         try:
             async with self._pool.acquire(timeout=5) as connection:
-                tell = "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id"
-                await connection.execute(tell, CHANNEL, list(dict.fromkeys(news)))
+                report = "SELECT pg_notify($1, id) FROM unnest($2::text[]) AS id"
+                await connection.execute(report, CHANNEL, list(dict.fromkeys(news)))
         except TROUBLE as error:
             log.debug("Failed to notify other replicas of a change: %s", error)
 
-    def _hear(self, changed: str) -> None:
+    def _receive(self, changed: str) -> None:
         super()._announce(changed)
 
 

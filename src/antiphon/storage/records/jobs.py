@@ -9,7 +9,7 @@ from msgspec import Struct
 from antiphon.storage.records.responses import StoredItem, StoredResponse
 
 
-class Frames(Struct, frozen=True):
+class EventFrames(Struct, frozen=True):
     """Consecutive events as clients receive them: `body` has the server-sent events numbered `first` to `last`."""
 
     first: int
@@ -46,7 +46,7 @@ class Job:
     version: int
     next_number: int
     """The number of the next event. All lower numbers were assigned, including those of deleted events."""
-    kept_number: int
+    stored_number: int
     """The number of the first event that is deleted if this attempt ends."""
     attempt: int
     """The number of attempts, including this one."""
@@ -102,14 +102,14 @@ ONE_SLOT = Slots()
 class Progress:
     """The progress of a background response since the last call.
 
-    `output` has the finished items, each with its output index. With `keep`, everything so far survives the end of this
-    attempt; if the work starts again, the events since the last `keep` are deleted. `called` is always stored, and
+    `output` has the finished items, each with its output index. With `save`, everything so far survives the end of this
+    attempt; if the work starts again, the events since the last `save` are deleted. `called` is always stored, and
     replaces the earlier record.
     """
 
-    frames: Sequence[Frames] = ()
+    frames: Sequence[EventFrames] = ()
     output: Sequence[tuple[int, StoredItem]] = ()
-    keep: bool = False
+    save: bool = False
     called: bytes | None = None
 
 
@@ -132,7 +132,7 @@ class Tail(Struct, frozen=True):
     is_streamed: bool
     generation: int
     """How often unfinished events were deleted. If it changed, a reader may have seen events that no longer exist."""
-    frames: Sequence[Frames]
+    frames: Sequence[EventFrames]
 
 
 class LockResult(Enum):

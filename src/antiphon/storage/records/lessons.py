@@ -15,7 +15,7 @@ class StoredLesson:
     """The tenant that it holds for; empty for everyone."""
     name: str
     """The name of the lesson."""
-    said: str
+    stated: str
     """The backend's words."""
     learned_at: int
     """Seconds since the epoch."""

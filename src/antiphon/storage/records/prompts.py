@@ -19,7 +19,7 @@ class StoredPrompt:
 
 
 @dataclass(frozen=True, slots=True)
-class PromptQuery:
+class PromptListQuery:
     """Which prompts, or which versions of a prompt, to list: up to `limit`, in the order of creation."""
 
     limit: int

@@ -92,7 +92,7 @@ class PageQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPage:
+class StoredItemPage:
     """One page of a list. `unknown` is the value of `after` or `before` that is not in the list."""
 
     items: Sequence[StoredItem] = ()

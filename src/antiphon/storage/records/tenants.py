@@ -11,7 +11,7 @@ from antiphon.storage.records.money import Budget, ExhaustedBudget
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class StoredReply:
     """The result of a request with an `Idempotency-Key`: JSON or events. An empty body means: replay the event log."""
 
     tenant: str
@@ -27,7 +27,7 @@ class KeyReservation:
     fingerprint: bytes
     response_id: str
     owner: str | None
-    reply: Reply | None
+    reply: StoredReply | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class KeyLimits:
     """The limits of a key. None means no limit; an empty `models` allows every model."""
 
     models: Sequence[str] = ()
@@ -135,7 +135,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key. The key itself is not stored: `digest` is its HMAC, and `shown` is the part that lists show.
+    """An API key. The key itself is not stored: `digest` is its HMAC, and `displayed` is the part that lists show.
 
     Until `old_until`, `old_digest` is valid too.
     """
@@ -144,13 +144,13 @@ class ApiKey:
     tenant: str
     name: str
     digest: bytes
-    shown: str
+    displayed: str
     created_at: int
     expires_at: int | None = None
     revoked_at: int | None = None
     old_digest: bytes | None = None
     old_until: int = 0
-    limits: Limits = Limits()
+    limits: KeyLimits = KeyLimits()
     caches: bool = False
     """Whether its requests use the cache, unless a request itself says otherwise."""
     role: Role = Role.USE
@@ -208,7 +208,7 @@ class UsageRow:
     key_id: str | None
     name: str | None
     """The name of the key."""
-    shown: str | None
+    displayed: str | None
     """The part of the key that lists show."""
     model: str | None
     day: int | None

@@ -9,7 +9,7 @@ FileStatus = Literal["in_progress", "completed", "failed", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
-class FileCounts:
+class StoreFileCounts:
     """The number of files with each status. `total` of a batch is the number of files when it was created."""
 
     in_progress: int = 0
@@ -20,7 +20,7 @@ class FileCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorStore:
+class StoredVectorStore:
     """One vector store. `metadata` is a JSON object of strings.
 
     It expires after `days` without activity; None means never. It then loses its files and stays readable.
@@ -40,7 +40,7 @@ class VectorStore:
     embedding_model: str = ""
     usage_bytes: int = 0
     chunks: int = 0
-    counts: FileCounts = FileCounts()
+    counts: StoreFileCounts = StoreFileCounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class StoreFile:
 
 
 @dataclass(frozen=True, slots=True)
-class NewStoreFile:
+class NewAttachment:
     """A file to attach, with its attributes (a JSON object) and its chunking."""
 
     file_id: str
@@ -88,7 +88,7 @@ class StoreBatch:
     store_id: str
     created_at: int
     is_cancelled: bool
-    counts: FileCounts
+    counts: StoreFileCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ class StorePageQuery:
 class VectorStorePage:
     """One page of the list. `unknown` is the value of `after` or `before` that is not in the list."""
 
-    stores: Sequence[VectorStore] = ()
+    stores: Sequence[StoredVectorStore] = ()
     has_more: bool = False
     unknown: str = ""
 

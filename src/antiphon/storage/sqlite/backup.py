@@ -21,7 +21,7 @@ BUSY_TIMEOUT = 5.0
 READS, WRITES = "ro", "rw"
 """How a database is opened, in SQLite's words."""
 
-_BESIDE = ("-wal", "-shm", "-journal")
+_ALONGSIDE = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite creates next to a database."""
 
 
@@ -56,9 +56,9 @@ def restore(backup: Path, store: Path, *, replaces: bool) -> Path | None:
         _copy(backup, part)
         _check(part, backup)
         with _alone(store):
-            kept = _keep_old(store)
+            stored = _rename_old(store)
             _publish(part, store)
-        return kept
+        return stored
 
 
 @contextmanager
@@ -73,7 +73,7 @@ def _part_of(path: Path) -> Iterator[Path]:
     except sqlite3.Error as error:
         raise ConfigError(f"{path} cannot be written: {error}.") from error
     finally:
-        for one in (part, *_beside(part)):
+        for one in (part, *_alongside(part)):
             one.unlink(missing_ok=True)
 
 
@@ -88,7 +88,7 @@ def _publish(part: Path, path: Path) -> None:
 def _alone(store: Path) -> Iterator[None]:
     """Lock other programs out of a store while it is replaced. Raises `ConfigError` if a server uses the store."""
     if not store.exists():
-        if left := [one for one in _beside(store) if one.exists()]:
+        if left := [one for one in _alongside(store) if one.exists()]:
             raise ConfigError(f"store: {left[0]} belongs to another database. Move it away, then restore again.")
         yield
         return
@@ -105,16 +105,16 @@ def _alone(store: Path) -> Iterator[None]:
         yield
 
 
-def _keep_old(store: Path) -> Path | None:
+def _rename_old(store: Path) -> Path | None:
     """Give the old file a second name, so that the store exists at all times; return the name, or None."""
     if not store.exists():
         return None
-    kept = store.with_name(f"{store.name}.replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
-    kept.hardlink_to(store)
-    for one in _beside(store):  # files of a damaged store
+    stored = store.with_name(f"{store.name}.replaced-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+    stored.hardlink_to(store)
+    for one in _alongside(store):  # files of a damaged store
         with suppress(FileNotFoundError):
-            one.rename(kept.with_name(kept.name + one.name.removeprefix(store.name)))
-    return kept
+            one.rename(stored.with_name(stored.name + one.name.removeprefix(store.name)))
+    return stored
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -124,22 +124,22 @@ def _copy(source: Path, target: Path) -> None:
         new.execute("PRAGMA journal_mode = DELETE")
 
 
-def _check(path: Path, shown: Path) -> None:
+def _check(path: Path, displayed: Path) -> None:
     """Raise `ConfigError` unless the file is an intact Antiphon database, not newer than this program."""
     try:
         with closing(_connect(path, READS)) as connection:
             number, newest = version(connection), len(migrations("sqlite"))
             if is_earlier(connection):
-                raise ConfigError(f"{shown} {EARLIER}.")
+                raise ConfigError(f"{displayed} {EARLIER}.")
             if not (number and is_ours(connection)):
-                raise ConfigError(f"{shown} is not an Antiphon database.")
+                raise ConfigError(f"{displayed} is not an Antiphon database.")
             if number > newest:
-                raise ConfigError(f"{shown} {newer(number, newest)}.")
+                raise ConfigError(f"{displayed} {newer(number, newest)}.")
             found: str = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     except sqlite3.Error as error:
-        raise ConfigError(f"{shown} cannot be read: {error}.") from error
+        raise ConfigError(f"{displayed} cannot be read: {error}.") from error
     if found != "ok":
-        raise ConfigError(f"{shown} is damaged: {found.splitlines()[-1]}.")
+        raise ConfigError(f"{displayed} is damaged: {found.splitlines()[-1]}.")
 
 
 def _check_exists(path: Path, what: str) -> None:
@@ -152,8 +152,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(url, uri=True, timeout=BUSY_TIMEOUT, isolation_level=None)
 
 
-def _beside(path: Path) -> list[Path]:
-    return [path.with_name(path.name + end) for end in _BESIDE]
+def _alongside(path: Path) -> list[Path]:
+    return [path.with_name(path.name + end) for end in _ALONGSIDE]
 
 
 def _synchronise(path: Path) -> None:

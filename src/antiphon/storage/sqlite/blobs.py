@@ -123,8 +123,8 @@ class BlobFile:
         return self._delete_some(blob, limit)
 
     def _delete_some(self, blob: str, limit: int) -> int:
-        (gone,) = rows.perform(self._connection(), [Act(files.delete_parts, _CLOCK, (blob, limit))])
-        return int(gone)
+        (removed,) = rows.perform(self._connection(), [Act(files.delete_parts, _CLOCK, (blob, limit))])
+        return int(removed)
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._own, "connection", None)

@@ -14,7 +14,7 @@ MOST = 60.0
 WRITE_EVERY = 60.0
 """Seconds after which a server writes its time without a request."""
 
-ASK_EVERY = 5.0
+QUERY_INTERVAL = 5.0
 """Seconds between the requests of a server that disagrees: it requests that the others write their time."""
 
 ALONE = 30.0
@@ -22,12 +22,12 @@ ALONE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ClockVerdict:
     """The result of checking the written time. `skew` is in seconds ahead of the others, None while it is unknown."""
 
     skew: float | None
     writes: bool = False
-    asks: bool = False
+    requests_time: bool = False
 
 
 class ClockMarks:
@@ -40,20 +40,20 @@ class ClockMarks:
         """Bounds of the skew when this time was first read. Its age is known within the interval of two checks."""
         self._ahead = 0.0
         """How far the wall clock was ahead of the monotonic clock then."""
-        self._looked = self._wrote = self._asked_at = -math.inf
+        self._polled = self._wrote = self._requested_at = -math.inf
         self._doubted = math.inf
         """When the clocks began to differ without an update of the written time."""
-        self._asked = 0
+        self._requested = 0
         self._is_live = False
 
-    def judge(self, mark: tuple[float, str], asked: int, now: float, ticks: float) -> Verdict:
+    def judge(self, mark: tuple[float, str], requested: int, now: float, ticks: float) -> ClockVerdict:
         """Evaluate the written time and the number of requests for updates."""
-        is_asked, self._asked = self._mark is not None and asked != self._asked, asked
+        is_requested, self._requested = self._mark is not None and requested != self._requested, requested
         if not mark[1]:
             return self._write(now, ticks)
         if mark != self._mark:
             self._see(mark, now, ticks)
-        self._looked = ticks
+        self._polled = ticks
         moved = now - ticks - self._ahead  # this clock was set since then
         least, most = self._least + moved, self._most + moved
         skew = min(max(0.0, least), most)
@@ -62,27 +62,27 @@ class ClockMarks:
         if not agrees:
             return self._doubt(skew, now, ticks)
         self._doubted = math.inf
-        if is_asked or ticks - self._wrote >= WRITE_EVERY:
+        if is_requested or ticks - self._wrote >= WRITE_EVERY:
             return self._write(now, ticks)
-        return Verdict(skew)
+        return ClockVerdict(skew)
 
-    def _doubt(self, skew: float, now: float, ticks: float) -> Verdict:
+    def _doubt(self, skew: float, now: float, ticks: float) -> ClockVerdict:
         """Request an update from the others, and trust this clock if none replies."""
         self._doubted = min(self._doubted, ticks)
         if ticks - self._doubted >= ALONE:
             return self._write(now, ticks)
-        asks = ticks - self._asked_at >= ASK_EVERY
-        self._asked_at = ticks if asks else self._asked_at
-        return Verdict(skew if self._is_live else None, asks=asks)
+        requests = ticks - self._requested_at >= QUERY_INTERVAL
+        self._requested_at = ticks if requests else self._requested_at
+        return ClockVerdict(skew if self._is_live else None, requests_time=requests)
 
     def _see(self, mark: tuple[float, str], now: float, ticks: float) -> None:
         self._is_live = self._mark is not None and mark[1] != self._name
-        self._least = now - mark[0] - (ticks - self._looked)
+        self._least = now - mark[0] - (ticks - self._polled)
         self._most = now - mark[0]
         self._mark, self._ahead, self._doubted = mark, now - ticks, math.inf
 
-    def _write(self, now: float, ticks: float) -> Verdict:
+    def _write(self, now: float, ticks: float) -> ClockVerdict:
         self._mark, self._least, self._most = (now, self._name), 0.0, 0.0
-        self._looked = self._wrote = ticks
+        self._polled = self._wrote = ticks
         self._ahead, self._doubted, self._is_live = now - ticks, math.inf, False
-        return Verdict(0.0, writes=True)
+        return ClockVerdict(0.0, writes=True)

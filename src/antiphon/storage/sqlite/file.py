@@ -10,8 +10,8 @@ from pathlib import Path
 from antiphon.errors import ConfigError, redacted
 from antiphon.storage.schema import EARLIER, EARLIER_STORE, newer
 from antiphon.storage.sql import migrations
-from antiphon.storage.sqlite.forks import Connection, forks
-from antiphon.storage.sqlite.reserve import Reserve, reserve_beside
+from antiphon.storage.sqlite.forks import ForkSafeConnection, forks
+from antiphon.storage.sqlite.reserve import Reserve, reserve_next_to
 
 SYNCHRONOUS = "FULL"  # NORMAL would lose the last commits in a power failure
 APPLICATION_ID = 0x416E7469
@@ -46,7 +46,7 @@ def foreign(connection: sqlite3.Connection) -> str:
     return EARLIER if is_earlier(connection) else "belongs to another program"
 
 
-def blobs_beside(path: Path) -> Path:
+def blobs_next_to(path: Path) -> Path:
     """Return the path of the content file that belongs to a store's file."""
     return path.with_name(f"{path.stem}-files{path.suffix}")
 
@@ -157,7 +157,7 @@ def open_file(path: Path, busy_timeout: float) -> tuple[sqlite3.Connection, sqli
             return _open(path, busy_timeout)
         except ConfigError as error:
             # Without space the first connection cannot create the log, and so not even a deletion.
-            if _is_without_space(error.__cause__) and Reserve(reserve_beside(path)).release():
+            if _is_without_space(error.__cause__) and Reserve(reserve_next_to(path)).release():
                 continue
             # Other processes that start or were killed hold short locks on the file for which SQLite does not wait.
             if not _is_busy(error.__cause__) or time.monotonic() > until:
@@ -223,7 +223,7 @@ def connect(name: str, busy_timeout: float = 0.0) -> sqlite3.Connection:
     """
     # Opened in one thread and used in another. The caller ensures that only one thread at a time uses it.
     connection = sqlite3.connect(
-        name, timeout=busy_timeout, isolation_level=None, check_same_thread=False, factory=Connection
+        name, timeout=busy_timeout, isolation_level=None, check_same_thread=False, factory=ForkSafeConnection
     )
     forks.opened(connection)
     connection.execute("PRAGMA foreign_keys = ON")
@@ -263,13 +263,13 @@ def _check_blobs(path: Path) -> None:
 
     A damaged one is no reason not to serve what is in the store's own file.
     """
-    beside, reason = blobs_beside(path), ""
-    if beside.exists():
-        url = f"{beside.absolute().as_uri()}?mode=ro"
+    alongside, reason = blobs_next_to(path), ""
+    if alongside.exists():
+        url = f"{alongside.absolute().as_uri()}?mode=ro"
         with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as connection:
             reason = foreign(connection)
     if reason:
-        raise ConfigError(f"store: {beside} {reason}. Move it away, then try again")
+        raise ConfigError(f"store: {alongside} {reason}. Move it away, then try again")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:

@@ -17,7 +17,7 @@ PATIENCE = 5.0
 """Seconds that a fork waits for threads that are inside SQLite."""
 
 
-class Connection(sqlite3.Connection):
+class ForkSafeConnection(sqlite3.Connection):
     """A connection that forked children close."""
 
     __slots__ = ("__weakref__",)
@@ -28,10 +28,10 @@ class Forks:
 
     def __init__(self, patience: float = PATIENCE) -> None:
         self._patience = patience
-        self._connections: WeakSet[Connection] = WeakSet()
+        self._connections: WeakSet[ForkSafeConnection] = WeakSet()
         self._gates: WeakSet[threading.Lock] = WeakSet()
         self._forking = threading.RLock()
-        self._held: list[threading.Lock] = []
+        self._retained: list[threading.Lock] = []
         self._busy: list[threading.Lock] = []
         """The locks of threads that did not leave SQLite in time."""
 
@@ -41,7 +41,7 @@ class Forks:
         self._gates.add(gate)
         return gate
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: ForkSafeConnection) -> None:
         """Register a connection to be closed in forked children."""
         self._connections.add(connection)
 
@@ -51,13 +51,13 @@ class Forks:
         until = time.monotonic() + self._patience
         for gate in list(self._gates):
             is_free = gate.acquire(timeout=max(0.0, until - time.monotonic()))
-            (self._held if is_free else self._busy).append(gate)
+            (self._retained if is_free else self._busy).append(gate)
 
     def end(self) -> None:
         """Let the threads enter SQLite again."""
         self._busy.clear()
-        while self._held:
-            self._held.pop().release()
+        while self._retained:
+            self._retained.pop().release()
         self._forking.release()
 
     def end_in_child(self) -> None:

@@ -12,7 +12,7 @@ from antiphon.storage.sqlite.writer import store_error
 PATIENCE = 5.0
 """Seconds that a heartbeat waits for other writers."""
 
-LOOK_AGAIN = 0.001
+POLL_INTERVAL = 0.001
 """Seconds between two attempts. SQLite itself waits up to 0.1 s, and would rarely hit the moment between two
 commits of a busy writer."""
 
@@ -39,7 +39,7 @@ class SqlitePulse:
                     raise store_error(error) from error
                 if time.monotonic() > until:
                     raise store_error(error) from error
-            time.sleep(LOOK_AGAIN)
+            time.sleep(POLL_INTERVAL)
 
     def close(self) -> None:
         """See `Pulse.close`."""

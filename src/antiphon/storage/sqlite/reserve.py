@@ -23,7 +23,7 @@ _WITHOUT_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Reserve:
-    """The reserve of one store; none for a store in memory, which has no path, or before the first `keep`."""
+    """The reserve of one store; none for a store in memory, which has no path, or before the first `save`."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -39,7 +39,7 @@ class Reserve:
         log.error("The store's disk is full. Deletions, changes of API keys and purges use the reserve; see `status`.")
         return True
 
-    def keep(self) -> bool:
+    def save(self) -> bool:
         """Reserve the space, if that is not done; return False if the disk has no room for it.
 
         Also True if the reserve cannot be a file here, for a reason other than space.
@@ -66,7 +66,7 @@ class Reserve:
                 return True
         except OSError:
             return True
-        if not self.keep():
+        if not self.save():
             return False
         log.warning("The store's disk has room again.")
         return True
@@ -77,7 +77,7 @@ class Reserve:
         return None
 
 
-def reserve_beside(path: Path) -> Path:
+def reserve_next_to(path: Path) -> Path:
     """Return the path of the reserve that belongs to a store's file."""
     return path.with_name(f"{path.name}-reserve")
 

@@ -61,14 +61,14 @@ def perform_alone(connection: sqlite3.Connection, act: Act[R], *, is_patient: bo
         return run(connection, act, is_patient)
 
 
-def data_version(connection: sqlite3.Connection, asked: Sequence[None]) -> Sequence[int]:
+def data_version(connection: sqlite3.Connection, requested: Sequence[None]) -> Sequence[int]:
     """Return a number that changes whenever another connection has written."""
-    return [connection.execute("PRAGMA data_version").fetchone()[0] for _ in asked]
+    return [connection.execute("PRAGMA data_version").fetchone()[0] for _ in requested]
 
 
-def integrity(connection: sqlite3.Connection, asked: Sequence[None]) -> Sequence[str]:
+def integrity(connection: sqlite3.Connection, requested: Sequence[None]) -> Sequence[str]:
     """Check every page and index; return `ok`, or the first problem."""
-    return [connection.execute("PRAGMA integrity_check(1)").fetchone()[0] for _ in asked]
+    return [connection.execute("PRAGMA integrity_check(1)").fetchone()[0] for _ in requested]
 
 
 def save(connection: sqlite3.Connection, responses: Sequence[StoredResponse]) -> Sequence[None]:

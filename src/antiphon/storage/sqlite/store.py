@@ -25,11 +25,11 @@ from antiphon.storage.operations.step import LargeReadError, R
 from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.sqlite import rows
 from antiphon.storage.sqlite.clock import ClockMarks
-from antiphon.storage.sqlite.file import blobs_beside, open_file, open_memory, open_reader, open_writer, path_of
+from antiphon.storage.sqlite.file import blobs_next_to, open_file, open_memory, open_reader, open_writer, path_of
 from antiphon.storage.sqlite.forks import forks
 from antiphon.storage.sqlite.pulse import SqlitePulse
 from antiphon.storage.sqlite.readers import Readers
-from antiphon.storage.sqlite.reserve import Reserve, reserve_beside
+from antiphon.storage.sqlite.reserve import Reserve, reserve_next_to
 from antiphon.storage.sqlite.writer import Writer, store_error
 from antiphon.storage.store import Pulse, Store
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PARTS_AT_ONCE = 16
 """Parts of a blob that one step deletes, so that other writes can run between the steps."""
 
-LOOK_EVERY = 0.2
+POLL_INTERVAL = 0.2
 """Seconds between checks for writes of other processes."""
 
 
@@ -66,13 +66,13 @@ class SqliteStore(Store):
         self._path = path
         self._file = None if path is None else _identity(path)
         self._renew = renew
-        self._reserve = Reserve(None if path is None else reserve_beside(path))
+        self._reserve = Reserve(None if path is None else reserve_next_to(path))
         self._writer = Writer(writer, None if renew is None else partial(renew, busy_timeout), self._reserve)
         self._reader = reader
         self._name = ids.new_id("store")
         self._marks = ClockMarks(self._name)
         self._readers = readers
-        self._looking: asyncio.Task[None] | None = None
+        self._polling: asyncio.Task[None] | None = None
         self._blobs: BlobFile | None = None
         self._gate = forks.new_gate()
 
@@ -100,8 +100,8 @@ class SqliteStore(Store):
     def on_change(self, listener: Callable[[str], None]) -> None:
         """See `Store.on_change`. A store in a file checks for writes of other processes several times a second."""
         super().on_change(listener)
-        if self._looking is None and self._reader is not None:
-            self._looking = asyncio.get_running_loop().create_task(self._look())
+        if self._polling is None and self._reader is not None:
+            self._polling = asyncio.get_running_loop().create_task(self._poll())
 
     def pulse(self, worker: str) -> Pulse | None:
         """See `Store.pulse`. All workers of a store in memory run in this process."""
@@ -114,7 +114,7 @@ class SqliteStore(Store):
         if found != "ok":
             raise StoreError(f"The store's file is damaged: {found}")
 
-        if self._path is not None and blobs_beside(self._path).exists():
+        if self._path is not None and blobs_next_to(self._path).exists():
             found = await self._blob_file().check()
             if found != "ok":
                 raise StoreError(f"The file with the content of files is damaged: {found}")
@@ -143,7 +143,7 @@ class SqliteStore(Store):
         if self._blobs is None:
             from antiphon.storage.sqlite.blobs import BlobFile  # noqa: PLC0415 - only if files are stored
 
-            self._blobs = BlobFile(None if self._path is None else blobs_beside(self._path), reserve=self._reserve)
+            self._blobs = BlobFile(None if self._path is None else blobs_next_to(self._path), reserve=self._reserve)
         return self._blobs
 
     async def merge_words(self) -> None:
@@ -163,8 +163,8 @@ class SqliteStore(Store):
     async def _release(self) -> None:
         if self._blobs is not None:
             await self._blobs.close()
-        if self._looking is not None:
-            self._looking.cancel()
+        if self._polling is not None:
+            self._polling.cancel()
         if self._reader:
             self._reader.close()
         if self._readers:
@@ -174,12 +174,12 @@ class SqliteStore(Store):
         """Compare the clocks. Other processes write their time into the file."""
         if self._reader is None:
             return 0.0
-        at, writer, asked = await self._perform_read(Act(clock.read, self.clock), None)
+        at, writer, requested = await self._perform_read(Act(clock.read, self.clock), None)
         now = self.clock.process_now()
-        verdict = self._marks.judge((at, writer), asked, now, ticks())
+        verdict = self._marks.judge((at, writer), requested, now, ticks())
         if verdict.writes:
             await self._perform_write(Act(clock.write, self.clock, (now, self._name)), None, frees=True)
-        elif verdict.asks:
+        elif verdict.requests_time:
             await self._perform_write(Act(clock.request, self.clock), None, frees=True)
         if verdict.skew is not None:
             # It is unknown which clock is right, so nothing expires before both clocks agree that it has.
@@ -192,11 +192,11 @@ class SqliteStore(Store):
             raise StoreError("The store's file was deleted or replaced.")
         await super()._try_to_write()
 
-    async def _look_for_room(self) -> bool:
+    async def _search_room(self) -> bool:
         """Check the disk, and keep the reserve, which a store that no server uses does not need."""
         if self._writer.found_full:
             self._writer.found_full, self._is_disk_full = False, True
-        return await asyncio.to_thread(self._reserve.keep) and await super()._look_for_room()
+        return await asyncio.to_thread(self._reserve.save) and await super()._search_room()
 
     def _save_plainly(self, response: StoredResponse) -> Awaitable[None]:
         if self._closed:
@@ -230,7 +230,7 @@ class SqliteStore(Store):
         except (sqlite3.Error, UnicodeError) as error:
             raise store_error(error) from error
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         """Notify listeners when `data_version` changes. Commits of the writing connection itself do not change it."""
         seen: int | None = None
         while True:
@@ -239,7 +239,7 @@ class SqliteStore(Store):
                 if seen not in (None, found):
                     self._announce("")
                 seen = found
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(POLL_INTERVAL)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

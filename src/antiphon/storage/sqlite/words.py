@@ -17,9 +17,9 @@ _UNCHANGED = 2
 """Changes that SQLite counts for a step below which nothing was left to merge."""
 
 
-def merge(connection: sqlite3.Connection, asked: Sequence[None]) -> Sequence[bool]:
+def merge(connection: sqlite3.Connection, requested: Sequence[None]) -> Sequence[bool]:
     """Do one step for each; return whether there may be more."""
-    return [_merge(connection) for _ in asked]
+    return [_merge(connection) for _ in requested]
 
 
 def _merge(connection: sqlite3.Connection) -> bool:

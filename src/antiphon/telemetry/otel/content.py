@@ -26,7 +26,7 @@ def input_messages(body: Mapping[str, Any]) -> str:
 
 def output_messages(items: Sequence[Item], finish_reason: str) -> str:
     """Return the items of one model call as `gen_ai.output.messages`, a JSON string."""
-    parts = [part for item in items for part in _made(item)]
+    parts = [part for item in items for part in _created(item)]
     return json.dumps([{"role": "assistant", "parts": parts, "finish_reason": finish_reason}])
 
 
@@ -51,8 +51,8 @@ def _item(item: Mapping[str, Any]) -> Part:
     """Return an item of a Responses request as a message."""
     match item:
         case {"type": "function_call" | "custom_tool_call", "call_id": call_id, "name": name}:
-            given = item.get("arguments", item.get("input"))
-            return {"role": "assistant", "parts": [_call(call_id, name, given)]}
+            provided = item.get("arguments", item.get("input"))
+            return {"role": "assistant", "parts": [_call(call_id, name, provided)]}
         case {"output": output, "call_id": call_id}:
             return {"role": "tool", "parts": [_output(call_id, output)]}
     return {"role": item.get("role", "assistant"), "parts": list(_content(item.get("content")))}
@@ -76,11 +76,11 @@ def _output(call_id: Any, output: Any) -> Part:
     return {"type": "tool_call_response", "id": call_id, "response": output}
 
 
-def _made(item: Item) -> Iterator[Part]:
+def _created(item: Item) -> Iterator[Part]:
     match item:
         case Message(content=[*content]):
             yield from ({"type": "text", "content": one.text} for one in content if isinstance(one, OutputText))
         case FunctionCall(call_id=call_id, name=name, arguments=arguments):
             yield _call(call_id, name, arguments)
-        case CustomToolCall(call_id=call_id, name=name, input=given):
-            yield _call(call_id, name, given)
+        case CustomToolCall(call_id=call_id, name=name, input=provided):
+            yield _call(call_id, name, provided)

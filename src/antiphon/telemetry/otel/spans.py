@@ -30,7 +30,7 @@ from antiphon.protocol.chat import KNOWN_CODES
 from antiphon.protocol.response import Usage
 from antiphon.telemetry.context import note
 from antiphon.telemetry.metrics import ModelNames
-from antiphon.telemetry.observers import Call, Observer, ResponseRecord, ToolUse
+from antiphon.telemetry.observers import ObservedCall, Observer, ResponseRecord, ToolUse
 from antiphon.telemetry.otel.content import input_messages, output_messages, tool_definitions
 from antiphon.telemetry.otel.serving import carriage, serving
 from antiphon.upstream.backend import carried
@@ -97,7 +97,7 @@ class Tracing(Observer):
     def __init__(self, tracer: Tracer, names: ModelNames, *, content: bool = False) -> None:
         self._tracer, self._names, self._content = tracer, names, content
         self._responses: dict[ResponseRecord, Span] = {}
-        self._calls: dict[Call, _Asked] = {}
+        self._calls: dict[ObservedCall, _Request] = {}
         self._uses: dict[ToolUse, Span] = {}
 
     def queued(self, response_id: str) -> None:
@@ -113,8 +113,8 @@ class Tracing(Observer):
             note(trace_id=format_trace_id(span.get_span_context().trace_id))
         self._responses[record] = span
 
-    def asked(self, call: Call) -> None:
-        """See `Observer.asked`; the backend receives the trace context of the call."""
+    def requested(self, call: ObservedCall) -> None:
+        """See `Observer.requested`; the backend receives the trace context of the call."""
         model, url = self._model(call), urlsplit(call.target.backend.url)
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": call.operation,
@@ -127,31 +127,31 @@ class Tracing(Observer):
         kind = SpanKind.CLIENT if url.hostname else SpanKind.INTERNAL
         span = self._begin(f"{call.operation} {model}", kind, attributes, self._within(call.record))
         carried.set(carriage(span))
-        self._calls[call] = _Asked(span, call)
+        self._calls[call] = _Request(span, call)
         if span.is_recording():
             span.set_attributes(_parameters(call.body))
             if self._content and call.operation == "chat":
-                span.set_attribute("gen_ai.input.messages", _said(input_messages, call.body))
-                span.set_attribute("gen_ai.tool.definitions", _said(tool_definitions, call.body))
+                span.set_attribute("gen_ai.input.messages", _stated(input_messages, call.body))
+                span.set_attribute("gen_ai.tool.definitions", _stated(tool_definitions, call.body))
 
-    def spoke(self, call: Call) -> None:
+    def spoke(self, call: ObservedCall) -> None:
         """See `Observer.spoke`."""
         if call.body.get("stream"):
-            asked = self._calls[call]
-            asked.span.set_attribute("gen_ai.response.time_to_first_chunk", time.monotonic() - asked.since)
+            requested = self._calls[call]
+            requested.span.set_attribute("gen_ai.response.time_to_first_chunk", time.monotonic() - requested.since)
 
-    def answered(self, call: Call) -> None:
+    def answered(self, call: ObservedCall) -> None:
         """See `Observer.answered`."""
-        asked = self._calls.pop(call)
-        span = asked.span
+        requested = self._calls.pop(call)
+        span = requested.span
         if call.ending is not None:
             reason = "tool_calls" if call.has_calls else FINISH_REASONS.get(call.ending.outcome, "stop")
             span.set_attribute("gen_ai.response.finish_reasons", [reason if call.error is None else "error"])
             if (usage := call.ending.usage) is not None:
                 span.set_attributes(_tokens(usage))
             if call.record is not None and self._content and span.is_recording():
-                made = call.record.output()[asked.made :]
-                span.set_attribute("gen_ai.output.messages", output_messages(made, reason))
+                created = call.record.output()[requested.created :]
+                span.set_attribute("gen_ai.output.messages", output_messages(created, reason))
         _end(span, call.error)
 
     def used(self, use: ToolUse) -> None:
@@ -208,20 +208,20 @@ class Tracing(Observer):
         span = serving.get() if record is None else self._responses[record]
         return None if span is None else set_span_in_context(span)
 
-    def _model(self, call: Call) -> str:
+    def _model(self, call: ObservedCall) -> str:
         """Return the requested model, if a client did not choose its name freely."""
         known = self._names.of(call.target.name)
         return call.target.model if known == call.target.name or self._content else known
 
 
-class _Asked:
+class _Request:
     """A call in progress: its span, its start, and the number of items before it."""
 
-    def __init__(self, span: Span, call: Call) -> None:
-        self.span, self.since, self.made = span, time.monotonic(), len(call.record.output()) if call.record else 0
+    def __init__(self, span: Span, call: ObservedCall) -> None:
+        self.span, self.since, self.created = span, time.monotonic(), len(call.record.output()) if call.record else 0
 
 
-def _provider(call: Call) -> str:
+def _provider(call: ObservedCall) -> str:
     name = call.target.dialect.name
     return PROVIDERS.get(name, name)
 
@@ -231,32 +231,32 @@ def _port(scheme: str) -> int:
 
 
 def _parameters(body: Mapping[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    reported: dict[str, Any] = {
         f"gen_ai.request.{name}": number
         for key, name in PARAMETERS.items()
         if isinstance(number := body.get(key), int | float) and abs(number) < LARGEST
     }
-    return {**told, "gen_ai.request.stream": True} if body.get("stream") else told
+    return {**reported, "gen_ai.request.stream": True} if body.get("stream") else reported
 
 
-def _said(tell: Callable[[Mapping[str, Any]], str], body: Mapping[str, Any]) -> str:
+def _stated(report: Callable[[Mapping[str, Any]], str], body: Mapping[str, Any]) -> str:
     """Return the request, empty if it cannot be shown: a client's Chat Completions request is passed on
     unchanged, with any content."""
     try:
-        return tell(body)
+        return report(body)
     except (LookupError, TypeError, AttributeError, ValueError):
         return ""
 
 
 def _tokens(usage: Usage) -> dict[str, int]:
-    told = {
+    reported = {
         "gen_ai.usage.input_tokens": usage.input_tokens,
         "gen_ai.usage.output_tokens": usage.output_tokens,
         "gen_ai.usage.cache_read.input_tokens": usage.input_tokens_details.cached_tokens,
         "gen_ai.usage.cache_creation.input_tokens": usage.input_tokens_details.cache_write_tokens,
         "gen_ai.usage.reasoning.output_tokens": usage.output_tokens_details.reasoning_tokens,
     }
-    return {name: count for name, count in told.items() if count or name.count(".") == 2}
+    return {name: count for name, count in reported.items() if count or name.count(".") == 2}
 
 
 def _code(code: str) -> str:

@@ -69,7 +69,7 @@ async def _found(machine: Machine) -> dict[str, FoundFile]:
     return {file.name: file for file in await machine.files()}
 
 
-async def _probe_says_nothing(sandbox: Sandbox, machine: Machine) -> None:
+async def _probe_prints_nothing(sandbox: Sandbox, machine: Machine) -> None:
     """`probe` returns an empty string if machines can run."""
     _same(await sandbox.probe(), "")
 
@@ -205,7 +205,7 @@ async def _closed_in_a_call(sandbox: Sandbox, machine: Machine) -> None:
 
 
 PROMISES: tuple[Promise, ...] = (
-    _probe_says_nothing,
+    _probe_prints_nothing,
     _variables_stay,
     _last_value,
     _printed,

@@ -25,14 +25,14 @@ class UnfetchedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedContent:
     """The content at a URL."""
 
     content: bytes
     media_type: str
 
 
-class Content(Protocol):
+class BlobContent(Protocol):
     """The content of files, in the blob storage. Every method raises `StoreError`."""
 
     async def find(self, tenant: str, file_id: str) -> StoredFile | None:
@@ -51,6 +51,6 @@ class Content(Protocol):
         """Delete a blob that is not needed after all."""
         ...
 
-    def fetched(self, tenant: str, url: str, most: int) -> AbstractAsyncContextManager[Fetched]:
+    def fetched(self, tenant: str, url: str, most: int) -> AbstractAsyncContextManager[FetchedContent]:
         """Load a file of at most `most` bytes from its URL into memory. Raises `UnfetchedError`."""
         ...

@@ -8,15 +8,15 @@ from typing import Literal
 from antiphon.errors import log
 from antiphon.ids import Clock, NewId
 from antiphon.protocol.containers import LONGEST_COMPONENT, path_in_container
-from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.sources import CreatedFile
 from antiphon.protocol.untrusted import visible
 from antiphon.sandbox.contract import DATA, FoundFile, SandboxError
 from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import ContainerQuery, ContainerQuota, StoredContainerFile
 from antiphon.storage.store import Store
-from antiphon.tools.code.content import Content, TooLargeError, WrittenBlob
+from antiphon.tools.code.content import BlobContent, TooLargeError, WrittenBlob
 from antiphon.tools.code.holds import HOLD_SECONDS, LostHoldError
-from antiphon.tools.code.kernels import Copy, Kernel
+from antiphon.tools.code.kernels import ContainerKernel, Copy
 
 REMOVE_SECONDS = 10.0
 
@@ -29,7 +29,7 @@ NO_ROOM = "The new files were not kept: the container has no room for them. Dele
 class Outcome:
     """The changes that a call made to the files of its container."""
 
-    made: list[MadeFile] = field(default_factory=list)
+    created: list[CreatedFile] = field(default_factory=list)
     """New and changed files, figures first."""
     left_out: list[str] = field(default_factory=list)
     """Sentences about files that could not be stored."""
@@ -43,10 +43,12 @@ class _Room:
     size: int
 
 
-class ContainerFiles:
+class MachineFiles:
     """Copies files between the store and machines."""
 
-    def __init__(self, containers: Store, content: Content, quota: ContainerQuota, new_id: NewId, clock: Clock) -> None:
+    def __init__(
+        self, containers: Store, content: BlobContent, quota: ContainerQuota, new_id: NewId, clock: Clock
+    ) -> None:
         self._containers, self._content, self._quota = containers, content, quota
         self._new_id, self._now = new_id, clock
 
@@ -77,7 +79,7 @@ class ContainerFiles:
             if one is not None
         ]
 
-    async def copy_in(self, kernel: Kernel, stored: Sequence[StoredContainerFile]) -> None:
+    async def copy_in(self, kernel: ContainerKernel, stored: Sequence[StoredContainerFile]) -> None:
         """Copy the container's stored files into the machine. Raises `SandboxError`, `StoreError`."""
         wanted = {name_of(file): file for file in stored}
         await _remove(kernel, [name for name in kernel.copies if name not in wanted])
@@ -97,7 +99,7 @@ class ContainerFiles:
                 if found.name in changed:
                     kernel.copies[found.name].version = found.version
 
-    async def copy_out(self, kernel: Kernel, holder: str, figures: Sequence[bytes]) -> Outcome:
+    async def copy_out(self, kernel: ContainerKernel, holder: str, figures: Sequence[bytes]) -> Outcome:
         """Store what a call changed, and its figures. Raises `LostHoldError`, `SandboxError`, `StoreError`."""
         found = await kernel.machine.files()
         if kernel.machine.is_alive and len(found) < self._quota.files:
@@ -115,18 +117,20 @@ class ContainerFiles:
             raise
         return writing.outcome
 
-    def _room(self, kernel: Kernel) -> _Room:
+    def _room(self, kernel: ContainerKernel) -> _Room:
         used = sum(copy.size for copy in kernel.copies.values())
         return _Room(self._quota.files - len(kernel.copies), self._quota.size - used)
 
-    async def _forget(self, kernel: Kernel, found: Collection[str]) -> None:
+    async def _forget(self, kernel: ContainerKernel, found: Collection[str]) -> None:
         """Delete the files that the code has deleted."""
-        gone = [name for name in kernel.copies if name not in found]
-        if gone:
-            file_ids = [kernel.copies.pop(name).file_id for name in gone]
+        removed = [name for name in kernel.copies if name not in found]
+        if removed:
+            file_ids = [kernel.copies.pop(name).file_id for name in removed]
             await self._containers.write(stored_containers.delete_files, kernel.tenant, kernel.container_id, file_ids)
 
-    async def write(self, kernel: Kernel, path: str, content: AsyncIterable[bytes], most: int) -> StoredContainerFile:
+    async def write(
+        self, kernel: ContainerKernel, path: str, content: AsyncIterable[bytes], most: int
+    ) -> StoredContainerFile:
         """Write the content of a file; return its row. Raises `TooLargeError`, and the errors of the content."""
         written = await self._content.write(kernel.tenant, content, most)
         return self.row(kernel.tenant, kernel.container_id, path, written, "assistant")
@@ -141,14 +145,14 @@ class ContainerFiles:
             file_id, tenant, container_id, path, content.size, content.blob, source, int(self._now())
         )
 
-    async def _store(self, kernel: Kernel, holder: str, writing: "_Writing") -> None:
+    async def _store(self, kernel: ContainerKernel, holder: str, writing: "_Writing") -> None:
         """Store the rows of the written files, and record the files of the machine as they are stored now."""
         if not writing.rows:
             return
-        kept = await self._containers.write(
+        stored = await self._containers.write(
             stored_containers.put_files, kernel.tenant, kernel.container_id, writing.rows, self._quota, holder
         )
-        if kept is None:
+        if stored is None:
             if not await self._containers.write(
                 stored_containers.renew_hold, kernel.tenant, kernel.container_id, holder, HOLD_SECONDS
             ):
@@ -156,12 +160,12 @@ class ContainerFiles:
             await self._drop(writing)
             writing.outcome.left_out.append(NO_ROOM)
             return
-        for file in kept:
+        for file in stored:
             name = name_of(file)
             version = writing.versions.get(file.path)
             if version is not None:
                 kernel.copies[name] = Copy(file.id, file.blob, file.size, version)
-            writing.outcome.made.append(MadeFile(kernel.container_id, file.id, file.path, name, version is None))
+            writing.outcome.created.append(CreatedFile(kernel.container_id, file.id, file.path, name, version is None))
 
     async def _drop(self, writing: "_Writing") -> None:
         for row in writing.rows:
@@ -172,7 +176,7 @@ class ContainerFiles:
 class _Writing:
     """Writes the content of new files, as long as they fit into the container."""
 
-    def __init__(self, files: ContainerFiles, kernel: Kernel, room: _Room) -> None:
+    def __init__(self, files: MachineFiles, kernel: ContainerKernel, room: _Room) -> None:
         self._files, self._kernel, self._room = files, kernel, room
         self.rows: list[StoredContainerFile] = []
         """Files with written content."""
@@ -228,7 +232,7 @@ async def _one(content: bytes) -> AsyncGenerator[bytes, None]:
     yield content
 
 
-async def _remove(kernel: Kernel, names: Sequence[str]) -> None:
+async def _remove(kernel: ContainerKernel, names: Sequence[str]) -> None:
     """Delete the files in the machine that clients have deleted."""
     if names:
         quoted = " ".join(shlex.quote(name) for name in names)

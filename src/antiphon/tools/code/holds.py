@@ -28,7 +28,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.02, 1.0
 T = TypeVar("T")
 
 
-class BusyError(Exception):
+class ContainerBusyError(Exception):
     """Other calls used the container for too long."""
 
 
@@ -49,7 +49,7 @@ class Queues:
 
     @asynccontextmanager
     async def turn(self, container_id: str) -> AsyncGenerator[None, None]:
-        """Acquire the container in this process. Raises `BusyError`."""
+        """Acquire the container in this process. Raises `ContainerBusyError`."""
         lock = self._locks.setdefault(container_id, asyncio.Lock())
         self._waiting[container_id] += 1
         try:
@@ -57,7 +57,7 @@ class Queues:
                 async with asyncio.timeout(WAIT_SECONDS):
                     await lock.acquire()
             except TimeoutError as error:
-                raise BusyError from error
+                raise ContainerBusyError from error
             try:
                 yield
             finally:
@@ -78,7 +78,7 @@ class Hold:
     async def begin(self) -> StoredContainer | None:
         """Acquire the container when no other call uses it; return its previous state, None if unknown or expired.
 
-        Raises `BusyError`, `StoreError`.
+        Raises `ContainerBusyError`, `StoreError`.
         """
         loop = asyncio.get_running_loop()
         until, pause = loop.time() + WAIT_SECONDS, FIRST_PAUSE
@@ -89,7 +89,7 @@ class Hold:
             if found is None or not found.is_busy:
                 return found
             if loop.time() >= until:
-                raise BusyError
+                raise ContainerBusyError
             await asyncio.sleep(pause)
             pause = min(LONGEST_PAUSE, 1.5 * pause)
 

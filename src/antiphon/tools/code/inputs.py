@@ -19,8 +19,8 @@ from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.storage.records.files import StoredFile
 from antiphon.storage.store import Store
-from antiphon.tools.code.content import Content, TooLargeError, UnfetchedError, WrittenBlob
-from antiphon.tools.code.files import FULL, ContainerFiles
+from antiphon.tools.code.content import BlobContent, TooLargeError, UnfetchedError, WrittenBlob
+from antiphon.tools.code.files import FULL, MachineFiles
 from antiphon.tools.code.holds import HOLD_SECONDS, LostHoldError
 
 Part = InputFile | InputImage
@@ -84,7 +84,7 @@ def _is_file(part: Any) -> TypeGuard[Part]:
 class InputCopies:
     """Copies the files in messages into containers."""
 
-    def __init__(self, containers: Store, files: ContainerFiles, content: Content, quota: ContainerQuota) -> None:
+    def __init__(self, containers: Store, files: MachineFiles, content: BlobContent, quota: ContainerQuota) -> None:
         self._containers, self._files, self._content, self._quota = containers, files, content, quota
 
     async def copy(
@@ -136,8 +136,8 @@ class _Placing:
 
     def __init__(
         self,
-        files: ContainerFiles,
-        content: Content,
+        files: MachineFiles,
+        content: BlobContent,
         container: StoredContainer,
         stored: Sequence[StoredContainerFile],
         quota: ContainerQuota,
@@ -169,7 +169,7 @@ class _Placing:
             raise _NotCopiedError(UNKNOWN)
         self._check_room(found.size)
         path = path_in_container(found.id, found.filename)
-        self._keep(path, WrittenBlob(found.blob, found.size))
+        self._save(path, WrittenBlob(found.blob, found.size))
         return path
 
     async def _copy(self, part: Part) -> str:
@@ -211,7 +211,7 @@ class _Placing:
         except TooLargeError as error:
             raise _NotCopiedError(FULL) from error
         self.inputs.written.append(written.blob)
-        self._keep(path, written)
+        self._save(path, written)
         return path
 
     async def _is_same(self, known: StoredContainerFile, size: int, digest: str) -> bool:
@@ -223,7 +223,7 @@ class _Placing:
         if self._places < 1 or self._room < size:
             raise _NotCopiedError(FULL)
 
-    def _keep(self, path: str, content: WrittenBlob) -> None:
+    def _save(self, path: str, content: WrittenBlob) -> None:
         row = self._files.row(self._tenant, self._container_id, path, content, "user")
         self._known[path] = row
         self._places -= 1

@@ -14,7 +14,7 @@ from antiphon.storage.records.containers import ContainerQuota, StoredContainer
 from antiphon.storage.store import Store
 from antiphon.tools.code.options import SMALLEST
 
-LOOK_EVERY = 30.0
+POLL_INTERVAL = 30.0
 """Seconds between two checks for kernels that are idle for too long, or have lost their container."""
 
 MOST_KERNELS = 200
@@ -41,7 +41,7 @@ class Copy:
 
 
 @dataclass(eq=False, slots=True)
-class Kernel:
+class ContainerKernel:
     """A machine with the variables of a container."""
 
     container_id: str
@@ -61,12 +61,12 @@ class Kernel:
 class _Watch(Periodic):
     """Ends idle machines."""
 
-    def __init__(self, look: Callable[[], Awaitable[None]]) -> None:
-        super().__init__(LOOK_EVERY, "Cannot end idle kernels")
-        self._look = look
+    def __init__(self, lookup: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(POLL_INTERVAL, "Cannot end idle kernels")
+        self._poll = lookup
 
-    async def look(self) -> None:
-        await self._look()
+    async def poll_once(self) -> None:
+        await self._poll()
 
 
 class Kernels:
@@ -89,7 +89,7 @@ class Kernels:
         self._per_tenant, self._memory_max = per_tenant, MEMORY[memory_max]
         self._quota = quota
         self._is_wanted, self._clock = is_wanted, clock
-        self._live: dict[str, Kernel] = {}
+        self._live: dict[str, ContainerKernel] = {}
         self._starting: Counter[str] = Counter()
         self._watch: _Watch | None = None
         self._is_closed = False
@@ -110,7 +110,7 @@ class Kernels:
         if kernel is not None and kernel.calls == container.calls:
             kernel.calls += 1
 
-    def find(self, container: StoredContainer) -> Kernel | None:
+    def find(self, container: StoredContainer) -> ContainerKernel | None:
         """Return the machine with the variables of the container, None if it is lost or in another process.
 
         The call was recorded. The machine is busy from now on, until `rest` or `end`.
@@ -123,7 +123,7 @@ class Kernels:
         kernel.is_busy = True
         return kernel
 
-    async def start(self, container: StoredContainer) -> Kernel:
+    async def start(self, container: StoredContainer) -> ContainerKernel:
         """Return a new machine, without files. Raises `SandboxError`, also after `close`, and `TimeoutError`.
 
         If the container already has a machine here, that is out of date, and is ended.
@@ -142,38 +142,38 @@ class Kernels:
             self._starting[container.tenant] -= 1
         self._begin_watch()
         idle = 60.0 * container.idle_minutes
-        kernel = Kernel(container.id, container.tenant, machine, container.calls + 1, idle, self._clock())
+        kernel = ContainerKernel(container.id, container.tenant, machine, container.calls + 1, idle, self._clock())
         kernel.has_lost = container.calls > 0
         self._live[container.id] = kernel
         return kernel
 
-    def rest(self, kernel: Kernel) -> None:
+    def rest(self, kernel: ContainerKernel) -> None:
         """Keep a machine running for the next call."""
         kernel.is_busy, kernel.used_at = False, self._clock()
 
-    async def end(self, kernel: Kernel) -> None:
+    async def end(self, kernel: ContainerKernel) -> None:
         """End a machine. Its variables are lost."""
         if self._live.get(kernel.container_id) is kernel:
             del self._live[kernel.container_id]
         await kernel.machine.close()
 
-    async def look(self) -> None:
+    async def poll_once(self) -> None:
         """End machines that are idle for too long, broken, replaced by another server, or have lost their container."""
         now = self._clock()
         for kernel in [one for one in self._live.values() if self._is_idle(one)]:
             if now - kernel.used_at >= kernel.idle_seconds or not await self._is_newest(kernel):
                 await self._end_idle(kernel)
 
-    def _is_idle(self, kernel: Kernel) -> bool:
+    def _is_idle(self, kernel: ContainerKernel) -> bool:
         return not (kernel.is_busy or self._is_wanted(kernel.container_id))
 
-    async def _is_newest(self, kernel: Kernel) -> bool:
+    async def _is_newest(self, kernel: ContainerKernel) -> bool:
         if not kernel.machine.is_alive:
             return False
         container = await find_container(self._containers, kernel.tenant, kernel.container_id)
         return container is not None and container.status == "running" and container.calls == kernel.calls
 
-    async def _end_idle(self, kernel: Kernel) -> None:
+    async def _end_idle(self, kernel: ContainerKernel) -> None:
         """End a machine unless a call has begun to use it meanwhile."""
         if self._is_idle(kernel):
             await self.end(kernel)
@@ -190,7 +190,7 @@ class Kernels:
     def _count(self, tenant: str) -> int:
         return self._starting[tenant] + sum(one.tenant == tenant for one in self._live.values())
 
-    async def _end_oldest(self, kernels: Iterable[Kernel]) -> bool:
+    async def _end_oldest(self, kernels: Iterable[ContainerKernel]) -> bool:
         """Return whether there was one that no call uses. Those that a call waits for come last."""
         resting = [one for one in kernels if not one.is_busy]
         if not resting:
@@ -205,7 +205,7 @@ class Kernels:
 
     def _begin_watch(self) -> None:
         if self._watch is None:
-            self._watch = _Watch(self.look)
+            self._watch = _Watch(self.poll_once)
             self._watch.start()
 
     async def close(self) -> None:

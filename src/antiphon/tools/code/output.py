@@ -4,13 +4,13 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.sources import CreatedFile
 from antiphon.protocol.untrusted import CODE, framed, visible
 from antiphon.sandbox.contract import CodeResult, CommandResult
 
 MOST_FOR_MODEL = 100_000
 """Characters of the output of one call that the model reads; the middle of a longer output is omitted."""
-MOST_SHOWN = 1024 * 1024
+MAX_DISPLAYED = 1024 * 1024
 """Characters of the output of one call that its item contains."""
 MOST_FIGURES = 20
 MOST_FIGURE_BYTES = 10 * 1024 * 1024
@@ -18,7 +18,7 @@ MOST_FIGURE_BYTES = 10 * 1024 * 1024
 
 MOST_NAMED = 10
 """Files that were not copied: how many of them are named to the model."""
-LONGEST_SHOWN = 512
+LONGEST_DISPLAYED = 512
 """Characters of a name or path of a file that the model reads."""
 
 HEAD = 0.6
@@ -41,13 +41,13 @@ def cut(text: str, most: int) -> str:
 
 def figures_of(result: CodeResult) -> list[bytes]:
     """Return the figures that are shown and stored: PNG images, as many as fit."""
-    kept: list[bytes] = []
+    stored: list[bytes] = []
     room = MOST_FIGURE_BYTES
     for image in result.figures[:MOST_FIGURES]:
         if image.startswith(_PNG) and len(image) <= room:
             room -= len(image)
-            kept.append(image)
-    return kept
+            stored.append(image)
+    return stored
 
 
 def outputs_of(result: CodeResult, figures: Iterable[bytes]) -> list[dict[str, Any]]:
@@ -59,22 +59,22 @@ def outputs_of(result: CodeResult, figures: Iterable[bytes]) -> list[dict[str, A
 
 
 def _logs(text: str) -> dict[str, Any]:
-    return {"type": "logs", "logs": cut(text, MOST_SHOWN)}
+    return {"type": "logs", "logs": cut(text, MAX_DISPLAYED)}
 
 
 def text_of_code(result: CodeResult, notes: Sequence[str]) -> str:
     """Return the text for the model about code that ran; `notes` are sentences of this server."""
     text = "\n".join(filter(None, (result.printed.rstrip(), result.value.rstrip())))
-    shown = visible(cut(text, MOST_FOR_MODEL))
+    displayed = visible(cut(text, MOST_FOR_MODEL))
     left = len(result.figures) - len(figures_of(result))
     figures = f"{left} figures are omitted: they are too many, too large, or no PNG images." if left else ""
-    output = framed(shown, CODE) if shown else ""
+    output = framed(displayed, CODE) if displayed else ""
     if not output and result.ending == "completed":
         output = NOTHING_PRINTED
     return "\n".join(filter(None, (output, figures, *notes)))
 
 
-def shown_command(result: CommandResult) -> Mapping[str, Any]:
+def displayed_command(result: CommandResult) -> Mapping[str, Any]:
     """Return an entry of the `output` of a shell call."""
     outcome = (
         {"type": "exit", "exit_code": result.exit_code}
@@ -106,12 +106,12 @@ def _command(number: int, result: CommandResult, most: int) -> str:
     }
     lines = [f"Command {number} {ends[result.ending]}."]
     for name, text in (("Standard output", result.stdout), ("Standard error", result.stderr)):
-        if shown := visible(cut(text, most)).rstrip():
-            lines += [f"{name}:", framed(shown, CODE)]
+        if displayed := visible(cut(text, most)).rstrip():
+            lines += [f"{name}:", framed(displayed, CODE)]
     return "\n".join(lines)
 
 
-def notes_of_files(files: Sequence[MadeFile], left_out: Sequence[str]) -> list[str]:
+def notes_of_files(files: Sequence[CreatedFile], left_out: Sequence[str]) -> list[str]:
     """Return the sentences that name new and changed files, and those that could not be stored."""
     figures = [one for one in files if one.is_figure]
     others = [one for one in files if not one.is_figure]
@@ -125,16 +125,16 @@ def notes_of_files(files: Sequence[MadeFile], left_out: Sequence[str]) -> list[s
 
 def notes_of_inputs(paths: Sequence[str], left_out: Sequence[tuple[str, str]]) -> list[str]:
     """Return the sentences that name the files of messages in the container, and those that are not in it."""
-    notes = [f"Files of the user in the container: {', '.join(map(_shown, paths))}."] if paths else []
-    notes += [f"The user's file {_shown(name)} was not copied: {why}" for name, why in left_out[:MOST_NAMED]]
+    notes = [f"Files of the user in the container: {', '.join(map(_displayed, paths))}."] if paths else []
+    notes += [f"The user's file {_displayed(name)} was not copied: {why}" for name, why in left_out[:MOST_NAMED]]
     if len(left_out) > MOST_NAMED:
         notes.append(f"{len(left_out) - MOST_NAMED} more files of the user were not copied.")
     return notes
 
 
-def _paths(files: Iterable[MadeFile]) -> str:
-    return ", ".join(_shown(one.path) for one in files)
+def _paths(files: Iterable[CreatedFile]) -> str:
+    return ", ".join(_displayed(one.path) for one in files)
 
 
-def _shown(name: str) -> str:
-    return " ".join(visible(name).split())[:LONGEST_SHOWN]
+def _displayed(name: str) -> str:
+    return " ".join(visible(name).split())[:LONGEST_DISPLAYED]

@@ -9,7 +9,7 @@ from antiphon.errors import ClientError, StoreError, log
 from antiphon.ids import Clock, NewId, new_id, now
 from antiphon.protocol.containers import IDLE_MINUTES, MOST_BYTES, MOST_FILES, MemoryLimit
 from antiphon.protocol.items.messages import InputItem
-from antiphon.protocol.sources import MadeFile
+from antiphon.protocol.sources import CreatedFile
 from antiphon.protocol.tools import CodeInterpreterTool, ShellTool, Tool
 from antiphon.sandbox.contract import Sandbox, SandboxError
 from antiphon.sharing.cores import whole_cores
@@ -21,12 +21,12 @@ from antiphon.storage.operations import containers as stored_containers
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer, StoredContainerFile
 from antiphon.storage.store import Store
 from antiphon.tools.base import CodeState, ToolResult, Use
-from antiphon.tools.code.content import Content
-from antiphon.tools.code.files import ContainerFiles, Outcome
-from antiphon.tools.code.holds import BusyError, Hold, LostHoldError, Queues
+from antiphon.tools.code.content import BlobContent
+from antiphon.tools.code.files import MachineFiles, Outcome
+from antiphon.tools.code.holds import ContainerBusyError, Hold, LostHoldError, Queues
 from antiphon.tools.code.inputs import InputCopies, new_parts
-from antiphon.tools.code.kernels import Kernel, Kernels
-from antiphon.tools.code.options import Options, read_options
+from antiphon.tools.code.kernels import ContainerKernel, Kernels
+from antiphon.tools.code.options import CodeOptions, read_options
 from antiphon.tools.code.output import notes_of_files, notes_of_inputs
 from antiphon.tools.code.work import Done, InvalidArgumentsError, Work, nothing_of, work_of
 
@@ -49,11 +49,11 @@ LOST_VARIABLES = (
     "Before this call, the variables and imports of earlier calls were lost, since their process had ended. The files "
     "in /mnt/data are the same. Define again what you still need."
 )
-_KEPT = "All variables and imports are lost. The files in /mnt/data are kept."
+_STORED = "All variables and imports are lost. The files in /mnt/data are kept."
 _ENDINGS = {
-    "timeout": "The call was stopped at its time limit of {seconds:g} seconds. " + _KEPT,
-    "memory": "The call was stopped because it used more memory than its container has, {memory}. " + _KEPT,
-    "lost": "The process of the container ended during the call. " + _KEPT,
+    "timeout": "The call was stopped at its time limit of {seconds:g} seconds. " + _STORED,
+    "memory": "The call was stopped because it used more memory than its container has, {memory}. " + _STORED,
+    "lost": "The process of the container ended during the call. " + _STORED,
 }
 PAUSED = (
     "During the call, its processes were paused for {paused:.0f} s in all: the code of this tenant used more than its "
@@ -63,14 +63,14 @@ PAUSED = (
 FILES_LOST = "Files that this call changed could not be read any more: their earlier content is kept."
 OVERLOADED = "The call was not run: too many calls are waiting on this server. Try again later."
 BUSY = "The call was not run: other calls used its container for too long. Try again later."
-GONE = "The call was not run: its container has expired or was deleted. The next response gets a new container."
+EXPIRED = "The call was not run: its container has expired or was deleted. The next response gets a new container."
 NO_CONTAINERS = (
     "The call was not run: no container could be created, because the limit of running containers is reached, or the "
     "files of the tool are too large for one. Delete containers that are no longer needed."
 )
 LOST_HOLD = "The call was ended: its container was deleted or has expired. Its files were deleted."
 NO_STORE = "The call failed: the store is unreachable. Whether files of the call were kept is not known."
-SLOW = "The call failed: its container did not respond in time. " + _KEPT
+SLOW = "The call failed: its container did not respond in time. " + _STORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def call_turns(limits: CodeLimits) -> FairScheduler:
 class _Call:
     """The code or commands to run, the tool, and the conversation."""
 
-    options: Options
+    options: CodeOptions
     work: Work
     conversation: Callable[[], Sequence[InputItem]]
 
@@ -121,7 +121,7 @@ class CodeTools:
         self,
         sandbox: Sandbox,
         containers: Store,
-        content: Content,
+        content: BlobContent,
         worker: str,
         limits: CodeLimits | None = None,
         shared: SharedResources | None = None,
@@ -135,7 +135,7 @@ class CodeTools:
         self._queues = Queues()
         per_tenant, most = limits.kernels_per_tenant, limits.memory_max
         self._kernels = Kernels(sandbox, containers, per_tenant, most, quota, self._queues.has)
-        self._files = ContainerFiles(containers, content, quota, ids, clock)
+        self._files = MachineFiles(containers, content, quota, ids, clock)
         self._inputs = InputCopies(containers, self._files, content, quota)
         self._turns = (shared or SharedResources()).add("code_calls", call_turns(limits))
         self._calls, self._rejections = Counter[str](), Counter[str]()
@@ -191,21 +191,21 @@ class CodeTools:
             raise CallError("overloaded", OVERLOADED, is_rejection=True)
         try:
             async with self._queues.turn(use.container_id):
-                return await self._held(use, call)
-        except BusyError as error:
+                return await self._retained(use, call)
+        except ContainerBusyError as error:
             raise CallError("busy", BUSY, is_rejection=True) from error
         except LostHoldError as error:
             raise CallError("failed", LOST_HOLD) from error
         except SandboxError as error:
             log.warning("A call in the container '%s' failed: %s", use.container_id, error)
-            raise CallError("failed", f"The call failed: {error} {_KEPT}") from error
+            raise CallError("failed", f"The call failed: {error} {_STORED}") from error
         except StoreError as error:
             log.warning("A call in the container '%s' failed: %s", use.container_id, error)
             raise CallError("failed", NO_STORE) from error
         except TimeoutError as error:
             raise CallError("failed", SLOW) from error
 
-    async def _held(self, use: Use, call: _Call) -> ToolResult:
+    async def _retained(self, use: Use, call: _Call) -> ToolResult:
         """Run a call while it holds the lease on its container."""
         hold = Hold(self._containers, use.tenant, use.container_id, self._worker)
         try:
@@ -215,21 +215,21 @@ class CodeTools:
         finally:
             await hold.end()
 
-    async def _begin(self, hold: Hold, use: Use, options: Options) -> StoredContainer:
+    async def _begin(self, hold: Hold, use: Use, options: CodeOptions) -> StoredContainer:
         """Acquire the container; the first call creates the one that the server chose. Raises `CallError`."""
         found = await hold.begin()
         if found is None:
             await self._create(use, options)
             found = await hold.begin()
         if found is None:
-            raise CallError("gone", GONE, is_rejection=True)
+            raise CallError("gone", EXPIRED, is_rejection=True)
         return found
 
-    async def _create(self, use: Use, options: Options) -> None:
+    async def _create(self, use: Use, options: CodeOptions) -> None:
         tenant, container_id = use.tenant, use.container_id
         is_chosen = bool(options.container_id)
         if is_chosen or await find_container(self._containers, tenant, container_id) is not None:
-            raise CallError("gone", GONE, is_rejection=True)
+            raise CallError("gone", EXPIRED, is_rejection=True)
         files = await self._files.of_tool(tenant, container_id, options.file_ids)
         created_at = int(self._now())
         container = StoredContainer(
@@ -256,25 +256,27 @@ class CodeTools:
         finally:
             self._turns.leave(container.tenant, loop.time() - began)
 
-    async def _in_kernel(self, kernel: Kernel, container: StoredContainer, holder: str, call: _Call) -> ToolResult:
+    async def _in_kernel(
+        self, kernel: ContainerKernel, container: StoredContainer, holder: str, call: _Call
+    ) -> ToolResult:
         """Run a call with the container's files. If it fails, the machine is ended with everything that runs in it."""
-        is_kept = False
+        is_stored = False
         try:
             async with asyncio.timeout(COPY_SECONDS):
                 stored, notes = await self._stored(container, holder, call)
                 await self._files.copy_in(kernel, stored)
             async with asyncio.timeout(self._limits.timeout + SPARE_SECONDS):
                 done = await call.work.run(kernel.machine, self._limits.timeout)
-            outcome = await self._kept(kernel, holder, done)
-            is_kept = kernel.machine.is_alive and done.ending == "completed"
+            outcome = await self._saved(kernel, holder, done)
+            is_stored = kernel.machine.is_alive and done.ending == "completed"
         finally:
-            if is_kept:
+            if is_stored:
                 self._kernels.rest(kernel)
             else:
                 await ended(asyncio.ensure_future(self._kernels.end(kernel)))
         self._calls[done.ending] += 1
-        notes += notes_of_files(outcome.made, outcome.left_out)
-        return self._result(kernel, container, call.work, done, outcome.made, notes)
+        notes += notes_of_files(outcome.created, outcome.left_out)
+        return self._result(kernel, container, call.work, done, outcome.created, notes)
 
     async def _stored(
         self, container: StoredContainer, holder: str, call: _Call
@@ -288,7 +290,7 @@ class CodeTools:
         return [*stored, *inputs.rows], notes_of_inputs(inputs.paths, inputs.left_out)
 
     async def _with_tool_files(
-        self, container: StoredContainer, options: Options, holder: str
+        self, container: StoredContainer, options: CodeOptions, holder: str
     ) -> list[StoredContainerFile]:
         tenant, container_id = container.tenant, container.id
         stored = await self._files.stored(tenant, container_id)
@@ -297,11 +299,11 @@ class CodeTools:
         files = await self._files.of_tool(tenant, container_id, missing)
         if files:
             put = stored_containers.put_files
-            kept = await self._containers.write(put, tenant, container_id, files, self._quota, holder)
-            stored += kept or ()
+            saved = await self._containers.write(put, tenant, container_id, files, self._quota, holder)
+            stored += saved or ()
         return stored
 
-    async def _kept(self, kernel: Kernel, holder: str, done: Done) -> Outcome:
+    async def _saved(self, kernel: ContainerKernel, holder: str, done: Done) -> Outcome:
         """Store the files that a call created. A machine that has ended may no longer have them."""
         try:
             async with asyncio.timeout(COPY_SECONDS):
@@ -313,11 +315,11 @@ class CodeTools:
 
     def _result(
         self,
-        kernel: Kernel,
+        kernel: ContainerKernel,
         container: StoredContainer,
         work: Work,
         done: Done,
-        made: Sequence[MadeFile],
+        created: Sequence[CreatedFile],
         notes: list[str],
     ) -> ToolResult:
         if done.ending in _ENDINGS:
@@ -329,7 +331,7 @@ class CodeTools:
         if done.spent.paused >= SHORTEST_PAUSE:
             notes.append(PAUSED.format(paused=done.spent.paused, cpu=done.spent.cpu))
         is_failed, spent = done.ending != "completed", done.spent
-        return ToolResult(done.text(notes), done.fields, is_failed, files=made, cpu=spent.cpu, paused=spent.paused)
+        return ToolResult(done.text(notes), done.fields, is_failed, files=created, cpu=spent.cpu, paused=spent.paused)
 
     async def close(self) -> None:
         """End every machine. Files are retained."""

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from antiphon.sandbox.contract import NOTHING, CommandResult, Ending, Machine, Spent
 from antiphon.tools.code.output import (
-    MOST_SHOWN,
+    MAX_DISPLAYED,
+    displayed_command,
     figures_of,
     outputs_of,
-    shown_command,
     text_of_code,
     text_of_commands,
 )
@@ -73,7 +73,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
+class ShellCommands:
     """Shell commands, run one after the other."""
 
     commands: Sequence[str]
@@ -100,7 +100,7 @@ class Commands:
         last = results[-1].ending
         return Done(
             last if last in ("memory", "lost") else "completed",
-            {"output": [*map(shown_command, results)]},
+            {"output": [*map(displayed_command, results)]},
             partial(text_of_commands, results),
             spent=sum((one.spent for one in results), NOTHING),
         )
@@ -124,9 +124,9 @@ def _code(arguments: Mapping[str, Any]) -> Code:
     return Code(code, nothing_of("code_interpreter"))
 
 
-def _commands(arguments: Mapping[str, Any]) -> Commands:
-    given = arguments.get("commands")
-    commands = [given] if isinstance(given, str) else given
+def _commands(arguments: Mapping[str, Any]) -> ShellCommands:
+    provided = arguments.get("commands")
+    commands = [provided] if isinstance(provided, str) else provided
     if not isinstance(commands, list) or not commands or not all(isinstance(one, str) for one in commands):
         raise InvalidArgumentsError("`shell` needs `commands`, a list of texts.")
     if len(commands) > MOST_COMMANDS:
@@ -135,8 +135,8 @@ def _commands(arguments: Mapping[str, Any]) -> Commands:
         raise InvalidArgumentsError("A command of `shell` has a NUL character.")
     _check_length(sum(map(len, commands)))
     milliseconds, output = _number(arguments.get("timeout_ms")), _number(arguments.get("max_output_length"))
-    most = MOST_SHOWN // (2 * len(commands))
-    return Commands(
+    most = MAX_DISPLAYED // (2 * len(commands))
+    return ShellCommands(
         commands,
         milliseconds / 1000 if milliseconds else None,
         min(most, int(output)) if output else most,
@@ -144,8 +144,8 @@ def _commands(arguments: Mapping[str, Any]) -> Commands:
     )
 
 
-def _number(given: Any) -> float | None:
-    return given if isinstance(given, int | float) and not isinstance(given, bool) and given > 0 else None
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
 
 
 def _check_length(length: int) -> None:

@@ -24,7 +24,7 @@ _STORE_ID = re.compile(r"[a-zA-Z0-9_-]{1,512}")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class FileSearchOptions:
     """The fields of the tool."""
 
     store_ids: tuple[str, ...]
@@ -35,19 +35,19 @@ class Options:
     ranking: Ranking
 
 
-def read_options(tool: Tool, path: str = "tools") -> Options:
+def read_options(tool: Tool, path: str = "tools") -> FileSearchOptions:
     """Return the options of the tool at `path` of the request. Raises `ClientError` (400)."""
     if not isinstance(tool, FileSearchTool):
-        raise refusals.not_served(path)
-    return Options(
+        raise refusals.unsupported(path)
+    return FileSearchOptions(
         store_ids=_store_ids(tool.vector_store_ids, f"{path}.vector_store_ids"),
-        most=_most(_given(tool.max_num_results), f"{path}.max_num_results"),
-        filters=read_filter(_given(tool.filters), f"{path}.filters"),
-        ranking=_ranking(_given(tool.ranking_options), f"{path}.ranking_options"),
+        most=_most(_provided(tool.max_num_results), f"{path}.max_num_results"),
+        filters=read_filter(_provided(tool.filters), f"{path}.filters"),
+        ranking=_ranking(_provided(tool.ranking_options), f"{path}.ranking_options"),
     )
 
 
-def _given(value: Any) -> Any:
+def _provided(value: Any) -> Any:
     return None if value is UNSET else value
 
 
@@ -62,29 +62,30 @@ def _store_ids(ids: Sequence[str], path: str) -> tuple[str, ...]:
 
 
 def _check_id(store_id: str, path: str) -> None:
-    shown = f"'{refusals.shown(store_id)}'"
+    displayed = f"'{refusals.quoted(store_id)}'"
     if not store_id.startswith("vs"):
-        raise refusals.invalid(path, f"{shown}. Expected an ID that begins with 'vs'.")
+        raise refusals.invalid(path, f"{displayed}. Expected an ID that begins with 'vs'.")
     if not _STORE_ID.fullmatch(store_id):
         raise refusals.invalid(
             path,
-            f"{shown}. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained "
+            f"{displayed}. Expected an ID that contains letters, numbers, underscores, or dashes, but this value "
+            "contained "
             "additional characters.",
         )
 
 
-def _most(given: int | None, path: str) -> int:
-    if given is None:
+def _most(provided: int | None, path: str) -> int:
+    if provided is None:
         return USUAL_RESULTS
-    if given < 1:
-        raise refusals.number_out_of_range(path, "integer", "below", 1, given)
-    if given > MOST_RESULTS:
-        raise refusals.number_out_of_range(path, "integer", "above", MOST_RESULTS, given)
-    return given
+    if provided < 1:
+        raise refusals.number_out_of_range(path, "integer", "below", 1, provided)
+    if provided > MOST_RESULTS:
+        raise refusals.number_out_of_range(path, "integer", "above", MOST_RESULTS, provided)
+    return provided
 
 
-def _ranking(given: Mapping[str, Any] | None, path: str) -> Ranking:
-    options = dict(given or {})
+def _ranking(provided: Mapping[str, Any] | None, path: str) -> Ranking:
+    options = dict(provided or {})
     ranker = options.pop("ranker", None)
     threshold = options.pop("score_threshold", None)
     weights = options.pop("hybrid_search", None)
@@ -99,42 +100,42 @@ def _ranking(given: Mapping[str, Any] | None, path: str) -> Ranking:
     )
 
 
-def _ranker(given: Any, path: str) -> str:
-    if given is None:
+def _ranker(value: Any, path: str) -> str:
+    if value is None:
         return "auto"
-    if not isinstance(given, str):
-        raise refusals.invalid_type(path, ["string"], given)
-    if given not in RANKERS:
-        raise refusals.invalid_value(path, given, RANKERS)
-    return given
+    if not isinstance(value, str):
+        raise refusals.invalid_type(path, ["string"], value)
+    if value not in RANKERS:
+        raise refusals.invalid_value(path, value, RANKERS)
+    return value
 
 
-def _weights(given: Any, path: str) -> tuple[float, float]:
+def _weights(value: Any, path: str) -> tuple[float, float]:
     """Return the weights of meaning and of words."""
-    if given is None:
+    if value is None:
         return 1.0, 1.0
-    if not isinstance(given, dict):
-        raise refusals.invalid_type(path, ["object"], given)
+    if not isinstance(value, dict):
+        raise refusals.invalid_type(path, ["object"], value)
     names = ("embedding_weight", "text_weight")
-    for name in given:
+    for name in value:
         if name not in names:
             raise refusals.unknown(refusals.below(path, name))
     for name in names:
-        if given.get(name) is None:
+        if value.get(name) is None:
             raise refusals.missing(f"{path}.{name}")
-    embedding, text = (_number(given[name], f"{path}.{name}") for name in names)
+    embedding, text = (_number(value[name], f"{path}.{name}") for name in names)
     if not embedding and not text:
         raise refusals.invalid(path, "both weights are 0. Expected at least one weight above 0.")
     return embedding, text
 
 
-def _number(given: Any, path: str, most: float | None = None) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise refusals.invalid_type(path, ["number"], given)
-    if given < 0:
-        raise refusals.number_out_of_range(path, "decimal", "below", 0, given)
-    if most is not None and given > most:
-        raise refusals.number_out_of_range(path, "decimal", "above", most, given)
-    if not math.isfinite(float(given)):
+def _number(value: Any, path: str, most: float | None = None) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise refusals.invalid_type(path, ["number"], value)
+    if value < 0:
+        raise refusals.number_out_of_range(path, "decimal", "below", 0, value)
+    if most is not None and value > most:
+        raise refusals.number_out_of_range(path, "decimal", "above", most, value)
+    if not math.isfinite(float(value)):
         raise refusals.invalid(path, "expected a finite number.")
-    return float(given)
+    return float(value)

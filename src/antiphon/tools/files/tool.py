@@ -9,7 +9,7 @@ from antiphon.errors import AntiphonError
 from antiphon.protocol.sources import CitedFile, SourceNumbers, Sources
 from antiphon.protocol.tools import FileSearchTool, Tool
 from antiphon.protocol.untrusted import FILES, clean, framed
-from antiphon.search.contract import Hit, SearchRequest, SearchResults, StoreSearch
+from antiphon.search.contract import ChunkHit, SearchRequest, SearchResults, StoreSearch
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.files.options import read_options
 from antiphon.tools.files.passages import key_of, passages_of
@@ -64,8 +64,8 @@ class FileSearch:
 
 def _queries(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     several, one = arguments.get("queries"), arguments.get("query")
-    given = [*(several if isinstance(several, list) else [several]), one]
-    queries = (" ".join(each.split())[:LONGEST_QUERY] for each in given if isinstance(each, str))
+    provided = [*(several if isinstance(several, list) else [several]), one]
+    queries = (" ".join(each.split())[:LONGEST_QUERY] for each in provided if isinstance(each, str))
     return tuple(dict.fromkeys(filter(None, queries)))[:MOST_QUERIES]
 
 
@@ -80,7 +80,7 @@ def _report(use: Use, found: SearchResults) -> ToolResult:
     return _result(text, found.queries, found.hits, numbers.new)
 
 
-def _entry(numbers: SourceNumbers, hit: Hit) -> str:
+def _entry(numbers: SourceNumbers, hit: ChunkHit) -> str:
     number = numbers.number_of(key_of(hit), CitedFile(hit.file_id, hit.filename))
     name = " ".join(clean(hit.filename).split())[:_LONGEST_NAME] or hit.file_id
     attributes = clean(msgspec.json.encode(hit.attributes).decode()) if hit.attributes else ""
@@ -101,7 +101,7 @@ def _failures(found: SearchResults) -> str:
 def _result(
     text: str,
     queries: Sequence[str],
-    hits: Sequence[Hit] = (),
+    hits: Sequence[ChunkHit] = (),
     sources: Sources | None = None,
     *,
     is_failed: bool = False,

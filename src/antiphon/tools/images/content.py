@@ -49,7 +49,7 @@ class Picture:
         return f"{self.width}x{self.height}" if self.width else "auto"
 
 
-def look_at(data: bytes) -> Picture:
+def inspect(data: bytes) -> Picture:
     """Return the format and size of an image. Raises `NotAnImageError`."""
     if len(data) > MOST_BYTES:
         raise NotAnImageError(f"has more than {MOST_BYTES} bytes")

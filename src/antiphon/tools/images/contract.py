@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterable, Awaitable, Callable
 from typing import Protocol
 
-from antiphon.protocol.kept_images import KeptImage
+from antiphon.protocol.stored_images import StoredImage
 
 
 class ImagesReply(Protocol):
@@ -69,14 +69,14 @@ Raises `OSError` with the reason.
 class ImageStore(Protocol):
     """Stores the images of stored responses, and finds those that requests refer to."""
 
-    async def keep(self, tenant: str, data: bytes) -> str:
+    async def save(self, tenant: str, data: bytes) -> str:
         """Store an image until a response is stored with it; return its blob.
 
         Raises `ClientError` (429) if the tenant has no room, `StoreError`.
         """
         ...
 
-    async def load(self, tenant: str, kept: KeptImage) -> bytes | None:
+    async def load(self, tenant: str, stored_image: StoredImage) -> bytes | None:
         """Return a stored image, None if the tenant has no such blob. Raises `StoreError`."""
         ...
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.protocol.kept_images import USAGE, as_base64
-from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, look_at
+from antiphon.protocol.stored_images import USAGE, as_base64
+from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, inspect
 from antiphon.tools.images.contract import FetchImage, ImagesReply, ImagesServer
 from antiphon.tools.images.form import as_form, as_json
-from antiphon.tools.images.options import EDITS_ONLY, MOST_PARTIAL, Options
+from antiphon.tools.images.options import EDITS_ONLY, MOST_PARTIAL, ImageOptions
 from antiphon.tools.images.replies import BadReplyError, decoded, error_of, events_of, first_image, whole
 
 MOST_REPEATS = 3
@@ -36,7 +36,7 @@ class Order:
     """The request for an image."""
 
     prompt: str
-    options: Options
+    options: ImageOptions
     images: Sequence[Picture] = ()
     """The image to edit; None generates a new one."""
     mask: Picture | None = None
@@ -45,17 +45,17 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedImage:
     """An image, and the server's data about it."""
 
     picture: Picture
     base64: str
-    said: Mapping[str, Any] = field(default_factory=dict)
+    stated: Mapping[str, Any] = field(default_factory=dict)
     """`revised_prompt`, `size`, `quality` and `background`, as far as the server reports them."""
     usage: Sequence[int] = (0,) * len(USAGE)
 
 
-class NotMadeError(Exception):
+class ImageError(Exception):
     """No image was generated; `error` is the item's.
 
     `cause` is for the log, and empty if the operator cannot fix it. It contains no text of the image server, which can
@@ -76,17 +76,17 @@ class Maker:
         self._refused: dict[str, set[str]] = {}
         """By path."""
 
-    async def make(self, order: Order) -> Made:
-        """Return an image. Raises `NotMadeError`, and `AntiphonError` if no server can be reached."""
+    async def make(self, order: Order) -> CreatedImage:
+        """Return an image. Raises `ImageError`, and `AntiphonError` if no server can be reached."""
         path = "/images/edits" if order.images else "/images/generations"
         refused = self._refused.setdefault(path, set())
         for _ in range(MOST_REPEATS):
             reply = await self._server.post(path, lambda model: _request(order, model, refused), order.tenant)
             try:
                 if reply.status < 400:
-                    made = await self._read(reply, order)
-                    reply.charge(order.prompt, *_tokens(made))
-                    return made
+                    created = await self._read(reply, order)
+                    reply.charge(order.prompt, *_tokens(created))
+                    return created
                 error = await _error_of(reply)
             finally:
                 await reply.close()
@@ -96,17 +96,17 @@ class Maker:
             refused.update(_STREAM if name in _STREAM else (name,))
         raise _failure(self._server.name, path, reply.status, error)
 
-    async def _read(self, reply: ImagesReply, order: Order) -> Made:
+    async def _read(self, reply: ImagesReply, order: Order) -> CreatedImage:
         try:
             if reply.content_type == "text/event-stream":
                 return await self._streamed(reply, order)
-            said = await asyncio.to_thread(decoded, await whole(reply.body))
-            return await self._made({**said, **first_image(said)}, order.tenant)
+            stated = await asyncio.to_thread(decoded, await whole(reply.body))
+            return await self._created({**stated, **first_image(stated)}, order.tenant)
         except (BadReplyError, NotAnImageError) as error:
             words = str(error) if isinstance(error, BadReplyError) else f"sent something that {error}"
-            raise NotMadeError(f"The images server '{self._server.name}' {words}.") from error
+            raise ImageError(f"The images server '{self._server.name}' {words}.") from error
 
-    async def _streamed(self, reply: ImagesReply, order: Order) -> Made:
+    async def _streamed(self, reply: ImagesReply, order: Order) -> CreatedImage:
         partial = 0
         async for data in events_of(reply.body):
             if data == b"[DONE]":
@@ -120,12 +120,12 @@ class Maker:
                 order.report(_partial(event, picture, text, partial))
                 partial += 1
             elif kind.endswith(".completed"):
-                return await self._made(event, order.tenant)
+                return await self._created(event, order.tenant)
         raise BadReplyError("ended its stream without an image")
 
-    async def _made(self, said: Mapping[str, Any], tenant: str) -> Made:
-        if said.get("b64_json") is None and isinstance(said.get("url"), str):
-            url, server = said["url"], self._server
+    async def _created(self, fields: Mapping[str, Any], tenant: str) -> CreatedImage:
+        if fields.get("b64_json") is None and isinstance(fields.get("url"), str):
+            url, server = fields["url"], self._server
             try:
                 is_own = server.has(url)
                 data = await (server.get(url, MOST_BYTES) if is_own else self._fetch(url, MOST_BYTES, tenant))
@@ -133,13 +133,13 @@ class Maker:
                 raise BadReplyError(f"returned a URL that could not be fetched: {error}") from error
             picture, text = await asyncio.to_thread(_encoded, data)
         else:
-            picture, text = await asyncio.to_thread(_picture_of, said.get("b64_json"))
+            picture, text = await asyncio.to_thread(_picture_of, fields.get("b64_json"))
         details = {
-            name: said[name]
+            name: fields[name]
             for name in ("revised_prompt", "size", "quality", "background")
-            if isinstance(said.get(name), str) and said[name] and len(said[name]) <= 32_000
+            if isinstance(fields.get(name), str) and fields[name] and len(fields[name]) <= 32_000
         }
-        return Made(picture, text, details, _usage(said.get("usage")))
+        return CreatedImage(picture, text, details, _usage(fields.get("usage")))
 
 
 def _fields(order: Order, model: str, refused: set[str]) -> dict[str, Any]:
@@ -176,24 +176,24 @@ def _named(error: Mapping[str, Any], sent: Mapping[str, Any]) -> str:
     return next((name for name in names if re.search(rf"\b{name}\b", text)), "")
 
 
-def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> NotMadeError:
+def _failure(server: str, path: str, status: int, error: Mapping[str, Any]) -> ImageError:
     message = str(error.get("message") or "")[:LONGEST_MESSAGE]
     answered = f"The images server '{server}' answered with status {status}."
     code, details = error.get("code"), error.get("moderation_details")
     more: dict[str, Any] = {"code": code if isinstance(code, str) else None, "moderation_details": details}
     if status in (401, 403) and "moderation" not in str(code):
         cause = f"{answered} Check the key in `images_key_env`."
-        return NotMadeError(f"The images server '{server}' rejected this server's key (status {status}).", cause=cause)
+        return ImageError(f"The images server '{server}' rejected this server's key (status {status}).", cause=cause)
     if status in (404, 405) and path == "/images/edits":
         text = f"The images server '{server}' cannot edit images (status {status})."
-        return NotMadeError(text, cause=text)
+        return ImageError(text, cause=text)
     if status == 404 or code == "model_not_found":
         more["cause"] = f"{answered} Check `images_backend` and `images_model`."
     if 400 <= status < 500:
         words = message or f"it answered with status {status}"
-        return NotMadeError(words, "image_generation_user_error", **more)
+        return ImageError(words, "image_generation_user_error", **more)
     more.setdefault("cause", answered)
-    return NotMadeError(f"The images server '{server}' failed: {message or f'status {status}'}", **more)
+    return ImageError(f"The images server '{server}' failed: {message or f'status {status}'}", **more)
 
 
 def _picture_of(text: object) -> tuple[Picture, str]:
@@ -215,7 +215,7 @@ def from_base64(text: str) -> Picture:
 
 
 def _encoded(data: bytes) -> tuple[Picture, str]:
-    return look_at(data), as_base64(data)
+    return inspect(data), as_base64(data)
 
 
 def _partial(event: Mapping[str, Any], picture: Picture, text: str, index: int) -> dict[str, Any]:
@@ -230,9 +230,9 @@ def _partial(event: Mapping[str, Any], picture: Picture, text: str, index: int) 
     }
 
 
-def _tokens(made: Made) -> tuple[int, int]:
+def _tokens(created: CreatedImage) -> tuple[int, int]:
     """Return the tokens of the prompt and of the image."""
-    count = dict(zip(USAGE, made.usage, strict=True))
+    count = dict(zip(USAGE, created.usage, strict=True))
     return count["input_tokens", ""], count["output_tokens", ""]
 
 

@@ -32,7 +32,7 @@ _WITH_ALPHA = ("png", "webp")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ImageOptions:
     """The fields of the tool."""
 
     action: str = "auto"
@@ -43,38 +43,38 @@ class Options:
     """The mask of edits: `{image_url}` or `{file_id}`."""
 
 
-def read_options(tool: Tool, path: str = "tools") -> Options:
+def read_options(tool: Tool, path: str = "tools") -> ImageOptions:
     """Return the options of the tool at `path` of the request. Raises `ClientError` (400)."""
     if not isinstance(tool, ImageGenerationTool):
-        raise refusals.not_served(path)
+        raise refusals.unsupported(path)
     for name, values in CHOICES.items():
-        given = _given(tool, name)
-        if given is not None and given not in values:
-            raise refusals.invalid_value(f"{path}.{name}", given, values)
-    size = _given(tool, "size")
+        provided = _provided(tool, name)
+        if provided is not None and provided not in values:
+            raise refusals.invalid_value(f"{path}.{name}", provided, values)
+    size = _provided(tool, "size")
     if size not in (None, "auto") and not _SIZE.fullmatch(size):
         raise refusals.invalid(
-            f"{path}.size", f"'{refusals.shown(size)}'. Expected 'auto', or a size such as 1024x1024."
+            f"{path}.size", f"'{refusals.quoted(size)}'. Expected 'auto', or a size such as 1024x1024."
         )
     _check_number(tool, path, "output_compression", 100)
     _check_number(tool, path, "partial_images", MOST_PARTIAL)
-    if _given(tool, "background") == "transparent" and _given(tool, "output_format") not in (None, *_WITH_ALPHA):
+    if _provided(tool, "background") == "transparent" and _provided(tool, "output_format") not in (None, *_WITH_ALPHA):
         raise refusals.invalid(f"{path}.background", "a transparent background needs the output format png or webp.")
-    return Options(
-        _given(tool, "action") or "auto",
-        _given(tool, "partial_images") or 0,
-        {name: value for name in SENT if (value := _given(tool, name)) not in (None, "auto")},
+    return ImageOptions(
+        _provided(tool, "action") or "auto",
+        _provided(tool, "partial_images") or 0,
+        {name: value for name in SENT if (value := _provided(tool, name)) not in (None, "auto")},
         _mask(tool, f"{path}.input_image_mask"),
     )
 
 
-def _given(tool: ImageGenerationTool, name: str) -> Any:
+def _provided(tool: ImageGenerationTool, name: str) -> Any:
     value = getattr(tool, name)
     return None if value is UNSET else value
 
 
 def _check_number(tool: ImageGenerationTool, path: str, name: str, most: int) -> None:
-    value = _given(tool, name)
+    value = _provided(tool, name)
     if value is not None and value < 0:
         raise refusals.number_out_of_range(f"{path}.{name}", "integer", "below", 0, value)
     if value is not None and value > most:
@@ -82,14 +82,14 @@ def _check_number(tool: ImageGenerationTool, path: str, name: str, most: int) ->
 
 
 def _mask(tool: ImageGenerationTool, path: str) -> Mapping[str, Any] | None:
-    given: Mapping[str, Any] | None = _given(tool, "input_image_mask")
-    if given is None:
+    provided: Mapping[str, Any] | None = _provided(tool, "input_image_mask")
+    if provided is None:
         return None
-    for name in given:
+    for name in provided:
         if name not in ("image_url", "file_id"):
             raise refusals.unknown(refusals.below(path, name))
-        if given[name] is not None and not isinstance(given[name], str):
-            raise refusals.invalid_type(f"{path}.{name}", ["string"], given[name])
-    if not (given.get("image_url") or given.get("file_id")):
+        if provided[name] is not None and not isinstance(provided[name], str):
+            raise refusals.invalid_type(f"{path}.{name}", ["string"], provided[name])
+    if not (provided.get("image_url") or provided.get("file_id")):
         raise refusals.missing(f"{path}.image_url")
-    return given
+    return provided

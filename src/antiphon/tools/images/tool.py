@@ -7,17 +7,17 @@ from typing import Any
 from antiphon.errors import AntiphonError, log
 from antiphon.protocol.items.content import InputImage
 from antiphon.protocol.items.hosted import ImageGenerationCall
-from antiphon.protocol.kept_images import KeptImage
+from antiphon.protocol.stored_images import StoredImage
 from antiphon.protocol.tools import Tool
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import ToolResult, Use
-from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, look_at
+from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, Picture, inspect
 from antiphon.tools.images.contract import FetchImage, ImagesServer, ImageStore
 from antiphon.tools.images.conversation import Seen, has_image, images_of
-from antiphon.tools.images.making import Made, Maker, NotMadeError, Order, from_base64
-from antiphon.tools.images.options import Options, read_options
+from antiphon.tools.images.making import CreatedImage, ImageError, Maker, Order, from_base64
+from antiphon.tools.images.options import ImageOptions, read_options
 
-MOST_HELD = 128 * 1024 * 1024
+MAX_BUFFERED = 128 * 1024 * 1024
 """Characters of base64 images in the items of a response while it runs; beyond that no more are generated."""
 
 LONGEST_PROMPT = 32_000
@@ -55,21 +55,21 @@ class ImageGeneration:
         number = len(images_of(use.conversation())) + 1  # in the order of the calls, whichever ends first
         try:
             order = await self._order(use, options)
-            made = await self._in_turn(order)
-            kept = await self._keep(use, made)
-        except NotMadeError as error:
+            created = await self._in_turn(order)
+            stored = await self._save(use, created)
+        except ImageError as error:
             return _failed(error)
         except AntiphonError as error:
-            return _failed(NotMadeError(error.message, code=error.code), error)
+            return _failed(ImageError(error.message, code=error.code), error)
         except NoRoomError:
-            return _failed(NotMadeError("The server is overloaded: too many images wait to be made."))
-        return _report(order, made, kept, number)
+            return _failed(ImageError("The server is overloaded: too many images wait to be made."))
+        return _report(order, created, stored, number)
 
     async def close(self) -> None:
         """Release connections."""
         await self._server.close()
 
-    async def _in_turn(self, order: Order) -> Made:
+    async def _in_turn(self, order: Order) -> CreatedImage:
         async with self._turns.slot(order.tenant):
             try:
                 async with asyncio.timeout(self._timeout) as limit:
@@ -78,22 +78,22 @@ class ImageGeneration:
                 if not limit.expired():
                     raise
                 text = f"The images server '{self._server.name}' did not answer within {self._timeout:g} seconds."
-                raise NotMadeError(text, cause=text) from None
+                raise ImageError(text, cause=text) from None
 
-    async def _keep(self, use: Use, made: Made) -> KeptImage:
-        blob = await self._store.keep(use.tenant, made.picture.data) if use.is_stored else ""
-        return KeptImage(blob, len(made.picture.data), made.usage)
+    async def _save(self, use: Use, created: CreatedImage) -> StoredImage:
+        blob = await self._store.save(use.tenant, created.picture.data) if use.is_stored else ""
+        return StoredImage(blob, len(created.picture.data), created.usage)
 
     # The request.
 
-    async def _order(self, use: Use, options: Options) -> Order:
+    async def _order(self, use: Use, options: ImageOptions) -> Order:
         prompt = use.arguments.get("prompt")
         if not isinstance(prompt, str) or not prompt.strip():
-            raise NotMadeError("`image_generation` needs a `prompt`.", "invalid_request_error")
+            raise ImageError("`image_generation` needs a `prompt`.", "invalid_request_error")
         values = prompt[:LONGEST_PROMPT], options
         seen = images_of(use.conversation())
-        if sum(len(one.result or "") for one in seen if isinstance(one, ImageGenerationCall)) > MOST_HELD:
-            raise NotMadeError("The response has too many images. Ask for more in the next response.")
+        if sum(len(one.result or "") for one in seen if isinstance(one, ImageGenerationCall)) > MAX_BUFFERED:
+            raise ImageError("The response has too many images. Ask for more in the next response.")
         source = _source(use.arguments, options.action, seen)
         if source is None:
             return Order(*values, tenant=use.tenant, report=use.report)
@@ -101,46 +101,48 @@ class ImageGeneration:
         picture = await self._picture(source, use.tenant)
         return Order(*values, [picture], mask, use.tenant, use.report)
 
-    async def _mask(self, given: Mapping[str, Any], tenant: str) -> Picture:
-        return await self._picture(InputImage(image_url=given.get("image_url"), file_id=given.get("file_id")), tenant)
+    async def _mask(self, provided: Mapping[str, Any], tenant: str) -> Picture:
+        return await self._picture(
+            InputImage(image_url=provided.get("image_url"), file_id=provided.get("file_id")), tenant
+        )
 
     async def _picture(self, seen: Seen, tenant: str) -> Picture:
         """Return an image of the conversation."""
         try:
             if isinstance(seen, ImageGenerationCall):
-                return await self._made_before(seen, tenant)
-            return await self._given(seen, tenant)
+                return await self._created_before(seen, tenant)
+            return await self._provided(seen, tenant)
         except NotAnImageError as error:
-            raise NotMadeError(f"The image cannot be changed: it {error}.", "invalid_request_error") from error
+            raise ImageError(f"The image cannot be changed: it {error}.", "invalid_request_error") from error
 
-    async def _made_before(self, item: ImageGenerationCall, tenant: str) -> Picture:
-        kept = KeptImage.read(item.result)
-        if kept is None:
+    async def _created_before(self, item: ImageGenerationCall, tenant: str) -> Picture:
+        stored = StoredImage.read(item.result)
+        if stored is None:
             return await asyncio.to_thread(from_base64, str(item.result))
-        data = await self._store.load(tenant, kept)
+        data = await self._store.load(tenant, stored)
         if data is None:
-            raise NotMadeError("The image was deleted, so it cannot be changed.", "invalid_request_error")
-        return look_at(data)
+            raise ImageError("The image was deleted, so it cannot be changed.", "invalid_request_error")
+        return inspect(data)
 
-    async def _given(self, part: InputImage, tenant: str) -> Picture:
+    async def _provided(self, part: InputImage, tenant: str) -> Picture:
         if part.file_id:
             data = await self._store.load_file(tenant, part.file_id, MOST_BYTES)
             if data is None:
                 text = f"No such File object: {part.file_id[:100]}"
-                raise NotMadeError(text, "invalid_request_error", param="file_id")
-            return look_at(data)
+                raise ImageError(text, "invalid_request_error", param="file_id")
+            return inspect(data)
         url = part.image_url or ""
         if url.startswith("data:"):
             return await asyncio.to_thread(from_base64, url)
         try:
-            return look_at(await self._fetch(url, MOST_BYTES, tenant))
+            return inspect(await self._fetch(url, MOST_BYTES, tenant))
         except OSError as error:
             text = f"The image could not be fetched: {error}."
-            raise NotMadeError(text, "invalid_request_error", param="image_url") from error
+            raise ImageError(text, "invalid_request_error", param="image_url") from error
 
 
 def _source(arguments: Mapping[str, Any], action: str, seen: Sequence[Seen]) -> Seen | None:
-    """Return the image to edit, None to generate a new one. Raises `NotMadeError`."""
+    """Return the image to edit, None to generate a new one. Raises `ImageError`."""
     number = _number(arguments.get("edit_of"))
     wanted = arguments.get("action") if action == "auto" else action
     is_edit = wanted == "edit" or (wanted != "generate" and number is not None)
@@ -149,42 +151,42 @@ def _source(arguments: Mapping[str, Any], action: str, seen: Sequence[Seen]) -> 
     there = [one for one in seen if has_image(one)]
     if not there:
         text = "There is no image to edit: the conversation has none. Make a new image with action `generate`."
-        raise NotMadeError(text, "invalid_request_error", param="action")
+        raise ImageError(text, "invalid_request_error", param="action")
     if number is None:
         return there[-1]
     if not 1 <= number <= len(seen):
         text = f"There is no image {number}: the conversation has the images 1 to {len(seen)}."
-        raise NotMadeError(text, "invalid_request_error", param="edit_of")
+        raise ImageError(text, "invalid_request_error", param="edit_of")
     if not has_image(seen[number - 1]):
         text = f"Image {number} was not made, or is not made yet. Change another one."
-        raise NotMadeError(text, "invalid_request_error", param="edit_of")
+        raise ImageError(text, "invalid_request_error", param="edit_of")
     return seen[number - 1]
 
 
-def _number(given: Any) -> int | None:
-    if isinstance(given, bool) or not isinstance(given, int | str):
+def _number(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | str):
         return None
-    text = str(given).strip()
+    text = str(value).strip()
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
 
-def _report(order: Order, made: Made, kept: KeptImage, number: int) -> ToolResult:
-    sent, said = order.options.sent, made.said
+def _report(order: Order, created: CreatedImage, stored_image: StoredImage, number: int) -> ToolResult:
+    sent, stated = order.options.sent, created.stated
     fields = {
         "action": "edit" if order.images else "generate",
-        "background": said.get("background") or sent.get("background", "auto"),
-        "output_format": made.picture.format,
-        "quality": said.get("quality") or sent.get("quality", "auto"),
-        "result": made.base64,
-        "revised_prompt": said.get("revised_prompt") or order.prompt,
-        "size": said.get("size") or made.picture.size,
-        "kept": kept,
+        "background": stated.get("background") or sent.get("background", "auto"),
+        "output_format": created.picture.format,
+        "quality": stated.get("quality") or sent.get("quality", "auto"),
+        "result": created.base64,
+        "revised_prompt": stated.get("revised_prompt") or order.prompt,
+        "size": stated.get("size") or created.picture.size,
+        "kept": stored_image,
     }
-    text = f"Made image {number} ({made.picture.format}, {fields['size']}). The user already sees it."
+    text = f"Made image {number} ({created.picture.format}, {fields['size']}). The user already sees it."
     return ToolResult(text, fields)
 
 
-def _failed(error: NotMadeError, cause: AntiphonError | None = None) -> ToolResult:
+def _failed(error: ImageError, cause: AntiphonError | None = None) -> ToolResult:
     """Return the result of a failed call, and log failures that the operator can correct."""
     if cause or error.cause:
         log.warning("Cannot generate an image: %s", cause or error.cause)

@@ -13,8 +13,8 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.tools.mcp.messages import UnreadResult, read_small
 from antiphon.tools.mcp.slices import in_slices
-from antiphon.tools.mcp.sound import FlawError, check_page, sound_result, sound_tool, split_page
-from antiphon.tools.mcp.wire import Exchange, exchanging
+from antiphon.tools.mcp.validation import FlawError, check_page, sound_result, sound_tool, split_page
+from antiphon.tools.mcp.wire import McpExchange, exchanging
 
 MAX_TOOLS = 5_000
 """Tools of a server. A model receives a few hundred at once, and finds others by a search."""
@@ -39,7 +39,7 @@ class PageReader:
         self._tenant = tenant
         self._secrets = secrets
 
-    async def read(self, raw: bytes, exchange: Exchange) -> dict[str, Any]:
+    async def read(self, raw: bytes, exchange: McpExchange) -> dict[str, Any]:
         """Add the tools of a page to the exchange, a few at a time; return the rest of the page for the SDK.
 
         That is the cursor of the next page, and the tools with arguments in headers. Raises `ServerError`,
@@ -49,11 +49,11 @@ class PageReader:
             check_page(raw)
             await asyncio.sleep(0)
             tools, cursor = split_page(raw)
-            kept = await self._add(tools[: MAX_TOOLS + 1 - len(exchange.tools)], exchange)
-        return {**_COMMON, "tools": kept, **({"nextCursor": cursor} if cursor else {})}
+            stored = await self._add(tools[: MAX_TOOLS + 1 - len(exchange.tools)], exchange)
+        return {**_COMMON, "tools": stored, **({"nextCursor": cursor} if cursor else {})}
 
-    async def _add(self, tools: Sequence[bytes], exchange: Exchange) -> list[dict[str, Any]]:
-        kept, left = list[dict[str, Any]](), MAX_HEADERED
+    async def _add(self, tools: Sequence[bytes], exchange: McpExchange) -> list[dict[str, Any]]:
+        stored, left = list[dict[str, Any]](), MAX_HEADERED
         async for one in in_slices(tools):
             try:
                 exchange.containers += one.count(b"{") + one.count(b"[")
@@ -69,9 +69,9 @@ class PageReader:
                 continue
             exchange.tools.append(tool)
             if headered:
-                kept.append({"name": tool["name"], "inputSchema": msgspec.json.decode(headered)})
-        exchange.headered.update(tool["name"] for tool in kept)
-        return kept
+                stored.append({"name": tool["name"], "inputSchema": msgspec.json.decode(headered)})
+        exchange.headered.update(tool["name"] for tool in stored)
+        return stored
 
 
 class Dispatcher(JSONRPCDispatcher):
@@ -83,7 +83,7 @@ class Dispatcher(JSONRPCDispatcher):
         self._pages = pages
 
     async def send_raw_request(self, method: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """See `JSONRPCDispatcher.send_raw_request`. The results are in the `Exchange` of the caller.
+        """See `JSONRPCDispatcher.send_raw_request`. The results are in the `McpExchange` of the caller.
 
         Raises `ServerError`, `ValueError`, `NoRoomError`.
         """
@@ -92,7 +92,7 @@ class Dispatcher(JSONRPCDispatcher):
         if isinstance(answer, UnreadResult):
             # The SDK holds a message until the next one arrives: megabytes, while the session is open.
             answer.raw = b""
-        exchange = exchanging.get() or Exchange()
+        exchange = exchanging.get() or McpExchange()
         if method == "tools/list":
             return await self._pages.read(raw, exchange)
         if method == "tools/call":
@@ -108,9 +108,9 @@ class Dispatcher(JSONRPCDispatcher):
             self._ended.set()
 
 
-def drop_unsent(exchange: Exchange, kept: Set[str]) -> None:
+def drop_unsent(exchange: McpExchange, stored: Set[str]) -> None:
     """Omit the tools that the SDK refuses to call, because their required headers are invalid."""
-    dropped = exchange.headered - kept
+    dropped = exchange.headered - stored
     if dropped:
         exchange.tools = [tool for tool in exchange.tools if tool["name"] not in dropped]
         exchange.left_out["schema"] += len(dropped)

@@ -12,11 +12,11 @@ import msgspec
 
 from antiphon.errors import log
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.tools.base import Listing
+from antiphon.tools.base import ToolListing
 from antiphon.tools.mcp.result import ServerError, Tools
 from antiphon.tools.mcp.sessions import Key
 from antiphon.tools.mcp.slices import in_slices, reading_turns
-from antiphon.tools.mcp.target import Target
+from antiphon.tools.mcp.target import McpTarget
 
 What = Literal["list", "call"]
 
@@ -38,7 +38,7 @@ class Standing:
         self._left_out: dict[str, tuple[int, bool]] = {}
         """Of the last list of a server: how many tools are unusable, and whether it is circular."""
 
-    def failed(self, target: Target, what: What, error: ServerError) -> None:
+    def failed(self, target: McpTarget, what: What, error: ServerError) -> None:
         """Record that a server's list, or a call, failed."""
         if not target.is_ours or target.has_request_headers:
             log.debug("A server of a request failed: %s", _words(target, error))
@@ -46,13 +46,13 @@ class Standing:
             self._failing[target.label] = what
             log.warning("%s", _words(target, error))
 
-    def answered(self, target: Target, what: What) -> None:
+    def answered(self, target: McpTarget, what: What) -> None:
         """Record that it answered. A successful call does not reset a failed list."""
         if target.is_ours and not target.has_request_headers and self._failing.get(target.label) in (what, "call"):
             del self._failing[target.label]
             log.info("The MCP server '%s' works again.", target.label)
 
-    def listed(self, target: Target, found: Tools) -> None:
+    def listed(self, target: McpTarget, found: Tools) -> None:
         """Log what is wrong with a list that can be used, once until that changes."""
         count, known = sum(found.left_out.values()), self._left_out.pop(target.key, (0, False))
         if not count and not found.is_circular:
@@ -69,7 +69,7 @@ class Standing:
             log.log(level, words, target.label, len(found.tools))
 
 
-def _words(target: Target, error: ServerError) -> str:
+def _words(target: McpTarget, error: ServerError) -> str:
     """Return which server fails and why; most errors name it themselves."""
     server = f"The MCP server '{target.label}'"
     return error.gist if error.gist.startswith(server) else f"{server} failed: {error.gist}"
@@ -79,7 +79,7 @@ FAILED_TTL = 3.0
 """Seconds for which a failed list is cached."""
 
 MAX_LISTS = 256
-MAX_KEPT = 32 * 1024 * 1024
+MAX_CACHED = 32 * 1024 * 1024
 """Lists that are cached, and bytes of all of them; as objects they would take twenty times as much memory."""
 
 
@@ -88,7 +88,7 @@ SMALL = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedList:
     until: float
     tools: list[bytes]
     error: str
@@ -104,66 +104,66 @@ class Lists:
         self._reading = reading or reading_turns()
         self._ttl = ttl
         self._clock = clock
-        self._known: dict[Key, _Kept] = {}
+        self._known: dict[Key, _CachedList] = {}
         """In the order of creation."""
-        self._asking: dict[Key, asyncio.Task[Listing]] = {}
+        self._requesting: dict[Key, asyncio.Task[ToolListing]] = {}
 
-    async def get(self, key: Key, ask: Callable[[], Awaitable[Listing]]) -> Listing:
-        """Return the list of a server, requested if necessary. `ask` continues if a waiting caller is cancelled."""
-        kept = self._known.get(key)
-        if kept is not None and self._clock() < kept.until:
-            return await self._read(kept, key[1])
-        asking = self._asking.get(key)
-        if asking is None:
-            asking = self._asking[key] = asyncio.create_task(self._ask(key, ask))
-        return await asyncio.shield(asking)
+    async def get(self, key: Key, request: Callable[[], Awaitable[ToolListing]]) -> ToolListing:
+        """Return the list of a server, requested if necessary. `request` continues if a waiting caller is cancelled."""
+        stored = self._known.get(key)
+        if stored is not None and self._clock() < stored.until:
+            return await self._read(stored, key[1])
+        pending = self._requesting.get(key)
+        if pending is None:
+            pending = self._requesting[key] = asyncio.create_task(self._send_request(key, request))
+        return await asyncio.shield(pending)
 
-    async def _read(self, kept: _Kept, tenant: str) -> Listing:
+    async def _read(self, stored: _CachedList, tenant: str) -> ToolListing:
         """Return a cached list. A large one is read a few tools at a time."""
-        if kept.size < SMALL:
-            return Listing([msgspec.json.decode(tool) for tool in kept.tools], kept.error)
+        if stored.size < SMALL:
+            return ToolListing([msgspec.json.decode(tool) for tool in stored.tools], stored.error)
         try:
-            async with self._reading.slot(tenant, cost=1 + kept.size / 2**20):
-                return Listing([msgspec.json.decode(tool) async for tool in in_slices(kept.tools)], kept.error)
+            async with self._reading.slot(tenant, cost=1 + stored.size / 2**20):
+                return ToolListing([msgspec.json.decode(tool) async for tool in in_slices(stored.tools)], stored.error)
         except NoRoomError:
-            return Listing(error="Too many lists of MCP servers are being read. Try again later.")
+            return ToolListing(error="Too many lists of MCP servers are being read. Try again later.")
 
     def forget(self, key: Key) -> None:
         """Ignore the cached list, and one that is being requested."""
         self._known.pop(key, None)
-        self._asking.pop(key, None)
+        self._requesting.pop(key, None)
 
     async def close(self) -> None:
         """Cancel all requests."""
-        asking = set(self._asking.values())
-        for task in asking:
+        requesting = set(self._requesting.values())
+        for task in requesting:
             task.cancel()
-        if asking:
-            await asyncio.wait(asking)
+        if requesting:
+            await asyncio.wait(requesting)
 
-    async def _ask(self, key: Key, ask: Callable[[], Awaitable[Listing]]) -> Listing:
-        listing = await ask()
-        if self._asking.get(key) is asyncio.current_task():
-            del self._asking[key]
-            self._keep(key, listing)
+    async def _send_request(self, key: Key, request: Callable[[], Awaitable[ToolListing]]) -> ToolListing:
+        listing = await request()
+        if self._requesting.get(key) is asyncio.current_task():
+            del self._requesting[key]
+            self._save(key, listing)
         return listing
 
-    def _keep(self, key: Key, listing: Listing) -> None:
+    def _save(self, key: Key, listing: ToolListing) -> None:
         now = self._clock()
         ttl = min(FAILED_TTL, self._ttl) if listing.error else self._ttl
         self._known.pop(key, None)
-        self._known = {each: kept for each, kept in self._known.items() if now < kept.until}
+        self._known = {each: stored for each, stored in self._known.items() if now < stored.until}
         tools = [msgspec.json.encode(tool) for tool in listing.tools]
-        kept = _Kept(now + ttl, tools, listing.error, len(listing.error) + sum(map(len, tools)))
-        if kept.size <= MAX_KEPT:
-            self._known[key] = kept
-        while len(self._known) > MAX_LISTS or sum(one.size for one in self._known.values()) > MAX_KEPT:
+        stored = _CachedList(now + ttl, tools, listing.error, len(listing.error) + sum(map(len, tools)))
+        if stored.size <= MAX_CACHED:
+            self._known[key] = stored
+        while len(self._known) > MAX_LISTS or sum(one.size for one in self._known.values()) > MAX_CACHED:
             self._forget_one()
 
     def _forget_one(self) -> None:
         """Evict the oldest list of the tenant with the most bytes, so that tenants do not displace others' lists."""
         sizes = Counter[str]()
-        for (_, tenant), kept in self._known.items():
-            sizes[tenant] += 1 + kept.size
+        for (_, tenant), stored in self._known.items():
+            sizes[tenant] += 1 + stored.size
         largest = max(sizes, key=lambda tenant: sizes[tenant])
         del self._known[next(key for key in self._known if key[1] == largest)]

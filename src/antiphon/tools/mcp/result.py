@@ -124,7 +124,7 @@ MAX_IMAGES = 4
 MAX_IMAGE_BYTES = 5_000_000
 """Bytes of a result's images that the model is shown, all together."""
 
-_SHOWN = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+_DISPLAYED = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 Content = Sequence[Mapping[str, Any]]
 
@@ -137,14 +137,14 @@ def came(result: Mapping[str, Any]) -> ToolResult:
         error = {"type": "mcp_tool_execution_error", "content": _error_content(content)}
         return ToolResult(f"The tool failed: {text}", {"output": None, "error": error}, is_failed=True)
     images = _images(content)
-    said: list[InputText | InputImage] = [InputText(text=text), *images]
-    return ToolResult(said if images else text, {"output": text, "error": None})
+    stated: list[InputText | InputImage] = [InputText(text=text), *images]
+    return ToolResult(stated if images else text, {"output": text, "error": None})
 
 
 def failed(failure: ServerError) -> ToolResult:
     """Return the result of a call that failed."""
-    said = f"The tool could not be used: {failure.message}"
-    return ToolResult(said, {"output": None, "error": failure.error()}, is_failed=True)
+    text = f"The tool could not be used: {failure.message}"
+    return ToolResult(text, {"output": None, "error": failure.error()}, is_failed=True)
 
 
 def _whole(content: Content) -> str:
@@ -176,22 +176,22 @@ def _bytes(data: str) -> int:
 
 def _error_content(content: Content) -> list[Mapping[str, Any]]:
     """Return the content of an error: its text, without large data."""
-    told: list[Mapping[str, Any]] = []
+    reported: list[Mapping[str, Any]] = []
     left = MAX_OUTPUT
     for block in content:
         text = shortened(_line(block), max(left, 1))
-        told.append({"type": "text", "text": text})
+        reported.append({"type": "text", "text": text})
         left -= len(text)
         if left <= 0:
             break
-    return told
+    return reported
 
 
 def _images(content: Content) -> list[InputImage]:
     found: list[InputImage] = []
     left = MAX_IMAGE_BYTES
     for block in content:
-        if block["type"] != "image" or block["mimeType"] not in _SHOWN or not _is_base64(block["data"]):
+        if block["type"] != "image" or block["mimeType"] not in _DISPLAYED or not _is_base64(block["data"]):
             continue
         left -= _bytes(block["data"])
         if left < 0 or len(found) == MAX_IMAGES:

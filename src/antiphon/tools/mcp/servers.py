@@ -14,15 +14,24 @@ from antiphon.outbound.ssrf import Reach, is_address
 from antiphon.protocol.tools import McpTool, Tool
 from antiphon.sharing.resources import SharedResources
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.tools.base import Listing, ToolResult, Use
+from antiphon.tools.base import ToolListing, ToolResult, Use
 from antiphon.tools.mcp.lists import Lists, Standing, What
 from antiphon.tools.mcp.result import ServerError, came, failed, without
-from antiphon.tools.mcp.sessions import IDLE, STARTING, Pauses, Sessions, loaded, opening_turns, retrieve, session_turns
+from antiphon.tools.mcp.sessions import (
+    IDLE,
+    STARTING,
+    McpSessions,
+    Pauses,
+    loaded,
+    opening_turns,
+    retrieve,
+    session_turns,
+)
 from antiphon.tools.mcp.slices import reading_turns
-from antiphon.tools.mcp.target import Configured, Target, Targets
+from antiphon.tools.mcp.target import Configured, McpTarget, Targets
 
 if TYPE_CHECKING:
-    from antiphon.tools.mcp.session import Session
+    from antiphon.tools.mcp.session import McpSession
 
 FEATURE = "MCP servers"
 """The purpose of the extra `mcp`, for errors."""
@@ -73,7 +82,7 @@ class McpServers:
         reading = shared.add("mcp_lists", reading_turns())
         self._lists = Lists(list_ttl, reading=reading)
         longest = max(timeout, LIST_TIMEOUT, *(one.timeout or 0 for one in configured))
-        self._sessions = Sessions(
+        self._sessions = McpSessions(
             self._lists.forget,
             longest + 1,
             idle,
@@ -99,15 +108,15 @@ class McpServers:
         """The description of a request's server in the settings, or an empty text."""
         return "" if tool.server_url else self._targets.descriptions.get(tool.server_label, "")
 
-    async def list(self, tool: McpTool, tenant: str = "") -> Listing:
+    async def list(self, tool: McpTool, tenant: str = "") -> ToolListing:
         """See `ToolServers.list`."""
         try:
             target = self._targets.find(tool)
         except ClientError as error:
-            return Listing(error=error.message)
+            return ToolListing(error=error.message)
         if (absent := missing("mcp", FEATURE)) is not None:
-            return Listing(error=absent.message)
-        return await self._lists.get((target.key, tenant), partial(self._ask, target, tenant))
+            return ToolListing(error=absent.message)
+        return await self._lists.get((target.key, tenant), partial(self._send_request, target, tenant))
 
     async def run(self, use: Use) -> ToolResult:
         """See `HostedTool.run`."""
@@ -132,22 +141,24 @@ class McpServers:
             await asyncio.wait(set(self._tasks))
         await self._sessions.close()
 
-    async def _ask(self, target: Target, tenant: str) -> Listing:
+    async def _send_request(self, target: McpTarget, tenant: str) -> ToolListing:
         try:
             found = await self._request(target, tenant, "list", lambda session: session.list_tools())
         except ServerError as error:
             server = f"The MCP server '{target.label}'"
             is_full = error.type == "http_error" or error.message.startswith(server)
             status = error.code if error.type == "http_error" else 0
-            return Listing(error=error.message if is_full else f"{server} returned: {error.message}", status=status)
+            return ToolListing(error=error.message if is_full else f"{server} returned: {error.message}", status=status)
         except Exception as error:
-            return Listing(error=reportable(error).message)
+            return ToolListing(error=reportable(error).message)
         for flaw, count in found.left_out.items():
             self._count_left_out(flaw, count)
         self._standing.listed(target, found)
-        return Listing(found.tools)
+        return ToolListing(found.tools)
 
-    async def _request(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
+    async def _request(
+        self, target: McpTarget, tenant: str, what: What, request: Callable[["McpSession"], Awaitable[T]]
+    ) -> T:
         """Call the server, unless it just timed out, and record the outcome. Raises `ServerError`."""
         # A program runs once per tenant; any other server that hangs, hangs for all tenants.
         pause = target.key + (tenant if target.command else "")
@@ -155,7 +166,7 @@ class McpServers:
             raise ServerError(f"The MCP server '{target.label}' did not answer in time. Try again in a moment.")
         await loaded()
         try:
-            answer = await self._in_turn(target, tenant, what, ask)
+            answer = await self._in_turn(target, tenant, what, request)
         except ServerError as error:
             if what == "call" and self._is_of_tool(error, target, tenant):
                 log.debug("A call of the MCP server '%s' failed: %s", target.label, error.gist)
@@ -168,43 +179,50 @@ class McpServers:
         self._standing.answered(target, what)
         return answer
 
-    async def _in_turn(self, target: Target, tenant: str, what: What, ask: Callable[["Session"], Awaitable[T]]) -> T:
+    async def _in_turn(
+        self, target: McpTarget, tenant: str, what: What, request: Callable[["McpSession"], Awaitable[T]]
+    ) -> T:
         """Call the server when the tenant's turn has come; the time limit begins then. Raises `ServerError`."""
         try:
             async with self._turns.slot(tenant):
                 if not self._sessions.is_open(target, tenant):
                     await _resolve(target, tenant)
                     await self._sessions.space(target, tenant)
-                asked = self._through_session(target, tenant, ask, may_repeat=what == "list")
-                return await _discreet(target.secrets, self._within(self._limit(target, what), asked, target))
+                requested = self._through_session(target, tenant, request, may_repeat=what == "list")
+                return await _discreet(target.secrets, self._within(self._limit(target, what), requested, target))
         except NoRoomError as error:
             raise ServerError("Too many calls of MCP servers are waiting. Try again later.") from error
 
-    def _limit(self, target: Target, what: What) -> float:
+    def _limit(self, target: McpTarget, what: What) -> float:
         """Return its time limit in seconds."""
         if what == "call":
             return target.timeout or self._timeout
         return LIST_TIMEOUT + (STARTING if target.command else 0)
 
-    def _is_of_tool(self, error: ServerError, target: Target, tenant: str) -> bool:
+    def _is_of_tool(self, error: ServerError, target: McpTarget, tenant: str) -> bool:
         """Whether a failed call does not concern the whole server: it was reachable."""
         is_slow_tool = error.is_slow and not error.may_repeat and self._sessions.is_open(target, tenant)
         return is_slow_tool or error.type == "mcp_protocol_error"
 
     async def _through_session(
-        self, target: Target, tenant: str, ask: Callable[["Session"], Awaitable[T]], *, may_repeat: bool = False
+        self,
+        target: McpTarget,
+        tenant: str,
+        request: Callable[["McpSession"], Awaitable[T]],
+        *,
+        may_repeat: bool = False,
     ) -> T:
         """Call through a session, and retry once through another if the first ended before anything was executed."""
-        async with self._sessions.lend(target, tenant) as session:
+        async with self._sessions.acquire(target, tenant) as session:
             try:
-                return await ask(session)
+                return await request(session)
             except ServerError as error:
                 if not error.may_repeat and (session.is_alive or not may_repeat):
                     raise
-        async with self._sessions.lend(target, tenant) as session:
-            return await ask(session)
+        async with self._sessions.acquire(target, tenant) as session:
+            return await request(session)
 
-    async def _within(self, seconds: float, work: Coroutine[Any, Any, T], target: Target) -> T:
+    async def _within(self, seconds: float, work: Coroutine[Any, Any, T], target: McpTarget) -> T:
         """Return the result of the work, or raise `ServerError` after this many seconds. Cancelled with the caller."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -220,7 +238,7 @@ class McpServers:
         raise ServerError(f"The MCP server '{target.label}' did not answer within {seconds:g} seconds.", is_slow=True)
 
 
-async def _resolve(target: Target, tenant: str) -> None:
+async def _resolve(target: McpTarget, tenant: str) -> None:
     """Resolve a server's name before its time limit begins; the result is cached briefly.
 
     Raises `ServerError` if it has no address.
@@ -229,7 +247,7 @@ async def _resolve(target: Target, tenant: str) -> None:
     if not host or is_address(host):
         return
     try:
-        await target.reach.look_up(host, Asker(tenant))
+        await target.reach.resolve(host, Asker(tenant))
     except OSError as error:
         message = f"The MCP server '{target.label}' is unreachable."
         is_slow = isinstance(error.__cause__, TimeoutError)

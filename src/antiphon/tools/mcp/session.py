@@ -30,10 +30,10 @@ from antiphon.tools.mcp.dispatcher import MAX_TOOLS, Dispatcher, PageReader, dro
 from antiphon.tools.mcp.messages import install
 from antiphon.tools.mcp.refusals import refuses_session
 from antiphon.tools.mcp.result import ServerError, Tools, refused, without
-from antiphon.tools.mcp.sound import clean
-from antiphon.tools.mcp.spoken import Spoken
-from antiphon.tools.mcp.target import Target
-from antiphon.tools.mcp.wire import MAX_ANSWER, MAX_LIST, SLOW, Exchange, Wire, client, exchanging
+from antiphon.tools.mcp.server_log import Spoken
+from antiphon.tools.mcp.target import McpTarget
+from antiphon.tools.mcp.validation import clean
+from antiphon.tools.mcp.wire import MAX_ANSWER, MAX_LIST, SLOW, McpExchange, Wire, client, exchanging
 from antiphon.version import __version__
 
 MAX_PAGES = 1_000
@@ -66,7 +66,7 @@ _TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}")
 Way = Literal["http", "sse", "stdio"]
 
 
-class Session:
+class McpSession:
     """A session that is opened once, used by many, and closed once.
 
     A response over HTTP can be silent for `silence` seconds. `on_change` is called when the tools have changed. `turns`
@@ -74,17 +74,17 @@ class Session:
     """
 
     def __init__(
-        self, target: Target, way: Way, silence: float, on_change: Callable[[], None], turns: FairScheduler
+        self, target: McpTarget, way: Way, silence: float, on_change: Callable[[], None], turns: FairScheduler
     ) -> None:
         self._pages_of = PageReader(turns, target.reach.asker.tenant, target.secrets)
         self._target = target
         self._silence = silence
-        self._whose = f"The MCP server '{target.label}'"
+        self._owner = f"The MCP server '{target.label}'"
         self._way = way
         self._on_change = on_change
         self._ended = asyncio.Event()
         self._is_lost = False
-        self._opening = Exchange(was_sent=way == "stdio")
+        self._opening = McpExchange(was_sent=way == "stdio")
         self._session: ClientSession | None = None
         self._wire: Wire | None = None
         self._program: Any = None
@@ -148,12 +148,12 @@ class Session:
         self._task.cancel()
         await asyncio.wait({self._task}, timeout=STOPPING)
 
-    def _exchange(self, most: int) -> Exchange:
+    def _exchange(self, most: int) -> McpExchange:
         """Begin to record the outcome of requests; input that a program received counts as sent."""
-        exchange = Exchange(was_sent=self._way == "stdio" and self.is_alive, most=most)
+        exchange = McpExchange(was_sent=self._way == "stdio" and self.is_alive, most=most)
         exchanging.set(exchange)
         if self._wire is not None:
-            self._wire.heard.most += most
+            self._wire.received.most += most
         return exchange
 
     async def _live(self, ready: "asyncio.Future[None]") -> None:
@@ -166,7 +166,7 @@ class Session:
                     self._wire.is_open = True
                 if not ready.done():
                     ready.set_result(None)
-                stack.callback(asyncio.create_task(self._hear(session)).cancel)
+                stack.callback(asyncio.create_task(self._receive(session)).cancel)
                 await self._ended.wait()
         except Exception as error:
             if not ready.done():
@@ -181,8 +181,8 @@ class Session:
         _prepare()
         read, write = await (self._started(stack) if self._way == "stdio" else self._reached(stack))
         dispatcher = Dispatcher(read, write, self._ended, self._pages_of)
-        who = types.Implementation(name="antiphon", version=__version__)
-        session = ClientSession(dispatcher=dispatcher, client_info=who, message_handler=self._noted)
+        caller = types.Implementation(name="antiphon", version=__version__)
+        session = ClientSession(dispatcher=dispatcher, client_info=caller, message_handler=self._noted)
         await stack.enter_async_context(session)
         await _agree(session)
         return session
@@ -201,14 +201,14 @@ class Session:
         url, has_events = self._target.url, self._way == "sse"
         self._wire = Wire(url, self._target.reach, await asyncio.to_thread(trusted_roots), has_events=has_events)
         self._wire.on_break = self._ended.set
-        asking = client(self._wire, dict(self._target.headers), self._silence)
+        requesting = client(self._wire, dict(self._target.headers), self._silence)
         if has_events:
-            return await stack.enter_async_context(sse_client(url, httpx_client_factory=_given(asking)))
-        await stack.enter_async_context(asking)
-        streams = streamable_http_client(url, http_client=asking, max_sse_event_size=MAX_ANSWER)
+            return await stack.enter_async_context(sse_client(url, httpx_client_factory=_provided(requesting)))
+        await stack.enter_async_context(requesting)
+        streams = streamable_http_client(url, http_client=requesting, max_sse_event_size=MAX_ANSWER)
         return await stack.enter_async_context(streams)
 
-    async def _pages(self, exchange: Exchange) -> tuple[list[dict[str, Any]], bool]:
+    async def _pages(self, exchange: McpExchange) -> tuple[list[dict[str, Any]], bool]:
         """Return the tools of all pages, and whether they end at a cursor that the server returned before."""
         session = self._usable()
         cursor, cursors = None, set[str]()
@@ -216,17 +216,17 @@ class Session:
             page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
             drop_unsent(exchange, {tool.name for tool in page.tools})
             if len(exchange.tools) > MAX_TOOLS:
-                raise ServerError(f"{self._whose} lists more than {MAX_TOOLS:,} tools.")
+                raise ServerError(f"{self._owner} lists more than {MAX_TOOLS:,} tools.")
             cursor = page.next_cursor
             if cursor is None or cursor in cursors:
                 break
             cursors.add(cursor)
         else:
-            raise ServerError(f"{self._whose} returned a list of tools with more than {MAX_PAGES:,} pages.")
+            raise ServerError(f"{self._owner} returned a list of tools with more than {MAX_PAGES:,} pages.")
         # Of two tools with the same name the first is kept.
         return list({tool["name"]: tool for tool in reversed(exchange.tools)}.values())[::-1], cursor is not None
 
-    async def _call(self, name: str, arguments: Mapping[str, Any], exchange: Exchange) -> None:
+    async def _call(self, name: str, arguments: Mapping[str, Any], exchange: McpExchange) -> None:
         session = self._usable()
         # Text that is invalid in UTF-8 would end the session for all callers.
         params = types.CallToolRequestParams(name=clean(name), arguments=clean(dict(arguments)))
@@ -243,14 +243,14 @@ class Session:
 
     def _usable(self) -> ClientSession:
         if self._session is None or self._ended.is_set():
-            raise ServerError(f"{self._whose} failed: the connection was closed.", may_repeat=True)
+            raise ServerError(f"{self._owner} failed: the connection was closed.", may_repeat=True)
         return self._session
 
     async def _noted(self, message: Any) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             self._on_change()
 
-    async def _hear(self, session: ClientSession) -> None:
+    async def _receive(self, session: ClientSession) -> None:
         """Subscribe to changes, for servers that require a subscription."""
         tools = session.server_capabilities.tools if session.server_capabilities else None
         if session.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
@@ -264,7 +264,7 @@ class Session:
         # No further change is reported.
         self._on_change()
 
-    async def _failed(self, error: Exception, exchange: Exchange) -> ServerError:
+    async def _failed(self, error: Exception, exchange: McpExchange) -> ServerError:
         """Return the error; for a program that has exited, including its status."""
         if self._spoken is not None and self._task is not None and (_is_closed(error) or self._ended.is_set()):
             self._ended.set()
@@ -272,7 +272,7 @@ class Session:
             await self._spoken.end(ENDING / 10)
         return self._failure(error, exchange)
 
-    def _failure(self, error: Exception, exchange: Exchange) -> ServerError:
+    def _failure(self, error: Exception, exchange: McpExchange) -> ServerError:
         """Return the error, and whether the request can be repeated."""
         if isinstance(error, ServerError):
             return error
@@ -287,32 +287,32 @@ class Session:
         failure.may_repeat = exchange.lost_session or is_unsent
         return failure
 
-    def _of_http(self, exchange: Exchange) -> ServerError | None:
+    def _of_http(self, exchange: McpExchange) -> ServerError | None:
         """Return the HTTP error, if any."""
         if exchange.failure:
-            return ServerError(f"{self._whose} failed: {exchange.failure}.", is_slow=exchange.failure == SLOW)
+            return ServerError(f"{self._owner} failed: {exchange.failure}.", is_slow=exchange.failure == SLOW)
         if not exchange.was_refused:
             return None
         status = f"HTTP status {exchange.status}{_meaning(exchange.status)}"
-        return ServerError(f"{self._whose} answered with {status}.", code=exchange.status)
+        return ServerError(f"{self._owner} answered with {status}.", code=exchange.status)
 
     def _of_session(self, error: Exception) -> ServerError:
         """Return an error other than an HTTP error, worded for clients."""
         if isinstance(error, TimeoutError):
-            return ServerError(f"{self._whose} did not answer in time.", is_slow=True)
+            return ServerError(f"{self._owner} did not answer in time.", is_slow=True)
         if isinstance(error, MCPError) and error.message.startswith(_NOT_MCP):
-            return ServerError(f"{self._whose} returned {_type(error.message)}: check the URL.")
+            return ServerError(f"{self._owner} returned {_type(error.message)}: check the URL.")
         if isinstance(error, MCPError) and error.message.startswith(_PARSE):
-            return refused(types.PARSE_ERROR, f"{self._whose} sent an invalid MCP message.")
+            return refused(types.PARSE_ERROR, f"{self._owner} sent an invalid MCP message.")
         if isinstance(error, MCPError) and not _is_closed(error):
             return refused(error.code, error.message)
         if isinstance(error, ValueError):
-            return refused(types.INTERNAL_ERROR, f"{self._whose} returned a response that violates the protocol.")
+            return refused(types.INTERNAL_ERROR, f"{self._owner} returned a response that violates the protocol.")
         if isinstance(error, OSError) and self._way == "stdio":
-            return ServerError(f"{self._whose} cannot be started: {error.strerror or type(error).__name__}.")
+            return ServerError(f"{self._owner} cannot be started: {error.strerror or type(error).__name__}.")
         if self._ended.is_set():
             return self._of_program() if self._way == "stdio" else self._broken("the connection was closed")
-        return refused(types.INTERNAL_ERROR, f"{self._whose} supports no protocol version that this server supports.")
+        return refused(types.INTERNAL_ERROR, f"{self._owner} supports no protocol version that this server supports.")
 
     def _of_program(self) -> ServerError:
         """Return how its program ended. Its last output is for the operator alone."""
@@ -322,7 +322,7 @@ class Session:
         return self._broken(what, f"{what}; its last output: {last}" if last else what)
 
     def _broken(self, what: str, gist: str = "") -> ServerError:
-        return ServerError(f"{self._whose} failed: {what}.", gist=gist and f"{self._whose} failed: {gist}")
+        return ServerError(f"{self._owner} failed: {what}.", gist=gist and f"{self._owner} failed: {gist}")
 
 
 def _is_closed(error: Exception) -> bool:
@@ -376,11 +376,11 @@ def _first(error: Exception) -> Exception:
     return error
 
 
-def _given(asking: httpx2.AsyncClient) -> McpHttpClientFactory:
+def _provided(requesting: httpx2.AsyncClient) -> McpHttpClientFactory:
     def give(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
-        return asking
+        return requesting
 
     return give
 

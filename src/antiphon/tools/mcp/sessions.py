@@ -13,10 +13,10 @@ from antiphon.sharing.loading import load
 from antiphon.sharing.scheduler import FairScheduler
 from antiphon.tools.mcp.result import ServerError
 from antiphon.tools.mcp.slices import reading_turns
-from antiphon.tools.mcp.target import Target
+from antiphon.tools.mcp.target import McpTarget
 
 if TYPE_CHECKING:
-    from antiphon.tools.mcp.session import Session, Way
+    from antiphon.tools.mcp.session import McpSession, Way
 
 FIRST = 10.0
 LONGEST = 60.0
@@ -92,12 +92,12 @@ _NO_STREAMABLE = (400, 404, 405)
 _NO_EVENTS = 405
 
 Key = tuple[str, str]
-"""The server and the tenant: `Target.key` and the tenant."""
+"""The server and the tenant: `McpTarget.key` and the tenant."""
 
 
 @dataclass(slots=True, eq=False)
-class _Held:
-    opening: "asyncio.Task[Session]"
+class _OpenSession:
+    opening: "asyncio.Task[McpSession]"
     users: int = 0
     going: asyncio.TimerHandle | None = None
 
@@ -115,10 +115,10 @@ class _Held:
         return self.opening.cancelled() or self.opening.exception() is not None or not self.opening.result().is_usable
 
 
-class Sessions:
+class McpSessions:
     """Opens sessions, shares them, and closes those that were unused for `idle` seconds.
 
-    `on_change` is called with the server when its tools have changed. `silence`: see `Session`. `turns` counts the
+    `on_change` is called with the server when its tools have changed. `silence`: see `McpSession`. `turns` counts the
     sessions of each tenant, `reading` shares the reading of lists, `openings` spaces the openings of sessions.
     """
 
@@ -139,40 +139,40 @@ class Sessions:
         self._on_change = on_change
         self._silence = silence
         self._idle = idle
-        self._held: dict[Key, _Held] = {}
-        self._refused: set[_Held] = set()
+        self._retained: dict[Key, _OpenSession] = {}
+        self._refused: set[_OpenSession] = set()
         """Sessions that the server refused, and that calls still use."""
         self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def lend(self, target: Target, tenant: str) -> AsyncIterator["Session"]:
+    async def acquire(self, target: McpTarget, tenant: str) -> AsyncIterator["McpSession"]:
         """Provide a session, a new one if none is alive. Raises `ServerError`."""
         key = (target.key, tenant)
-        held = self._held.get(key)
-        if held is None or held.is_over:
-            held = self._begin(key, target)
-        held.users += 1
-        if held.going is not None:
-            held.going.cancel()
+        retained = self._retained.get(key)
+        if retained is None or retained.is_over:
+            retained = self._begin(key, target)
+        retained.users += 1
+        if retained.going is not None:
+            retained.going.cancel()
         try:
             # A caller that stops waiting leaves it to the others.
-            yield await asyncio.shield(held.opening)
+            yield await asyncio.shield(retained.opening)
         finally:
-            held.users -= 1
-            if not held.users:
+            retained.users -= 1
+            if not retained.users:
                 loop = asyncio.get_running_loop()
-                held.going = loop.call_later(0 if held.is_over else self._idle, self._let_go, key, held)
+                retained.going = loop.call_later(0 if retained.is_over else self._idle, self._let_go, key, retained)
 
-    def is_open(self, target: Target, tenant: str) -> bool:
+    def is_open(self, target: McpTarget, tenant: str) -> bool:
         """Whether there is a session that can be used."""
-        held = self._held.get((target.key, tenant))
-        return held is not None and held.opening.done() and not held.is_over
+        retained = self._retained.get((target.key, tenant))
+        return retained is not None and retained.opening.done() and not retained.is_over
 
-    async def space(self, target: Target, tenant: str) -> None:
+    async def space(self, target: McpTarget, tenant: str) -> None:
         """Return once a session can begin to open, or one is opening already."""
         key = (target.key, tenant)
-        held = self._held.get(key)
-        if held is not None and not held.is_over:
+        retained = self._retained.get(key)
+        if retained is not None and not retained.is_over:
             return
         if key not in self._spacing:
             self._spacing[key] = asyncio.create_task(self._space(key))
@@ -183,10 +183,10 @@ class Sessions:
         for spacing in self._spacing.values():
             spacing.cancel()
         self._spacing.clear()
-        for key, held in list(self._held.items()):
-            self._let_go(key, held)
-        for held in list(self._refused):
-            self._end(held)
+        for key, retained in list(self._retained.items()):
+            self._let_go(key, retained)
+        for retained in list(self._refused):
+            self._end(retained)
         while self._closing:
             await asyncio.wait(set(self._closing))
 
@@ -200,60 +200,62 @@ class Sessions:
         if self._spacing.get(key) is spacing:  # no session has been opened
             del self._spacing[key]
 
-    def _begin(self, key: Key, target: Target) -> _Held:
-        if (former := self._held.get(key)) is not None:
+    def _begin(self, key: Key, target: McpTarget) -> _OpenSession:
+        if (former := self._retained.get(key)) is not None:
             self._replace(key, former)
         while not self._turns.take(key[1]):
             self._make_room(key[1])
         self._spacing.pop(key, None)
         opening = asyncio.create_task(self._open(key, target))
         opening.add_done_callback(retrieve)
-        held = self._held[key] = _Held(opening)
-        return held
+        retained = self._retained[key] = _OpenSession(opening)
+        return retained
 
     def _make_room(self, tenant: str) -> None:
         """Close an unused session: one of this tenant, else one of the tenant with the most sessions.
 
         Raises `ServerError` if this tenant uses all of its share.
         """
-        idle = [key for key, held in self._held.items() if not held.users]
+        idle = [key for key, retained in self._retained.items() if not retained.users]
         own = [key for key in idle if key[1] == tenant]
         if not own and (not idle or self._turns.free):  # free capacity is for other tenants
             raise ServerError("Too many MCP servers are in use at once. Try again later.", may_repeat=True)
-        count = Counter(holder for _, holder in self._held)
+        count = Counter(holder for _, holder in self._retained)
         key = own[0] if own else max(idle, key=lambda key: count[key[1]])
-        self._let_go(key, self._held[key])
+        self._let_go(key, self._retained[key])
 
-    def _replace(self, key: Key, held: _Held) -> None:
+    def _replace(self, key: Key, retained: _OpenSession) -> None:
         """Stop sharing a session, and begin to close it. Its last caller closes one that is still in use."""
-        if not (held.users and held.is_open):
-            self._let_go(key, held)
+        if not (retained.users and retained.is_open):
+            self._let_go(key, retained)
             return
-        del self._held[key]
+        del self._retained[key]
         self._turns.leave(key[1])
-        self._refused.add(held)
+        self._refused.add(retained)
 
-    def _let_go(self, key: Key, held: _Held) -> None:
+    def _let_go(self, key: Key, retained: _OpenSession) -> None:
         """Stop sharing a session, and begin to close it."""
-        if self._held.get(key) is held:
-            del self._held[key]
+        if self._retained.get(key) is retained:
+            del self._retained[key]
             self._turns.leave(key[1])
-        self._end(held)
+        self._end(retained)
 
-    def _end(self, held: _Held) -> None:
-        self._refused.discard(held)
-        if held.going is not None:
-            held.going.cancel()
-        closing = asyncio.create_task(_close(held))
+    def _end(self, retained: _OpenSession) -> None:
+        self._refused.discard(retained)
+        if retained.going is not None:
+            retained.going.cancel()
+        closing = asyncio.create_task(_close(retained))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
-    async def _open(self, key: Key, target: Target) -> "Session":
+    async def _open(self, key: Key, target: McpTarget) -> "McpSession":
         module = await loaded()
         target = replace(target, reach=target.reach.on_behalf(Asker(key[1])))
 
-        async def opened(way: "Way") -> "Session":
-            session: Session = module.Session(target, way, self._silence, lambda: self._on_change(key), self._reading)
+        async def opened(way: "Way") -> "McpSession":
+            session: McpSession = module.Session(
+                target, way, self._silence, lambda: self._on_change(key), self._reading
+            )
             await session.open(STARTING if way == "stdio" else OPENING)
             return session
 
@@ -271,12 +273,12 @@ class Sessions:
                 raise (error if last.code == _NO_EVENTS else last) from None
 
 
-async def _close(held: _Held) -> None:
-    if not held.opening.done():
-        held.opening.cancel()
-        await asyncio.wait({held.opening})
-    if not held.opening.cancelled() and held.opening.exception() is None:
-        await held.opening.result().close()
+async def _close(retained: _OpenSession) -> None:
+    if not retained.opening.done():
+        retained.opening.cancel()
+        await asyncio.wait({retained.opening})
+    if not retained.opening.cancelled() and retained.opening.exception() is None:
+        await retained.opening.result().close()
 
 
 async def loaded() -> Any:

@@ -66,7 +66,7 @@ class Configured(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class McpTarget:
     """A server to call, with its headers and variables."""
 
     label: str
@@ -111,25 +111,25 @@ class Targets:
         self._connectors = {one.connector: self._labelled[one.label] for one in configured if one.connector}
         self.descriptions = {one.label: one.description for one in configured if one.description}
 
-    def find(self, tool: McpTool) -> Target:
+    def find(self, tool: McpTool) -> McpTarget:
         """Return the server for a request's tool. Raises `ClientError` (400) with the remedy."""
         if tool.tunnel_id:
             raise _refused("Tunnels of OpenAI ('tunnel_id') are not supported. Set the server's 'server_url' instead.")
         if tool.server_url and tool.connector_id:
             raise _refused("Set either 'server_url' or 'connector_id' for an MCP server, not both.")
         if tool.connector_id:
-            return self._lent(self._of_connector(tool.connector_id), tool)
+            return self._credentials_for(self._of_connector(tool.connector_id), tool)
         configured = self._labelled.get(tool.server_label)
         if configured is None:
-            return self._lent(self._named(tool), tool)
+            return self._credentials_for(self._named(tool), tool)
         if tool.server_url:
             raise _refused(
                 f"'{tool.server_label}' is the label of a server in this server's settings. Omit 'server_url' "
                 "to use that one, or set another 'server_label'."
             )
-        return self._lent(configured, tool)
+        return self._credentials_for(configured, tool)
 
-    def _of_connector(self, connector: str) -> Target:
+    def _of_connector(self, connector: str) -> McpTarget:
         if connector not in self._connectors:
             raise _refused(
                 f"No server is configured for the connector '{connector}'. The operator can set it as 'connector' in "
@@ -137,7 +137,7 @@ class Targets:
             )
         return self._connectors[connector]
 
-    def _named(self, tool: McpTool) -> Target:
+    def _named(self, tool: McpTool) -> McpTarget:
         if not tool.server_url:
             raise _refused(
                 f"No MCP server '{tool.server_label}' is configured. Set its 'server_url', or use the label of one of "
@@ -156,35 +156,35 @@ class Targets:
             )
         if url.scheme == "http" and is_address(host) and not self._reach.lists(host):
             raise _refused(f"The 'server_url' of '{tool.server_label}' must begin with https://.")
-        return Target(tool.server_label, str(url), reach=self._reach)
+        return McpTarget(tool.server_label, str(url), reach=self._reach)
 
-    def _lent(self, target: Target, tool: McpTool) -> Target:
+    def _credentials_for(self, target: McpTarget, tool: McpTool) -> McpTarget:
         """Return a server with the headers of a request, which override those of the settings."""
-        lent = {name.lower(): value for name, value in (tool.headers or {}).items()}
+        shared = {name.lower(): value for name, value in (tool.headers or {}).items()}
         if tool.authorization:
-            if "authorization" in lent:
+            if "authorization" in shared:
                 raise _refused("Set 'authorization' or a header with that name, not both.")
             token = tool.authorization
-            lent["authorization"] = token if token.lower().startswith("bearer ") else f"Bearer {token}"
-        if lent and target.command:
+            shared["authorization"] = token if token.lower().startswith("bearer ") else f"Bearer {token}"
+        if shared and target.command:
             raise _refused(f"'{target.label}' is a program in this server's settings: it does not accept headers.")
-        for name, value in lent.items():
+        for name, value in shared.items():
             if name in _OURS or not _HEADER.fullmatch(name) or not _VALUE.fullmatch(value):
-                shown = name if _HEADER.fullmatch(name) else "…"
-                raise _refused(f"The header '{shown}' of '{tool.server_label}' cannot be sent to an MCP server.")
-        return replace(target, headers={**target.headers, **lent}, has_request_headers=True) if lent else target
+                displayed = name if _HEADER.fullmatch(name) else "…"
+                raise _refused(f"The header '{displayed}' of '{tool.server_label}' cannot be sent to an MCP server.")
+        return replace(target, headers={**target.headers, **shared}, has_request_headers=True) if shared else target
 
 
 def _refused(message: str) -> ClientError:
     return ClientError(message, code="invalid_value", param="tools")
 
 
-def _configured(one: Configured, environment: Mapping[str, str], reach: Reach) -> Target:
+def _configured(one: Configured, environment: Mapping[str, str], reach: Reach) -> McpTarget:
     """Return a server of the settings. Raises `ConfigError`."""
     key = _variable(environment, one.key_env, one.label) if one.key_env else ""
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(f"The variable {one.key_env} is not a valid key: it has invalid characters.")
-    return Target(
+    return McpTarget(
         one.label,
         one.url,
         (one.command, *one.args) if one.command else (),

@@ -1,7 +1,7 @@
 """HTTP to one MCP server: only to its origin, at checked addresses, with size limits.
 
 The SDK reports neither the status of a response nor whether a request was sent, and an error while it sends ends the
-session for all callers. So its requests pass through here, and the `Exchange` of the caller records the outcome.
+session for all callers. So its requests pass through here, and the `McpExchange` of the caller records the outcome.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ Resolve = Callable[[str], Any]
 
 
 @dataclass(slots=True)
-class Exchange:
+class McpExchange:
     """The outcome of one use of a session, over HTTP."""
 
     was_sent: bool = False
@@ -82,7 +82,7 @@ class Exchange:
         return self.status >= 300 and not self.is_protocol
 
 
-exchanging: ContextVar[Exchange | None] = ContextVar("exchanging", default=None)
+exchanging: ContextVar[McpExchange | None] = ContextVar("exchanging", default=None)
 """The caller of these requests. The SDK sends a message in the context of its author."""
 
 
@@ -90,7 +90,7 @@ class _UnfitError(Exception):
     """A server's request or response is not accepted; the message is the reason."""
 
 
-class _Looking(httpcore2.AnyIOBackend):
+class _ResolvedBackend(httpcore2.AnyIOBackend):
     """Connects to addresses that were resolved once and all checked. TLS verifies the name as usual."""
 
     def __init__(self, reach: Reach, *, is_plain: bool) -> None:
@@ -133,17 +133,17 @@ class Wire(httpx2.AsyncBaseTransport):
             ssl_context=tls,
             max_connections=100,
             keepalive_expiry=30,
-            network_backend=_Looking(reach, is_plain=self._origin[0] == "http"),
+            network_backend=_ResolvedBackend(reach, is_plain=self._origin[0] == "http"),
         )
         self.is_open = False
-        self.heard = Exchange()
+        self.received = McpExchange()
         """The state of requests without a caller. Each use of the session adds to its limit."""
         self._next_events = 0.0
         self.on_break: Callable[[], None] = lambda: None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """See `httpx2.AsyncBaseTransport`. Raises `httpx2.TransportError`."""
-        exchange = exchanging.get() or Exchange()
+        exchange = exchanging.get() or McpExchange()
         is_post = request.method == "POST"
         exchange.status, exchange.failure, exchange.is_protocol = 0, "", False
         exchange.session = request.headers.get("mcp-session-id", "")
@@ -156,14 +156,14 @@ class Wire(httpx2.AsyncBaseTransport):
             if not is_post or not (self.is_open or self._has_events):
                 raise httpx2.ConnectError(exchange.failure) from error
             return self._instead(httpx2.Response(502))
-        counted = exchange if is_post else self.heard
-        return httpx2.Response(answer.status, headers=_kept(answer), stream=_Bounded(answer, counted))
+        counted = exchange if is_post else self.received
+        return httpx2.Response(answer.status, headers=_stored(answer), stream=_Bounded(answer, counted))
 
     async def aclose(self) -> None:
         """Close every connection."""
         await self._pool.aclose()
 
-    async def _send(self, request: httpx2.Request, exchange: Exchange) -> httpcore2.Response:
+    async def _send(self, request: httpx2.Request, exchange: McpExchange) -> httpcore2.Response:
         if _origin(request.url) != self._origin:
             raise _UnfitError("it redirects to another origin, which is not followed")
         if request.method == "GET":
@@ -199,7 +199,7 @@ class Wire(httpx2.AsyncBaseTransport):
         delay, self._next_events = max(0.0, self._next_events - now), max(now, self._next_events) + PACE
         await asyncio.sleep(delay)
 
-    async def _refusal(self, answer: httpcore2.Response, exchange: Exchange) -> httpx2.Response:
+    async def _refusal(self, answer: httpcore2.Response, exchange: McpExchange) -> httpx2.Response:
         """Read an HTTP error: it can contain a protocol error."""
         body = b""
         try:
@@ -211,7 +211,7 @@ class Wire(httpx2.AsyncBaseTransport):
             await answer.aclose()
         exchange.is_protocol = _is_protocol(body)
         exchange.lost_session = answer.status in _LOST and (self._has_events or bool(exchange.session))
-        return self._instead(httpx2.Response(answer.status, headers=_kept(answer), content=body))
+        return self._instead(httpx2.Response(answer.status, headers=_stored(answer), content=body))
 
     def _instead(self, answer: httpx2.Response) -> httpx2.Response:
         """Return an error in a form that the SDK reads; next to a stream of events it reads none, and would wait."""
@@ -224,7 +224,7 @@ class Wire(httpx2.AsyncBaseTransport):
 class _Bounded(httpx2.AsyncByteStream):
     """The body of a response. Failures are recorded in the exchange, and the SDK reads a body that ends early."""
 
-    def __init__(self, answer: httpcore2.Response, exchange: Exchange) -> None:
+    def __init__(self, answer: httpcore2.Response, exchange: McpExchange) -> None:
         self._answer = answer
         self._exchange = exchange
 
@@ -259,7 +259,7 @@ def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def _kept(answer: httpcore2.Response) -> list[tuple[bytes, bytes]]:
+def _stored(answer: httpcore2.Response) -> list[tuple[bytes, bytes]]:
     """Return the headers of a response without those that would be stored for the next request."""
     return [(name, value) for name, value in answer.headers if name.lower() != b"set-cookie"]
 

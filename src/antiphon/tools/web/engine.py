@@ -11,7 +11,7 @@ import msgspec
 
 from antiphon.errors import log
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
-from antiphon.tools.web.hits import Hit, Provider, Request, Search, SearchError
+from antiphon.tools.web.hits import PageHit, Provider, ProviderRequest, SearchError, WebQuery
 from antiphon.tools.web.providers import PROVIDERS
 
 MAX_ANSWER = 4 * 1024 * 1024
@@ -66,9 +66,9 @@ class SearchEngine:
         self._key = key
         self._timeout = timeout
         self._session: aiohttp.ClientSession | None = None
-        self._is_gone = False
+        self._is_unavailable = False
 
-    async def search(self, search: Search, tenant: str = "") -> Sequence[Hit]:
+    async def search(self, search: WebQuery, tenant: str = "") -> Sequence[PageHit]:
         """Return the results, best first. Raises `SearchError` for every failure."""
         try:
             async with self._turns.slot(tenant):
@@ -82,9 +82,9 @@ class SearchEngine:
         self._log_change(None)
         return hits
 
-    async def _search(self, request: Request) -> Sequence[Hit]:
+    async def _search(self, request: ProviderRequest) -> Sequence[PageHit]:
         try:
-            return self._provider.read(_object(await self._ask(request)))
+            return self._provider.read(_object(await self._send_request(request)))
         except TimeoutError as error:
             raise SearchError("the provider did not answer in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -95,7 +95,7 @@ class SearchEngine:
         if self._session is not None:
             await self._session.close()
 
-    async def _ask(self, request: Request) -> bytes:
+    async def _send_request(self, request: ProviderRequest) -> bytes:
         method = "GET" if request.body is None else "POST"
         async with self._opened().request(
             method,
@@ -117,8 +117,8 @@ class SearchEngine:
 
     def _log_change(self, error: SearchError | None) -> None:
         """Log once that the provider fails, and once that it has recovered."""
-        was_gone, self._is_gone = self._is_gone, error is not None
-        if was_gone == self._is_gone:
+        was_removed, self._is_unavailable = self._is_unavailable, error is not None
+        if was_removed == self._is_unavailable:
             return
         name = next((name for name, one in PROVIDERS.items() if one is self._provider), "its provider")
         if error is None:

@@ -23,7 +23,7 @@ class SearchError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class WebQuery:
     """One query, with the number of results, the allowed domains, and the user's location."""
 
     query: str
@@ -33,7 +33,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class PageHit:
     """A page that was found. `age` is when it was written, in the provider's words, empty if unknown."""
 
     url: str
@@ -43,7 +43,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ProviderRequest:
     """A request to a provider, by GET or, with a `body`, by POST."""
 
     url: str
@@ -62,18 +62,18 @@ class Provider(Protocol):
     knows_places: bool
     """Whether it searches by the user's location."""
 
-    def request(self, search: Search, url: str, key: str) -> Request:
+    def request(self, search: WebQuery, url: str, key: str) -> ProviderRequest:
         """Return the request for a query."""
         ...
 
-    def read(self, answer: Mapping[str, Any]) -> Sequence[Hit]:
+    def read(self, answer: Mapping[str, Any]) -> Sequence[PageHit]:
         """Return the results. Raises `SearchError` if the response says that the search failed."""
         ...
 
 
-def hit(url: Any, title: Any, snippet: Any, age: Any = None) -> Hit:
+def hit(url: Any, title: Any, snippet: Any, age: Any = None) -> PageHit:
     """Return a hit from a provider's untrusted values: markup removed, empty text for missing values."""
-    return Hit(_text(url), _plain(title), _plain(snippet), _text(age))
+    return PageHit(_text(url), _plain(title), _plain(snippet), _text(age))
 
 
 def entries(value: Any) -> list[Mapping[str, Any]]:
@@ -81,7 +81,7 @@ def entries(value: Any) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def with_operators(search: Search, *, longest: int = 2_000, words: int = 200) -> str:
+def with_operators(search: WebQuery, *, longest: int = 2_000, words: int = 200) -> str:
     """Return the query with the operators of most search engines, if there are few domains and enough room.
 
     `longest` is the most characters that the provider accepts, `words` the most words.

@@ -67,7 +67,7 @@ _LONGEST_PLACE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ContextSize:
     """How much text the model receives. Characters; about four of them are a token."""
 
     results: float
@@ -79,13 +79,13 @@ class Context:
 
 
 CONTEXTS = {
-    "low": Context(results=0.5, snippet=300, page=5_000),
-    "medium": Context(results=1, snippet=600, page=12_000),
-    "high": Context(results=2, snippet=1_500, page=30_000),
+    "low": ContextSize(results=0.5, snippet=300, page=5_000),
+    "medium": ContextSize(results=1, snippet=600, page=12_000),
+    "high": ContextSize(results=2, snippet=1_500, page=30_000),
 }
 """By `search_context_size`."""
 
-_UNLIMITED = Context(results=2, snippet=5_000, page=100_000)
+_UNLIMITED = ContextSize(results=2, snippet=5_000, page=100_000)
 """For `return_token_budget: "unlimited"`."""
 
 
@@ -104,12 +104,12 @@ class Location:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class WebSearchOptions:
     """The fields of the tool."""
 
     domains: Domains
     location: Location
-    context: Context
+    context: ContextSize
     is_live: bool
     """Whether pages can be fetched, rather than only read from the cache."""
     most: int | None
@@ -121,32 +121,32 @@ class Options:
         return min(wanted, MOST_RESULTS)
 
 
-def read_options(tool: Tool, path: str = "tools") -> Options:
+def read_options(tool: Tool, path: str = "tools") -> WebSearchOptions:
     """Return the options of the tool at `path` of the request. Raises `ClientError` (400)."""
     if not isinstance(tool, WebSearchTool):
-        raise refusals.not_served(path)
-    _check_content_types(_given(tool.search_content_types), f"{path}.search_content_types")
-    most = _given(tool.max_results)
+        raise refusals.unsupported(path)
+    _check_content_types(_provided(tool.search_content_types), f"{path}.search_content_types")
+    most = _provided(tool.max_results)
     if most is not None and most < 1:
         raise refusals.number_out_of_range(f"{path}.max_results", "integer", "below", 1, most)
-    return Options(
-        domains=_domains(_given(tool.filters), f"{path}.filters"),
-        location=_location(_given(tool.user_location), f"{path}.user_location"),
+    return WebSearchOptions(
+        domains=_domains(_provided(tool.filters), f"{path}.filters"),
+        location=_location(_provided(tool.user_location), f"{path}.user_location"),
         context=_context(tool, path),
-        is_live=_given(tool.external_web_access) is not False,
+        is_live=_provided(tool.external_web_access) is not False,
         most=most,
     )
 
 
-def _given(value: Any) -> Any:
+def _provided(value: Any) -> Any:
     return None if value is UNSET else value
 
 
-def _context(tool: WebSearchTool, path: str) -> Context:
-    budget = _given(tool.return_token_budget)
+def _context(tool: WebSearchTool, path: str) -> ContextSize:
+    budget = _provided(tool.return_token_budget)
     if budget not in (None, "default", "unlimited"):
         raise refusals.invalid_value(f"{path}.return_token_budget", str(budget), ("default", "unlimited"))
-    return _UNLIMITED if budget == "unlimited" else CONTEXTS[_given(tool.search_context_size) or "medium"]
+    return _UNLIMITED if budget == "unlimited" else CONTEXTS[_provided(tool.search_context_size) or "medium"]
 
 
 def _check_content_types(types: Sequence[str] | None, path: str) -> None:
@@ -155,7 +155,7 @@ def _check_content_types(types: Sequence[str] | None, path: str) -> None:
         if kind not in ("text", "image"):
             raise refusals.invalid_value(f"{path}[{i}]", kind, ("text", "image"))
     if types and "text" not in types:
-        raise refusals.value_not_served(f"{path}[0]", types[0], ("text",))
+        raise refusals.unsupported_value(f"{path}[0]", types[0], ("text",))
 
 
 def _domains(filters: Mapping[str, Any] | None, path: str) -> Domains:
@@ -181,18 +181,18 @@ def _domain(value: Any, path: str) -> str:
         return normal_domain(value)
     except ValueError as error:
         raise refusals.invalid(
-            path, f"'{refusals.shown(value)}'. Expected a domain without scheme and path, such as 'example.com'."
+            path, f"'{refusals.quoted(value)}'. Expected a domain without scheme and path, such as 'example.com'."
         ) from error
 
 
-def _location(given: Mapping[str, Any] | None, path: str) -> Location:
-    _check_names(given, ("type", "city", "region", "country", "timezone"), path)
-    fields = {name: _place(value, f"{path}.{name}") for name, value in (given or {}).items()}
+def _location(provided: Mapping[str, Any] | None, path: str) -> Location:
+    _check_names(provided, ("type", "city", "region", "country", "timezone"), path)
+    fields = {name: _place(value, f"{path}.{name}") for name, value in (provided or {}).items()}
     kind, country = fields.pop("type", ""), fields.get("country", "")
     if kind not in ("", "approximate"):
         raise refusals.invalid_value(f"{path}.type", kind, ("approximate",))
     if country and not _COUNTRY.fullmatch(country):
-        raise refusals.invalid(f"{path}.country", f"'{refusals.shown(country)}'. Expected an ISO 3166-1 alpha-2 code.")
+        raise refusals.invalid(f"{path}.country", f"'{refusals.quoted(country)}'. Expected an ISO 3166-1 alpha-2 code.")
     return Location(**fields | {"country": country.upper()})
 
 
@@ -208,7 +208,7 @@ def _place(value: Any, path: str) -> str:
     return value.strip()
 
 
-def _check_names(given: Mapping[str, Any] | None, known: Sequence[str], path: str) -> None:
-    for name in given or ():
+def _check_names(provided: Mapping[str, Any] | None, known: Sequence[str], path: str) -> None:
+    for name in provided or ():
         if name not in known:
             raise refusals.unknown(refusals.below(path, name))

@@ -14,7 +14,7 @@ from antiphon.outbound.ssrf import read_url
 from antiphon.protocol.untrusted import clean
 from antiphon.sharing.scheduler import FairScheduler, NoRoomError
 from antiphon.tools.base import Use
-from antiphon.tools.web.options import Options
+from antiphon.tools.web.options import WebSearchOptions
 from antiphon.tools.web.reading import Reader, ReadingError
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ Key = tuple[str, str]
 """Tenant and URL."""
 
 
-class Cache(Generic[T]):
+class ByteLimitedCache(Generic[T]):
     """A cache of recently used entries, limited by bytes and age.
 
     Above the limit, the tenant with the most bytes loses its least recently used entry.
@@ -41,32 +41,32 @@ class Cache(Generic[T]):
         self._most = most
         self._oldest = oldest
         self._clock = clock
-        self._kept: OrderedDict[Key, tuple[float, int, T]] = OrderedDict()
+        self._saved: OrderedDict[Key, tuple[float, int, T]] = OrderedDict()
         self._sizes: Counter[str] = Counter()
 
     def get(self, key: Key) -> T | None:
         """Return a cached entry, None if it is missing or too old."""
-        if key not in self._kept:
+        if key not in self._saved:
             return None
-        since, _, value = self._kept[key]
+        since, _, value = self._saved[key]
         if self._clock() - since > self._oldest:
             self._drop(key)
             return None
-        self._kept.move_to_end(key)
+        self._saved.move_to_end(key)
         return value
 
     def put(self, key: Key, value: T, size: int) -> None:
         """Cache an entry of this many bytes."""
-        if key in self._kept:
+        if key in self._saved:
             self._drop(key)
-        self._kept[key] = (self._clock(), size, value)
+        self._saved[key] = (self._clock(), size, value)
         self._sizes[key[0]] += size
         while self._sizes.total() > self._most:
             largest = max(self._sizes, key=lambda tenant: self._sizes[tenant])
-            self._drop(next(key for key in self._kept if key[0] == largest))
+            self._drop(next(key for key in self._saved if key[0] == largest))
 
     def _drop(self, key: Key) -> None:
-        self._sizes[key[0]] -= self._kept.pop(key)[1]
+        self._sizes[key[0]] -= self._saved.pop(key)[1]
         if self._sizes[key[0]] <= 0:
             del self._sizes[key[0]]
 
@@ -96,7 +96,7 @@ class PageError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """The cleaned text of a page."""
 
     url: str
@@ -117,31 +117,31 @@ def fetch_turns() -> FairScheduler:
     return FairScheduler(FETCHES, WAITING, leaves_room=True)
 
 
-class Pages:
+class WebPages:
     """The pages that this process reads."""
 
     def __init__(
         self,
         fetcher: Fetcher,
         reader: Reader | None = None,
-        cache: Cache[Page] | None = None,
+        cache: ByteLimitedCache[WebPage] | None = None,
         turns: FairScheduler | None = None,
     ) -> None:
         """`turns` shares the fetches of pages between tenants."""
         self._fetcher = fetcher
         self._reader = reader or Reader()
-        self._cache = cache or Cache()
+        self._cache = cache or ByteLimitedCache()
         self._turns = turns or fetch_turns()
 
-    async def open(self, use: Use, given: str, options: Options) -> Page:
+    async def open(self, use: Use, text: str, options: WebSearchOptions) -> WebPage:
         """Return the page that the model requests as `given`. Raises `PageError` for every failure."""
-        url = _address(use, given)
+        url = _address(use, text)
         if not options.domains.admits(url):
             raise PageError("this request does not allow pages of that domain")
         # A page that was fetched for one tenant is not returned to another.
-        kept = self._cache.get((use.tenant, url))
-        if kept:
-            return kept
+        stored = self._cache.get((use.tenant, url))
+        if stored:
+            return stored
         if not options.is_live:
             raise PageError(
                 "this request does not allow pages to be fetched, and this one is not at hand. "
@@ -149,17 +149,17 @@ class Pages:
             )
         fetched = await self._fetch(url, options, use.tenant)
         page = await self._read(url, fetched, use.tenant)
-        if fetched.may_be_kept:
+        if fetched.may_be_cached:
             self._cache.put((use.tenant, url), page, len(page.text) * 2)
         return page
 
-    async def _fetch(self, url: str, options: Options, tenant: str) -> Fetched:
-        def may_ask(place: URL) -> bool:
+    async def _fetch(self, url: str, options: WebSearchOptions, tenant: str) -> Fetched:
+        def may_request(place: URL) -> bool:
             return options.domains.admits_host(place.raw_host or "")
 
         try:
             async with self._turns.slot(tenant):
-                fetched = await self._fetcher.fetch(url, TYPES, may_ask=may_ask, tenant=tenant)
+                fetched = await self._fetcher.fetch(url, TYPES, may_request=may_request, tenant=tenant)
         except NoRoomError as error:
             raise PageError("too many pages are being fetched at once; try again later") from error
         except FetchError as error:
@@ -171,7 +171,7 @@ class Pages:
             raise PageError(f"its server answered with status {fetched.status}")
         return fetched
 
-    async def _read(self, url: str, fetched: Fetched, tenant: str) -> Page:
+    async def _read(self, url: str, fetched: Fetched, tenant: str) -> WebPage:
         is_html = fetched.content_type in TYPES[:2]
         try:
             text = await self._reader.read(
@@ -180,15 +180,15 @@ class Pages:
         except ReadingError as error:
             raise PageError(str(error)) from error
         title = " ".join(clean(text.title).split())[:_LONGEST_TITLE]
-        return Page(url, title or url, clean(text.text), text.is_cut)
+        return WebPage(url, title or url, clean(text.text), text.is_cut)
 
 
-def _address(use: Use, given: str) -> str:
+def _address(use: Use, provided: str) -> str:
     """Return the address that the model means, if it received it. Raises `PageError`.
 
     An address that the model composed itself could leak data that it knows (threat 22).
     """
-    text = given.strip()
+    text = provided.strip()
     has_scheme = "://" in text
     url = text if has_scheme else f"https://{text}"
     if not has_scheme and "." not in text.partition("/")[0]:

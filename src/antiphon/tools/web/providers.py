@@ -4,7 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from antiphon.tools.web.hits import Hit, Provider, Request, Search, SearchError, entries, hit, with_operators
+from antiphon.tools.web.hits import (
+    PageHit,
+    Provider,
+    ProviderRequest,
+    SearchError,
+    WebQuery,
+    entries,
+    hit,
+    with_operators,
+)
 
 _LONGEST_QUERY = 400
 """Characters that Brave and Tavily accept."""
@@ -19,13 +28,13 @@ class SearXNG:
     key_env = ""
     knows_places = False
 
-    def request(self, search: Search, url: str, key: str) -> Request:
+    def request(self, search: WebQuery, url: str, key: str) -> ProviderRequest:
         """See `Provider`. The instance defines the number of results."""
         place = url.rstrip("/").removesuffix("/search")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        return Request(f"{place}/search", headers, {"q": with_operators(search), "format": "json"})
+        return ProviderRequest(f"{place}/search", headers, {"q": with_operators(search), "format": "json"})
 
-    def read(self, answer: Mapping[str, Any]) -> Sequence[Hit]:
+    def read(self, answer: Mapping[str, Any]) -> Sequence[PageHit]:
         """See `Provider`."""
         found = entries(answer.get("results"))
         if not found and answer.get("unresponsive_engines"):
@@ -40,7 +49,7 @@ class Brave:
     key_env = "BRAVE_API_KEY"
     knows_places = True
 
-    def request(self, search: Search, url: str, key: str) -> Request:
+    def request(self, search: WebQuery, url: str, key: str) -> ProviderRequest:
         """See `Provider`."""
         place = {
             "X-Loc-City": search.location.city,
@@ -55,9 +64,9 @@ class Brave:
             "result_filter": "web",
             "text_decorations": "false",
         }
-        return Request(url, headers | {"X-Subscription-Token": key, "Accept": "application/json"}, params)
+        return ProviderRequest(url, headers | {"X-Subscription-Token": key, "Accept": "application/json"}, params)
 
-    def read(self, answer: Mapping[str, Any]) -> Sequence[Hit]:
+    def read(self, answer: Mapping[str, Any]) -> Sequence[PageHit]:
         """See `Provider`."""
         web = answer.get("web")
         found = entries(web.get("results")) if isinstance(web, dict) else []
@@ -77,7 +86,7 @@ class Tavily:
     key_env = "TAVILY_API_KEY"
     knows_places = False
 
-    def request(self, search: Search, url: str, key: str) -> Request:
+    def request(self, search: WebQuery, url: str, key: str) -> ProviderRequest:
         """See `Provider`."""
         body = {
             "query": search.query[:_LONGEST_QUERY],
@@ -86,9 +95,9 @@ class Tavily:
             "include_domains": list(search.domains.allowed),
             "exclude_domains": list(search.domains.blocked),
         }
-        return Request(url, {"Authorization": f"Bearer {key}"}, body=body)
+        return ProviderRequest(url, {"Authorization": f"Bearer {key}"}, body=body)
 
-    def read(self, answer: Mapping[str, Any]) -> Sequence[Hit]:
+    def read(self, answer: Mapping[str, Any]) -> Sequence[PageHit]:
         """See `Provider`."""
         found = entries(answer.get("results"))
         return [hit(one.get("url"), one.get("title"), one.get("content"), one.get("published_date")) for one in found]

@@ -34,7 +34,7 @@ class ReadingError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PageText:
     """The text of a page."""
 
     title: str
@@ -57,16 +57,16 @@ class Reader:
         self._limits = {"task": "page", "longest": LONGEST, "memory": memory, "cpu": CPU}
         self._child = Child(program, turns or child_turns(), seconds=seconds, most_output=MOST_OUTPUT)
 
-    async def read(self, body: bytes, *, url: str, charset: str, is_html: bool, tenant: str = "") -> Text:
+    async def read(self, body: bytes, *, url: str, charset: str, is_html: bool, tenant: str = "") -> PageText:
         """Return the text of a page from `url`, which is the base of its links. Raises `ReadingError`.
 
         The wait for the tenant's turn does not count towards the time limit.
         """
-        asked = json.dumps(self._limits | {"url": url, "charset": charset, "is_html": is_html}).encode() + b"\n"
+        requested = json.dumps(self._limits | {"url": url, "charset": charset, "is_html": is_html}).encode() + b"\n"
         try:
-            answer = await self._child.run(asked, body, tenant=tenant, cost=1 + len(body) / COST)
+            answer = await self._child.run(requested, body, tenant=tenant, cost=1 + len(body) / COST)
             head, _, text = answer.partition(b"\n")
-            return Text(**json.loads(head), text=text.decode())
+            return PageText(**json.loads(head), text=text.decode())
         except ChildError as error:
             raise ReadingError(REASONS[error.reason]) from error
         except (TypeError, ValueError) as error:

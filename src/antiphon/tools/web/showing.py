@@ -7,15 +7,15 @@ from antiphon.protocol.sources import SourceNumbers
 from antiphon.protocol.untrusted import framed
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.web.citing import HOW_TO_CITE, cited
-from antiphon.tools.web.options import Options
-from antiphon.tools.web.pages import Page, PageError, Pages
+from antiphon.tools.web.options import WebSearchOptions
+from antiphon.tools.web.pages import PageError, WebPage, WebPages
 
 MOST_PLACES = 10
 """Occurrences that one search in a page shows."""
 LONGEST_PATTERN = 500
 
 
-async def open_page(use: Use, options: Options, pages: Pages) -> ToolResult:
+async def open_page(use: Use, options: WebSearchOptions, pages: WebPages) -> ToolResult:
     """Show a part of a page: `url` and, from 1, `page`."""
     url = _text(use.arguments.get("url"))
     action = {"type": "open_page", "url": url}
@@ -27,10 +27,10 @@ async def open_page(use: Use, options: Options, pages: Pages) -> ToolResult:
     number = _number(use.arguments.get("page"))
     if not 1 <= number <= len(parts):
         return _failed("There is no such part", PageError(f"the page has {len(parts)}, counted from 1"), action)
-    return _shown(use, page, _part(page, parts, number), _next(page, parts, number), action)
+    return _displayed(use, page, _part(page, parts, number), _next(page, parts, number), action)
 
 
-async def find_in_page(use: Use, options: Options, pages: Pages) -> ToolResult:
+async def find_in_page(use: Use, options: WebSearchOptions, pages: WebPages) -> ToolResult:
     """Show the occurrences of `pattern` in the page at `url`."""
     url, pattern = _text(use.arguments.get("url")), _text(use.arguments.get("pattern"))[:LONGEST_PATTERN]
     action = {"type": "find_in_page", "url": url, "pattern": pattern}
@@ -42,9 +42,9 @@ async def find_in_page(use: Use, options: Options, pages: Pages) -> ToolResult:
         return _failed("This page was not opened", error, action)
     places = list(_places(page.text, pattern, options.context.snippet))
     if not places:
-        said = "This does not occur in the page, at least not word for word."
-        return ToolResult(said, {"action": action, "results": []})
-    return _shown(use, page, "\n\n…\n\n".join(places[:MOST_PLACES]), _more(len(places)), action)
+        text = "This does not occur in the page, at least not word for word."
+        return ToolResult(text, {"action": action, "results": []})
+    return _displayed(use, page, "\n\n…\n\n".join(places[:MOST_PLACES]), _more(len(places)), action)
 
 
 def parts_of(text: str, size: int) -> list[str]:
@@ -59,12 +59,12 @@ def parts_of(text: str, size: int) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _part(page: Page, parts: Sequence[str], number: int) -> str:
+def _part(page: WebPage, parts: Sequence[str], number: int) -> str:
     head = f"(part {number} of {len(parts)})\n\n" if len(parts) > 1 else ""
     return head + (parts[number - 1].strip() or "(The page has no text.)")
 
 
-def _next(page: Page, parts: Sequence[str], number: int) -> str:
+def _next(page: WebPage, parts: Sequence[str], number: int) -> str:
     if number < len(parts):
         return f" The page continues: open it again with `page` {number + 1}."
     return " The page is longer, but more of it is not kept." if page.is_cut else ""
@@ -92,10 +92,10 @@ def _more(count: int) -> str:
     return f" It occurs in {count - MOST_PLACES} more places, which are not shown." if count > MOST_PLACES else ""
 
 
-def _shown(use: Use, page: Page, text: str, more: str, action: dict[str, Any]) -> ToolResult:
+def _displayed(use: Use, page: WebPage, text: str, more: str, action: dict[str, Any]) -> ToolResult:
     numbers = SourceNumbers(use.sources)
-    said = framed(f"{cited(numbers, page.url, page.title)}\n{text}")
-    return ToolResult(f"{said}\n{HOW_TO_CITE}{more}", {"action": action, "results": []}, sources=numbers.new)
+    stated = framed(f"{cited(numbers, page.url, page.title)}\n{text}")
+    return ToolResult(f"{stated}\n{HOW_TO_CITE}{more}", {"action": action, "results": []}, sources=numbers.new)
 
 
 def _failed(what: str, error: PageError, action: dict[str, Any]) -> ToolResult:

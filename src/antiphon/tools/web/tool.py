@@ -13,9 +13,9 @@ from antiphon.sharing.resources import SharedResources
 from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.web.citing import HOW_TO_CITE, cited
 from antiphon.tools.web.engine import SearchEngine
-from antiphon.tools.web.hits import Hit, Search, SearchError
-from antiphon.tools.web.options import MOST_RESULTS, Domains, Options, read_options
-from antiphon.tools.web.pages import Pages, fetch_turns
+from antiphon.tools.web.hits import PageHit, SearchError, WebQuery
+from antiphon.tools.web.options import MOST_RESULTS, Domains, WebSearchOptions, read_options
+from antiphon.tools.web.pages import WebPages, fetch_turns
 from antiphon.tools.web.reading import Reader
 from antiphon.tools.web.showing import find_in_page, open_page
 
@@ -25,10 +25,10 @@ LONGEST_QUERY = 1_000
 _LONGEST_TITLE = 200
 _LONGEST_URL = 2_000
 
-Found = Sequence[Hit] | SearchError
+Found = Sequence[PageHit] | SearchError
 
 
-async def search(use: Use, options: Options, engine: SearchEngine, usual: int) -> ToolResult:
+async def search(use: Use, options: WebSearchOptions, engine: SearchEngine, usual: int) -> ToolResult:
     """Search for the model's queries; returns `usual` results if the request names no number."""
     queries = _queries(use.arguments)
     if not queries:
@@ -40,16 +40,16 @@ async def search(use: Use, options: Options, engine: SearchEngine, usual: int) -
 
 def _queries(arguments: Mapping[str, Any]) -> list[str]:
     several, one = arguments.get("queries"), arguments.get("query")
-    given = [one, *(several if isinstance(several, list) else [several])]
-    queries = (" ".join(each.split())[:LONGEST_QUERY] for each in given if isinstance(each, str))
+    provided = [one, *(several if isinstance(several, list) else [several])]
+    queries = (" ".join(each.split())[:LONGEST_QUERY] for each in provided if isinstance(each, str))
     return list(dict.fromkeys(filter(None, queries)))[:MOST_QUERIES]
 
 
-async def _found(engine: SearchEngine, query: str, count: int, options: Options, tenant: str) -> Found:
+async def _found(engine: SearchEngine, query: str, count: int, options: WebSearchOptions, tenant: str) -> Found:
     # A provider may ignore the domains and the number: results are filtered, and surplus ones dropped.
     wanted = MOST_RESULTS if options.domains != Domains() else count
     try:
-        hits = await engine.search(Search(query, wanted, options.domains, options.location), tenant)
+        hits = await engine.search(WebQuery(query, wanted, options.domains, options.location), tenant)
     except SearchError as error:
         return error
     return [one for one in hits if _is_plain(one.url) and options.domains.admits(one.url)][:count]
@@ -61,45 +61,47 @@ def _is_plain(url: str) -> bool:
 
 
 def _result_of(
-    use: Use, options: Options, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]
+    use: Use, options: WebSearchOptions, queries: Sequence[str], found: Sequence[Found], notes: Sequence[str]
 ) -> ToolResult:
-    numbers, shown = SourceNumbers(use.sources), dict[str, Hit]()
+    numbers, displayed = SourceNumbers(use.sources), dict[str, PageHit]()
     names = ["This search"] if len(found) == 1 else [f"Search {n} of {len(found)}" for n in range(1, len(found) + 1)]
-    parts = [_part(name, one, options, numbers, shown) for name, one in zip(names, found, strict=True)]
-    if shown:
+    parts = [_part(name, one, options, numbers, displayed) for name, one in zip(names, found, strict=True)]
+    if displayed:
         parts.append(HOW_TO_CITE + " Read a whole page with `open_page`.")
     return _outcome(
         "\n\n".join([*parts, *notes]),
         queries,
-        hits=list(shown.values()),
+        hits=list(displayed.values()),
         sources=numbers.new,
         is_failed=all(isinstance(one, SearchError) for one in found),
     )
 
 
-def _part(name: str, found: Found, options: Options, numbers: SourceNumbers, shown: dict[str, Hit]) -> str:
+def _part(
+    name: str, found: Found, options: WebSearchOptions, numbers: SourceNumbers, displayed: dict[str, PageHit]
+) -> str:
     """Report the result of one query, without the query: otherwise a tool would repeat the model's own words."""
     if isinstance(found, SearchError):
         return f"{name} failed: {found}."
     cleaned = [_cleaned(one, options.context.snippet) for one in found]
-    fresh = {one.url: one for one in cleaned if one.url not in shown}
-    shown.update(fresh)
+    fresh = {one.url: one for one in cleaned if one.url not in displayed}
+    displayed.update(fresh)
     if not fresh:
         return f"{name} found nothing{' more' if cleaned else ''}."
     entries = [_entry(one, numbers) for one in fresh.values()]
     return f"{name} found:\n" + framed("\n\n".join(entries))
 
 
-def _cleaned(hit: Hit, longest: int) -> Hit:
+def _cleaned(hit: PageHit, longest: int) -> PageHit:
     title = " ".join(clean(hit.title).split())[:_LONGEST_TITLE] or hit.url
-    return Hit(hit.url, title, clean(hit.snippet)[:longest], " ".join(clean(hit.age).split())[:40])
+    return PageHit(hit.url, title, clean(hit.snippet)[:longest], " ".join(clean(hit.age).split())[:40])
 
 
-def _entry(hit: Hit, numbers: SourceNumbers) -> str:
+def _entry(hit: PageHit, numbers: SourceNumbers) -> str:
     return "\n".join(filter(None, (cited(numbers, hit.url, hit.title), hit.age, hit.snippet)))
 
 
-def _notes(options: Options, engine: SearchEngine) -> list[str]:
+def _notes(options: WebSearchOptions, engine: SearchEngine) -> list[str]:
     notes = []
     if str(options.location) and not engine.knows_places:
         notes.append(
@@ -112,10 +114,10 @@ def _notes(options: Options, engine: SearchEngine) -> list[str]:
 
 
 def _outcome(
-    said: str,
+    text: str,
     queries: Sequence[str],
     *,
-    hits: Sequence[Hit] = (),
+    hits: Sequence[PageHit] = (),
     sources: Sources | None = None,
     is_failed: bool = False,
 ) -> ToolResult:
@@ -126,7 +128,7 @@ def _outcome(
         "sources": [{"type": "url", "url": one.url} for one in hits],
     }
     results = [{"type": "text", "url": one.url, "title": one.title, "text": one.snippet} for one in hits]
-    return ToolResult(said, {"action": action, "results": results}, is_failed, sources or {})
+    return ToolResult(text, {"action": action, "results": results}, is_failed, sources or {})
 
 
 USUAL_RESULTS = 10
@@ -148,7 +150,7 @@ class WebSearch:
         shared = shared or SharedResources()
         readers = Reader(shared.add("page_readers", child_turns()))
         self._engine = engine
-        self._pages = Pages(fetcher, readers, turns=shared.add("page_fetches", fetch_turns()))
+        self._pages = WebPages(fetcher, readers, turns=shared.add("page_fetches", fetch_turns()))
         self._results = results
 
     def check(self, tool: Tool, path: str = "tools") -> None:

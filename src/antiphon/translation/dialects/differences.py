@@ -24,7 +24,7 @@ FAILED = REJECTED | {500}
 LONGEST = 10_000
 """Characters of a message that are read."""
 
-MOST_SAID, MOST_IN_ALL = 2_000, 4_000
+MAX_QUOTED, MOST_IN_ALL = 2_000, 4_000
 """Characters of a text, and of all texts of a refusal, in which differences are looked for: a hostile backend must not
 hold the event loop.
 """
@@ -53,28 +53,28 @@ class Difference(Struct, frozen=True, kw_only=True, dict=True):
         """The words compiled, at the first refusal: it takes a hundredth of a server's start."""
         return [re.compile(each, re.IGNORECASE | re.DOTALL) for each in self.words]
 
-    def lesson(self, status: int, said: str, sent: Body) -> str | None:
+    def lesson(self, status: int, text: str, sent: Body) -> str | None:
         """Return what this refusal of `sent` teaches; None if it is about something else."""
         if status not in self.statuses:
             return None
-        if not (self.reads_quotes or _INNER.search(said)):
-            said = unquoted(said)
-        found = (pattern.search(said) for pattern in self._patterns)
+        if not (self.reads_quotes or _INNER.search(text)):
+            text = unquoted(text)
+        found = (pattern.search(text) for pattern in self._patterns)
         lessons = (self.teaches(match, sent) for match in found if match)
         return next((lesson for lesson in lessons if lesson), None)
 
 
-def unquoted(said: str) -> str:
+def unquoted(text: str) -> str:
     """Return what a backend says without quotations of three words and more, which can be of the request."""
-    return _QUOTED.sub("", said)
+    return _QUOTED.sub("", text)
 
 
-def recognised(status: int, said: Iterable[str], sent: Body) -> str | None:
+def recognised(status: int, lines: Iterable[str], sent: Body) -> str | None:
     """Return the lesson of the first row that knows what a backend said about the request `sent`; None without one."""
     texts: list[str] = []
     left = MOST_IN_ALL
-    for text in said:
-        texts.append(text[: min(left, MOST_SAID)])
+    for text in lines:
+        texts.append(text[: min(left, MAX_QUOTED)])
         left -= len(texts[-1]) + 1
         if left <= 0:
             break

@@ -83,22 +83,22 @@ _PATH = re.compile(
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 
 
-def _apart(said: str) -> str:
+def _apart(text: str) -> str:
     """Return a text without places, and with blanks between the words of a name."""
-    return _HUMP.sub(" ", _PATH.sub("", said))
+    return _HUMP.sub(" ", _PATH.sub("", text))
 
 
-def may_be_form(status: int, said: str) -> bool:
+def may_be_form(status: int, text: str) -> bool:
     """Return whether a refusal may be about the form of a request, and not about what it asks for.
 
-    `said` is what the backend says itself, with its codes (`learned.spoken`).
+    `text` is what the backend says itself, with its codes (`learned.spoken`).
     """
     if status in UNREFUSED:
         return False
-    said = _apart(said)
-    if _EXPLAINED.search(said) or _VALUES.search(said):
+    text = _apart(text)
+    if _EXPLAINED.search(text) or _VALUES.search(text):
         return False
-    return status in {400, 422} or _TEMPLATE.search(said) is not None
+    return status in {400, 422} or _TEMPLATE.search(text) is not None
 
 
 def suspects(body: Body, dialect: Dialect, own: Collection[str] = ()) -> frozenset[str]:
@@ -119,10 +119,10 @@ def value_lesson(name: str, value: Any) -> str:
         return name
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    if isinstance(value, dict | list) or len(shown) > _LONGEST:
-        shown = digest_of(value)
-    return f"{name}{VALUE}{shown}"
+    displayed = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    if isinstance(value, dict | list) or len(displayed) > _LONGEST:
+        displayed = digest_of(value)
+    return f"{name}{VALUE}{displayed}"
 
 
 def omit(body: dict[str, Any], lessons: Collection[str], own: Collection[str] = ()) -> list[str]:

@@ -23,7 +23,7 @@ class Annotations:
     """
 
     def __init__(self) -> None:
-        self.told: list[dict[str, Any]] = []
+        self.reported: list[dict[str, Any]] = []
         self._waiting: list[dict[str, Any]] = []
 
     @property
@@ -41,8 +41,8 @@ class Annotations:
         """
         while self._waiting and (is_over or _reach(self._waiting[0]) <= length):
             annotation = _within(self._waiting.pop(0), length)
-            self.told.append(annotation)
-            yield len(self.told) - 1, annotation
+            self.reported.append(annotation)
+            yield len(self.reported) - 1, annotation
 
 
 def _reach(annotation: dict[str, Any]) -> int:
@@ -76,8 +76,8 @@ def read_citations(values: list[Any]) -> list[dict[str, Any]]:
     return [_annotation("url_citation", {"url": url, "title": url}) for url in values if url and isinstance(url, str)]
 
 
-def _annotation(kind: str, given: dict[str, Any]) -> dict[str, Any]:
-    fields = {name: _like(default, given.get(name)) for name, default in FIELDS[kind].items()}
+def _annotation(kind: str, provided: dict[str, Any]) -> dict[str, Any]:
+    fields = {name: _like(default, provided.get(name)) for name, default in FIELDS[kind].items()}
     return {"type": kind, **fields}
 
 

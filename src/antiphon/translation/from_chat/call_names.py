@@ -24,7 +24,7 @@ _NUMBER = re.compile(r":\d+\Z")
 _AROUND = " \t\r\n\"'`"
 
 
-def meant(name: str, offers: Collection[Offer]) -> Offer:
+def closest_name(name: str, offers: Collection[Offer]) -> Offer:
     """Return the tool that an unknown name means: models write names as they remember them.
 
     | What the model writes | What the call is |

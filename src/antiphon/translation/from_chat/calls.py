@@ -14,7 +14,7 @@ from antiphon.errors import log
 from antiphon.protocol.items.content import MAX_CALL_ID, SEALED_CALL, Status
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.translation.dialects.dialect import SIGNED_ID
-from antiphon.translation.from_chat.call_names import meant
+from antiphon.translation.from_chat.call_names import closest_name
 from antiphon.translation.from_chat.text_filters import SurrogateJoiner
 from antiphon.translation.hosted_items import streaming
 from antiphon.translation.signed_calls import SIGNED_CALL, item_of, sealed_id
@@ -45,7 +45,7 @@ class _Call:
         self.early: list[str] = []
         """Arguments that arrived before the name."""
         self.stream: StreamingCall | None = None
-        self.kept: dict[str, Any] = {}
+        self.stored: dict[str, Any] = {}
         """Fields that the call needs when it goes back to the backend."""
         self.is_closed = False
         self.is_muted = False
@@ -86,7 +86,7 @@ class StreamingCalls:
         """Calls that this server would have run were dropped."""
         self.is_cut = False
         """There was another call next to the only one."""
-        self.held: list[StreamingCall] = []
+        self.retained: list[StreamingCall] = []
         """Calls that are over, and need further processing."""
         self.begun = 0
         """How many calls began, except those that are not allowed."""
@@ -208,12 +208,12 @@ class StreamingCalls:
     def _settle_id(self, call: _Call, name: str) -> str:
         if not call.call_id:
             is_free = call.id and call.id not in self._taken and len(call.id) <= MAX_CALL_ID
-            own = call.id if is_free else self._writer.new_id(SIGNED_CALL if SIGNED_ID in call.kept else "call")
-            call.call_id = self._sealed_id(call.kept, name) or own if call.kept else own
+            own = call.id if is_free else self._writer.new_id(SIGNED_CALL if SIGNED_ID in call.stored else "call")
+            call.call_id = self._sealed_id(call.stored, name) or own if call.stored else own
             self._taken.add(call.call_id)
         return call.call_id
 
-    def _sealed_id(self, kept: Mapping[str, Any], name: str) -> str:
+    def _sealed_id(self, stored: Mapping[str, Any], name: str) -> str:
         """Return an id that contains the signature of a call, empty if the client needs none.
 
         The output of a local shell has the call's id in a field of at most 512 characters. A name that is not complete
@@ -224,7 +224,7 @@ class StreamingCalls:
         possible = [self._offers[name]] if name in self._offers else self._offers.values()
         if any(offer.is_hosted or offer.kind == "local_shell" for offer in possible):
             return ""
-        signature = {SIGNED_ID: kept[SIGNED_ID]} if SIGNED_ID in kept else kept
+        signature = {SIGNED_ID: stored[SIGNED_ID]} if SIGNED_ID in stored else stored
         return sealed_id(self._writer.seal({"calls": {"": signature}}))
 
     # The life of a call.
@@ -232,13 +232,13 @@ class StreamingCalls:
     def _open(self, call: _Call) -> None:
         self._make_room()
         self.close_whole()
-        offer = self._offers.get(call.name) or meant(call.name[:MAX_NAME], self._offers.values())
+        offer = self._offers.get(call.name) or closest_name(call.name[:MAX_NAME], self._offers.values())
         call_id, writer = self._settle_id(call, call.name), self._writer_of(call, offer)
-        is_signed = SIGNED_ID in call.kept and not (offer.is_hosted or call_id.startswith(SEALED_CALL))
+        is_signed = SIGNED_ID in call.stored and not (offer.is_hosted or call_id.startswith(SEALED_CALL))
         item_id = item_of(call_id, PREFIXES[offer.kind]) if is_signed else ""
         call.stream = streaming(writer, call_id, offer, item_id)
         if item_id:
-            writer.sealed[item_id] = writer.seal({"calls": {call_id: {SIGNED_ID: call.kept[SIGNED_ID]}}})
+            writer.sealed[item_id] = writer.seal({"calls": {call_id: {SIGNED_ID: call.stored[SIGNED_ID]}}})
         self._grow(call, call.stream, "".join(call.early))
 
     def _writer_of(self, call: _Call, offer: Offer) -> ResponseWriter:
@@ -264,10 +264,10 @@ class StreamingCalls:
         call.is_closed = True
         del self._live[call]
         self._grown.pop(call, None)
-        held = call.stream.close(status) if call.stream is not None else None
-        if held is not None and not call.is_muted:
-            held.kept = call.kept
-            self.held.append(held)
+        retained = call.stream.close(status) if call.stream is not None else None
+        if retained is not None and not call.is_muted:
+            retained.stored = call.stored
+            self.retained.append(retained)
 
 
 def read_call(value: dict[str, Any], surrogates: SurrogateJoiner) -> CallDelta:

@@ -67,9 +67,9 @@ class CompletionFold:
         number = index if isinstance(index, int) else 0
         begun = {"index": number, "message": {}, "logprobs": None, "finish_reason": None}
         known = self._choices.setdefault(number, begun)
-        said = choice.get("delta") or choice.get("message")
-        if isinstance(said, dict):
-            _merge(known["message"], said)
+        message = choice.get("delta") or choice.get("message")
+        if isinstance(message, dict):
+            _merge(known["message"], message)
         if isinstance(choice.get("logprobs"), dict):
             known["logprobs"] = known["logprobs"] or {}
             _merge(known["logprobs"], choice["logprobs"])

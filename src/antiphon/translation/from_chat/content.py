@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.protocol.chat import Choice, Delta
+from antiphon.protocol.chat import ChatChoice, Delta
 from antiphon.protocol.items.content import Status
 from antiphon.protocol.sources import Sources
 from antiphon.translation.checked_items import CheckedMessage, TextCheck
@@ -61,7 +61,7 @@ class StreamingContent:
         self._writer = writer
         self._sources = sources
         self._check = check
-        self.held: list[StreamingMessage] = []
+        self.retained: list[StreamingMessage] = []
         """Messages that are over, but violate their schema."""
         self.think = ThinkSplitter(preopened, is_quoted)
         self.surrogates = SurrogateJoiner()
@@ -92,14 +92,14 @@ class StreamingContent:
         grown = self._message or self._reasoning
         return self._blank_reasoning if grown is None else grown.pieces
 
-    def feed(self, choice: Choice, delta: Delta) -> None:
+    def feed(self, choice: ChatChoice, delta: Delta) -> None:
         """Read the content of a choice, except its calls."""
         if choice.logprobs and self._writer.view.logprobs:
             self._logprobs += read_logprobs(choice.logprobs, self._writer.view.rivals)
         if delta.reasoning_content or delta.reasoning or delta.reasoning_details or delta.thinking_blocks:
             self._add_reasoning(self.state.read(delta))
         if delta.extra_content:
-            self.state.keep_extra_content(delta.extra_content)
+            self.state.save_extra_content(delta.extra_content)
             self._add_reasoning("")
         if delta.content:
             if isinstance(delta.content, str):
@@ -129,7 +129,7 @@ class StreamingContent:
     def finish(self, status: Status, citations: list[Any]) -> None:
         """Finish the text, with the pages that the answer as a whole cites."""
         self._flush_text()
-        if self.think.is_astray and status == "completed":
+        if self.think.is_misplaced and status == "completed":
             self._take_for_answer()
         self._annotate(read_citations(citations))
 
@@ -172,7 +172,7 @@ class StreamingContent:
             if not text:
                 return
         if self.think.is_plain(text):
-            self._say(text)
+            self._emit(text)
             return
         self._write_pieces(self.think.feed(text))
 
@@ -185,7 +185,7 @@ class StreamingContent:
     def _write_pieces(self, pieces: list[Piece]) -> None:
         for is_reasoning, piece in pieces:
             if not is_reasoning:
-                self._say(piece)
+                self._emit(piece)
             elif piece:
                 self.state.field, self._blank = self.state.field or "think", ""
                 self._reason(piece)
@@ -198,7 +198,7 @@ class StreamingContent:
         """The text after this one is another message."""
         self._close_message("completed")
 
-    def _say(self, text: str) -> None:
+    def _emit(self, text: str) -> None:
         message = self._message
         if message is None:
             text = self._blank + text
@@ -221,9 +221,9 @@ class StreamingContent:
         """
         self.think.preopened = False
         if text := self.think.unclosed:
-            self._say(text)
+            self._emit(text)
         elif self._reasoning is not None:
-            self._say(self._reasoning.text)
+            self._emit(self._reasoning.text)
 
     def _add_refusal(self, text: str) -> None:
         self._flush_text()
@@ -278,9 +278,9 @@ class StreamingContent:
             message, self._message = self._message, None
             if rest := self.surrogates.rest("refusal"):
                 message.add_refusal(rest)
-            held = message.close(status)
-            if held is not None:
-                self.held.append(held)
+            retained = message.close(status)
+            if retained is not None:
+                self.retained.append(retained)
 
     def _close_reasoning(self, status: Status) -> None:
         if self._reasoning is not None:

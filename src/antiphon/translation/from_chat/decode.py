@@ -15,13 +15,14 @@ import msgspec
 from msgspec import Meta, Struct
 
 from antiphon.errors import BackendError
-from antiphon.protocol.chat import ChatChunk, Choice, Delta
+from antiphon.protocol.chat import ChatChoice, ChatChunk, Delta
 from antiphon.translation.from_chat.text_filters import repaired
 
 _decode = msgspec.json.Decoder(ChatChunk).decode
 
 
-# The fields of `Delta`, `Choice` and `ChatChunk`, each narrowed to values without content: all read these chunks alike.
+# The fields of `Delta`, `ChatChoice` and `ChatChunk`, each narrowed to values without content: all read these chunks
+# alike.
 
 Nothing = Annotated[list[Any], Meta(max_length=0)] | None
 
@@ -89,7 +90,7 @@ class PlainAnswer(Struct, gc=False):
 
 NARROWED: dict[type[Struct], tuple[type[Struct], ...]] = {
     Delta: (_TextDelta,),
-    Choice: (_TextChoice, _PlainChoice),
+    ChatChoice: (_TextChoice, _PlainChoice),
     ChatChunk: (TextChunk, PlainAnswer),
 }
 """The text-only types, by the types of any chunk."""
@@ -135,9 +136,9 @@ def _chunk(value: dict[str, Any]) -> ChatChunk:
     )
 
 
-def _choice(value: dict[str, Any]) -> Choice:
+def _choice(value: dict[str, Any]) -> ChatChoice:
     delta, message = _delta(value.pop("delta", None)), _delta(value.pop("message", None))
-    return Choice(**_known(Choice, value), delta=delta, message=message)
+    return ChatChoice(**_known(ChatChoice, value), delta=delta, message=message)
 
 
 def _delta(value: Any) -> Delta | None:

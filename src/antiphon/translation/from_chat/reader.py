@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from antiphon.errors import BackendError
-from antiphon.protocol.chat import ChatChunk, Choice, flat_error, read_error
+from antiphon.protocol.chat import ChatChoice, ChatChunk, flat_error, read_error
 from antiphon.protocol.items.content import MAX_CALL_ID, OutputText, Status
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.response import InputTokensDetails, OutputTokensDetails, Usage
@@ -194,23 +194,23 @@ class ChatStream:
         """
         text, mark = self._text, self._mark
         firsts, has_sign, unread = self._search or ("", None, None)
-        looks_at_each = has_sign if self._has_signs else None
+        polls_at_each = has_sign if self._has_signs else None
         texts: list[str] = []
         if text is not None and self.error is None:
             try:
                 for place in range(start, min(start + MOST_AT_ONCE, len(events))):
-                    said = decode_text(events[place]).choices[0].delta.content
-                    if not said or (mark and mark in said) or (looks_at_each and looks_at_each(said)):
+                    content = decode_text(events[place]).choices[0].delta.content
+                    if not content or (mark and mark in content) or (polls_at_each and polls_at_each(content)):
                         break
-                    texts.append(said)
+                    texts.append(content)
             except (ValueError, RecursionError):
                 pass  # `decode_chunk` reads the event that is not such a chunk
-            if looks_at_each:
+            if polls_at_each:
                 self._has_signs = len(texts) < WITHOUT_SIGNS
             elif has_sign:
-                said = "".join(texts)
+                content = "".join(texts)
                 for first in firsts:
-                    if first in said:
+                    if first in content:
                         texts = before_sign(texts, has_sign)
                         self._has_signs = True
                         break
@@ -221,7 +221,7 @@ class ChatStream:
                 text.add(texts)
                 self._unwatched += len(texts)
                 if self._unwatched >= WATCHED:
-                    self._look()
+                    self._poll()
                 return len(texts)
         self.feed(decode_chunk(events[start]))
         return 1
@@ -232,7 +232,7 @@ class ChatStream:
         None: it must be passed to `read`.
         """
         writer = self._writer
-        if writer.is_heard or writer.cite_files or self._sources or self._check or self.error:
+        if writer.has_reader or writer.cite_files or self._sources or self._check or self.error:
             return None
         try:
             answer = decode_answer(data)
@@ -276,9 +276,9 @@ class ChatStream:
         self._search = self._content.search
         self._unwatched += 1
         if self._unwatched >= WATCHED:
-            self._look()
+            self._poll()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """Check whether the text or the reasoning only repeats itself: then the answer is over."""
         self._unwatched = 0
         if not self._loop_text:
@@ -309,11 +309,11 @@ class ChatStream:
         # Signatures can arrive last. They matter if calls are answered; nothing may follow a truncated item.
         if content.state and self._calls and status == "completed":
             content.close_state(status)
-        held: Sequence[StreamingCall | StreamingMessage] = self._calls.held
-        if content.held:
-            held = [*held, *content.held]
+        buffered: Sequence[StreamingCall | StreamingMessage] = self._calls.retained
+        if content.retained:
+            buffered = [*buffered, *content.retained]
         note = ("loop", "stopped") if self._is_looping else None
-        return Finish(outcome, read_usage(self._usage), error, held, self._calls.are_used_up, note)
+        return Finish(outcome, read_usage(self._usage), error, buffered, self._calls.are_used_up, note)
 
     def _feed_extras(self, chunk: ChatChunk) -> None:
         groq = chunk.x_groq if isinstance(chunk.x_groq, dict) else {}
@@ -362,7 +362,7 @@ class ChatStream:
         usage = read_usage(self._usage)
         return "max_output_tokens" if usage is None or usage.output_tokens >= self._cap else outcome
 
-    def _feed_choice(self, choice: Choice, has_begun: bool) -> None:
+    def _feed_choice(self, choice: ChatChoice, has_begun: bool) -> None:
         if choice.finish_reason and isinstance(choice.finish_reason, str):
             self._finish_reason = choice.finish_reason
         if choice.native_finish_reason:
@@ -390,20 +390,20 @@ class ChatStream:
             return
         content = self._content
         delta, extra_content = read_call(value, content.surrogates), value.get("extra_content")
-        beside = value.get("provider_specific_fields")
-        if not (delta.id or delta.name or delta.arguments or extra_content or beside):
+        alongside = value.get("provider_specific_fields")
+        if not (delta.id or delta.name or delta.arguments or extra_content or alongside):
             return
         call = self._calls.find(value.get("index"), delta)
-        kept = {}
+        stored = {}
         if extra_content and is_shallow(extra_content):
-            kept["extra_content"] = extra_content
-        if isinstance(beside, dict) and beside.get("thought_signature") and is_shallow(beside):
-            kept["provider_specific_fields"] = beside
+            stored["extra_content"] = extra_content
+        if isinstance(alongside, dict) and alongside.get("thought_signature") and is_shallow(alongside):
+            stored["provider_specific_fields"] = alongside
         if MAX_CALL_ID < len(delta.id) <= _LONGEST_ID and _SIGNATURE in delta.id:
-            kept[SIGNED_ID] = delta.id
-        if kept:
-            call.kept |= kept
-            content.state.keep_for_call(self._calls.call_id(call, delta), kept)
+            stored[SIGNED_ID] = delta.id
+        if stored:
+            call.stored |= stored
+            content.state.save_for_call(self._calls.call_id(call, delta), stored)
         self._calls.feed(call, delta)
 
 
@@ -446,11 +446,11 @@ def read_usage(value: Any) -> Usage | None:
         or counts.get("cache_creation_input_tokens", 0)
     )
     reasoning = completion.get("reasoning_tokens") or counts.get("reasoning_tokens", 0)
-    beside = counts.get("total_tokens", 0) - input_tokens - output_tokens
-    if beside > 0:
-        outside = _input_beside(beside, input_tokens, (prompt.get("audio_tokens", 0), cached, written), reasoning)
+    alongside = counts.get("total_tokens", 0) - input_tokens - output_tokens
+    if alongside > 0:
+        outside = _input_outside(alongside, input_tokens, (prompt.get("audio_tokens", 0), cached, written), reasoning)
         input_tokens += outside
-        output_tokens += beside - outside
+        output_tokens += alongside - outside
     return Usage(
         input_tokens=input_tokens,
         input_tokens_details=InputTokensDetails(
@@ -462,17 +462,17 @@ def read_usage(value: Any) -> Usage | None:
     )
 
 
-def _input_beside(beside: int, input_tokens: int, details: tuple[int, int, int], reasoning: int) -> int:
+def _input_outside(alongside: int, input_tokens: int, details: tuple[int, int, int], reasoning: int) -> int:
     """Return how many of the tokens that only the total counts are input; the others are output.
 
     Mistral excludes audio from `prompt_tokens`, gateways before Bedrock tokens from the cache or written to it (Portkey
     PR#1211, livekit PR#6663). xAI and Gemini exclude reasoning from `completion_tokens`.
     """
     audio, cached, written = details
-    if beside == reasoning and cached <= input_tokens:
+    if alongside == reasoning and cached <= input_tokens:
         return 0
     sums = {audio, cached, written, cached + written}
-    return next((count for count in (beside, beside - reasoning) if count > 0 and count in sums), 0)
+    return next((count for count in (alongside, alongside - reasoning) if count > 0 and count in sums), 0)
 
 
 def larger(known: Any, later: Any) -> Any:

@@ -51,19 +51,19 @@ class ReasoningState:
             ("thinking_blocks", delta.thinking_blocks),
         ):
             if details and isinstance(details, list):
-                said = self._keep(
+                stated = self._save(
                     name, [detail for detail in details if isinstance(detail, dict) and is_shallow(detail)]
                 )
-                text = text or said
+                text = text or stated
         return text
 
-    def keep_extra_content(self, extra_content: Any) -> None:
+    def save_extra_content(self, extra_content: Any) -> None:
         """Store what goes back with the message, if it is a signature and not just a mark."""
         values = extra_content.values() if isinstance(extra_content, dict) and is_shallow(extra_content) else ()
         if any(isinstance(value, dict) and value.get("thought_signature") for value in values):
             self._extra_content = extra_content
 
-    def keep_for_call(self, call_id: str, fields: Mapping[str, Any]) -> None:
+    def save_for_call(self, call_id: str, fields: Mapping[str, Any]) -> None:
         """Store fields that go back with a call; each must be shallow."""
         self._calls.setdefault(call_id, {}).update(fields)
 
@@ -78,13 +78,13 @@ class ReasoningState:
             reasoning[self.field or "reasoning_content"] = text
         return {"reasoning": reasoning, "calls": self._calls} if self._calls else {"reasoning": reasoning}
 
-    def _keep(self, name: str, details: list[dict[str, Any]]) -> str:
-        kept = self._details.setdefault(name, []) if details else []
+    def _save(self, name: str, details: list[dict[str, Any]]) -> str:
+        stored = self._details.setdefault(name, []) if details else []
         for detail in details:
-            if kept and kept[-1].goes_on_with(detail):
-                kept[-1].add(detail)
+            if stored and stored[-1].goes_on_with(detail):
+                stored[-1].add(detail)
             else:
-                kept.append(_Detail(detail))
+                stored.append(_Detail(detail))
         return "".join(value for detail in details for field in GROWING if isinstance(value := detail.get(field), str))
 
 

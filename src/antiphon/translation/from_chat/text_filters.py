@@ -75,14 +75,14 @@ class ThinkSplitter:
         """Whether the text before the calls was searched to its end."""
         self._is_stopped = False
         # Not a bound method: a splitter that refers to itself would wait for the garbage collector.
-        self._look = ThinkSplitter._at_start
+        self._poll = ThinkSplitter._at_start
         self._is_assumed = preopened
         self._is_answer = False
         self._is_over = False
         self._closes: tuple[str, ...] = (BARE_CLOSE,)
         self._unclosed: list[str] = []
         """The text from the tag on that opened reasoning, unless only reasoning is written so."""
-        self._held = ""
+        self._retained = ""
         self.last = ""
         """The last answer text, even if it need not be fed."""
         self.mark: str | None = None
@@ -91,11 +91,11 @@ class ThinkSplitter:
         self._strip = False
 
     @property
-    def is_astray(self) -> bool:
+    def is_misplaced(self) -> bool:
         """Whether all text was treated as reasoning only because of `preopened`, or of a tag that can begin a text: the
         block never closed.
         """
-        return (self._is_assumed or bool(self._unclosed)) and self._look == ThinkSplitter._in_reasoning
+        return (self._is_assumed or bool(self._unclosed)) and self._poll == ThinkSplitter._in_reasoning
 
     @property
     def unclosed(self) -> str:
@@ -113,7 +113,7 @@ class ThinkSplitter:
     def feed(self, text: str) -> list[Piece]:
         """Add text; return what is certain by now."""
         pieces: list[Piece] = []
-        text, self._held = self._held + text, ""
+        text, self._retained = self._retained + text, ""
         while text:
             if self._strip:
                 stripped = text.lstrip()
@@ -121,40 +121,40 @@ class ThinkSplitter:
                     self._unclosed.append(text[: len(text) - len(stripped)])
                 text, self._strip = stripped, not stripped
             else:
-                text = self._look(self, text, pieces)
+                text = self._poll(self, text, pieces)
         self._set_mark()
         return pieces
 
     def flush(self) -> list[Piece]:
         """Return what was held back: something else follows, or nothing."""
-        held, self._held = self._held, ""
+        retained, self._retained = self._retained, ""
         self._set_mark()
-        is_inside = self._look == ThinkSplitter._in_reasoning
+        is_inside = self._poll == ThinkSplitter._in_reasoning
         if is_inside and self._unclosed:
-            self._unclosed.append(held)
-        return [(is_inside, held)] if held else []
+            self._unclosed.append(retained)
+        return [(is_inside, retained)] if retained else []
 
     def restart(self) -> None:
         """A call begins: the text after it can begin with reasoning again."""
         self._unclosed = []
-        if self._is_stopped or self._look in (ThinkSplitter._at_start, ThinkSplitter._in_reasoning):
+        if self._is_stopped or self._poll in (ThinkSplitter._at_start, ThinkSplitter._in_reasoning):
             return
         self._is_first, self._was_over = False, self._is_over
-        self._look, self._is_answer, self._is_over = ThinkSplitter._at_start, False, False
+        self._poll, self._is_answer, self._is_over = ThinkSplitter._at_start, False, False
         self._is_assumed = self._parts = self._strip = False
         self._set_mark()
 
     def stop(self) -> None:
         """Stop searching: the backend has a separate field for reasoning. An open block must still close."""
         self._is_stopped = True
-        if self._look == ThinkSplitter._at_start:
+        if self._poll == ThinkSplitter._at_start:
             self.preopened = False
-        if self._look != ThinkSplitter._in_reasoning:
+        if self._poll != ThinkSplitter._in_reasoning:
             self._enter_rest()
         self._set_mark()
 
     def _set_mark(self) -> None:
-        if not self._is_answer or self._strip or self._held:
+        if not self._is_answer or self._strip or self._retained:
             self.mark = None
         else:
             self.mark = "" if self._is_over else BARE_CLOSE[0]
@@ -170,14 +170,14 @@ class ThinkSplitter:
         if stripped[0] in FIRSTS:
             tag = next((opening for opening in OPENINGS if stripped.startswith(opening)), None)
             if tag is None and any(opening.startswith(stripped) for opening in OPENINGS):
-                self._held = text
+                self._retained = text
                 return ""
             if tag is not None and (tag in THINK or self._is_quoted is None or not self._is_quoted(tag)):
                 return self._open(tag, stripped, pieces)
         if self._is_assumed:
-            self._look = ThinkSplitter._in_reasoning
+            self._poll = ThinkSplitter._in_reasoning
             return stripped
-        self._look, self._is_answer = ThinkSplitter._in_answer, True
+        self._poll, self._is_answer = ThinkSplitter._in_answer, True
         if self._was_over:
             self._enter_rest()
         return text
@@ -187,11 +187,11 @@ class ThinkSplitter:
         if self._is_first:
             self.preopened = False
         if tag in ANSWERS:
-            self._look, self._is_answer = ThinkSplitter._in_channel, True
+            self._poll, self._is_answer = ThinkSplitter._in_channel, True
             if self.last:
                 pieces.append((True, ""))  # each text of the harmony format is a message
         else:
-            self._look, self._closes, self._strip = ThinkSplitter._in_reasoning, closes_of(tag), True
+            self._poll, self._closes, self._strip = ThinkSplitter._in_reasoning, closes_of(tag), True
             self._unclosed = [] if tag in THINK else [tag]
         return text[len(tag) :]
 
@@ -199,11 +199,11 @@ class ThinkSplitter:
         """Read an answer of the harmony format, which a token ends."""
         end = min((place for end in ENDS if (place := text.find(end)) >= 0), default=None)
         if end is None:
-            text, self._held = min((_hold_back(text, end) for end in ENDS), key=lambda held: len(held[0]))
+            text, self._retained = min((_hold_back(text, end) for end in ENDS), key=lambda retained: len(retained[0]))
             rest = ""
         else:
             text, rest = text[:end], text[text.index("|>", end) + 2 :]
-            self._look, self._is_answer = ThinkSplitter._at_channel, False
+            self._poll, self._is_answer = ThinkSplitter._at_channel, False
         if text:
             self.last = text
             pieces.append((False, text))
@@ -216,7 +216,7 @@ class ThinkSplitter:
         if tag is not None:
             return self._open(tag, stripped, pieces)
         if any(opening.startswith(stripped) for opening in _CHANNELS):
-            self._held = text
+            self._retained = text
             return ""
         self._enter_rest()
         return text
@@ -226,12 +226,14 @@ class ThinkSplitter:
         inside, close, rest = text.partition(close)
         if close:
             if close in ENDS:
-                self._look = ThinkSplitter._at_channel
+                self._poll = ThinkSplitter._at_channel
             else:
                 self._enter_rest()
             self._strip, self._unclosed = True, []
         else:
-            inside, self._held = min((_hold_back(text, each) for each in self._closes), key=lambda held: len(held[0]))
+            inside, self._retained = min(
+                (_hold_back(text, each) for each in self._closes), key=lambda retained: len(retained[0])
+            )
             if self._unclosed:
                 self._unclosed.append(inside)
         if inside:
@@ -244,16 +246,16 @@ class ThinkSplitter:
             self._enter_rest()
             self._strip = self.preopened = True
             # Text that was already sent stays text, but separate from the answer.
-            is_said = self._parts = bool(self.last)
-            before = before if is_said else before.lstrip()
+            is_stated = self._parts = bool(self.last)
+            before = before if is_stated else before.lstrip()
             if before:
-                pieces.append((not is_said, before))
+                pieces.append((not is_stated, before))
             return rest
         if close:
             self._enter_rest()
             before, rest = text, ""
         else:
-            before, self._held = _hold_back(text, BARE_CLOSE)
+            before, self._retained = _hold_back(text, BARE_CLOSE)
         if before:
             self.last = before
             pieces.append((False, before))
@@ -267,7 +269,7 @@ class ThinkSplitter:
         return ""
 
     def _enter_rest(self) -> None:
-        self._look, self._is_answer, self._is_over = ThinkSplitter._in_rest, True, True
+        self._poll, self._is_answer, self._is_over = ThinkSplitter._in_rest, True, True
 
     def _is_line_start(self, before: str) -> bool:
         return ((self.last or "\n") + before).rstrip(" \t").endswith("\n")

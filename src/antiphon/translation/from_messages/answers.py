@@ -34,7 +34,7 @@ from antiphon.protocol.messages.requests import MessageParam
 from antiphon.protocol.messages.wording import block_path
 from antiphon.translation.from_messages.catalogue import Catalogue
 from antiphon.translation.from_messages.content import document_parts
-from antiphon.translation.from_messages.hosted import as_json, is_sealed, mcp_item, mcp_listing, served_items
+from antiphon.translation.from_messages.hosted import as_json, is_sealed, mcp_item, mcp_listing, server_items
 from antiphon.translation.from_messages.placed_items import Placed, PlacedItems, misplaced
 from antiphon.translation.from_messages.results import call_id_of
 from antiphon.translation.from_messages.view import dropped, reasoning_id
@@ -47,7 +47,7 @@ UNSIGNED = "antiphon.unsigned"
 
 THINKING = frozenset({ThinkingBlock, RedactedThinkingBlock})
 _TEXTS = frozenset({TextBlock, DocumentBlock})
-_SERVED = frozenset({ServerToolUseBlock, McpToolUseBlock})
+_SERVER = frozenset({ServerToolUseBlock, McpToolUseBlock})
 
 
 class AnswerReader(Struct):
@@ -150,10 +150,10 @@ class AnswerReader(Struct):
         else:
             self.placed.add(i, j, Message(role="developer", content=block.content or ""))
 
-    def _add_served(self, block: ServerToolUseBlock, i: int, j: int) -> None:
+    def _add_server(self, block: ServerToolUseBlock, i: int, j: int) -> None:
         result = self._result_of(block.id)
         if isinstance(result, ServerToolResult):
-            for item in served_items(block, result, self.catalogue):
+            for item in server_items(block, result, self.catalogue):
                 self.placed.add(i, j, item)
 
     def _add_mcp(self, block: McpToolUseBlock, i: int, j: int) -> None:
@@ -180,7 +180,7 @@ _ANSWERS: Mapping[type, Callable[[AnswerReader, Any, int, int], None]] = {
     ThinkingBlock: AnswerReader._add_thinking,
     RedactedThinkingBlock: AnswerReader._add_redacted,
     CompactionBlock: AnswerReader._add_compaction,
-    ServerToolUseBlock: AnswerReader._add_served,
+    ServerToolUseBlock: AnswerReader._add_server,
     McpToolUseBlock: AnswerReader._add_mcp,
     McpToolListing: AnswerReader._add_listing,
     **dict.fromkeys(

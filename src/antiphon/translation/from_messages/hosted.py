@@ -47,7 +47,7 @@ def is_sealed(text: object) -> bool:
     return isinstance(text, str) and text.startswith(SEAL)
 
 
-def served_items(use: ServerToolUseBlock, result: ServerToolResult, catalogue: Catalogue) -> Items:
+def server_items(use: ServerToolUseBlock, result: ServerToolResult, catalogue: Catalogue) -> Items:
     """Return the items of a call that a server ran, and of its result."""
     read = _READERS.get(type(result), _other)
     return read(use, result, catalogue)

@@ -219,12 +219,12 @@ def _context_edits(body: Conversation) -> tuple[int | None, list[ContextManageme
     return turns, compaction
 
 
-def _thinking_turns(keep: Any, path: str) -> int | None:
-    if keep == "all":
+def _thinking_turns(save: Any, path: str) -> int | None:
+    if save == "all":
         return None
-    if isinstance(keep, dict) and keep.get("type") == "all":
+    if isinstance(save, dict) and save.get("type") == "all":
         return None
-    value = 1 if keep is None else keep.get("value") if isinstance(keep, dict) else None
+    value = 1 if save is None else save.get("value") if isinstance(save, dict) else None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise refusal(path, "Input should be 'all' or a number of thinking turns")
     return value

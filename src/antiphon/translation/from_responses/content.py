@@ -7,7 +7,7 @@ from msgspec import UNSET
 from antiphon.protocol.items.content import Item
 from antiphon.protocol.items.messages import Message, Reasoning
 from antiphon.translation.from_responses.item import PassedItem, Value
-from antiphon.translation.from_responses.parts import Part, Place, SummaryPart
+from antiphon.translation.from_responses.parts import PartPlace, PassedPart, SummaryPart
 from antiphon.translation.from_responses.values import dicts, text
 
 PHASES = ("commentary", "final_answer")
@@ -17,7 +17,7 @@ class PassedMessage(PassedItem):
     """An assistant's message."""
 
     def _opened(self, item: Item) -> Item:
-        self._parts: dict[Any, Part] = {}
+        self._parts: dict[Any, PassedPart] = {}
         return Message(id=self.id, status="in_progress", role="assistant", content=[], phase=self._phase())
 
     def _phase(self) -> Any:
@@ -35,11 +35,11 @@ class PassedMessage(PassedItem):
             elif word == "done":
                 part.settle(event | {"type": kind, "annotations": None})
 
-    def _part(self, index: Any, kind: str) -> Part:
+    def _part(self, index: Any, kind: str) -> PassedPart:
         part = self._parts.get(index) if isinstance(index, int) else None
         if part is None or part.kind != kind:
-            place = Place(self.output_index, self.id, len(self._parts))
-            part = Part(self.writer, place, kind)
+            place = PartPlace(self.output_index, self.id, len(self._parts))
+            part = PassedPart(self.writer, place, kind)
             key = index if isinstance(index, int) and index not in self._parts else ("more", place.index)
             self._parts[key] = part
             part.open()
@@ -49,9 +49,9 @@ class PassedMessage(PassedItem):
         whole = self.value.get("content")
         if isinstance(whole, str):  # an easy message, for which the API has parts
             whole = [{"type": "output_text", "text": whole}]
-        said = [part for part in dicts(whole) if part.get("type") in ("output_text", "refusal")]
+        stated = [part for part in dicts(whole) if part.get("type") in ("output_text", "refusal")]
         known = list(self._parts.values())
-        for place, part in enumerate(said):
+        for place, part in enumerate(stated):
             mine = known[place] if place < len(known) else self._part(("new", place), part["type"])
             mine.settle(part)
 
@@ -68,7 +68,7 @@ class PassedReasoning(PassedItem):
     """The model's reasoning: a summary in parts, raw text, or nothing readable."""
 
     def _opened(self, item: Item) -> Item:
-        self._parts: dict[tuple[str, Any], Part] = {}
+        self._parts: dict[tuple[str, Any], PassedPart] = {}
         """By the list that contains them at the backend, and the index there."""
         return Reasoning(id=self.id, status="in_progress", summary=[], content=[])
 
@@ -82,17 +82,17 @@ class PassedReasoning(PassedItem):
         elif word == "done":
             part.settle({"text": event.get("text")})
 
-    def _part(self, where: str, index: Any) -> Part:
+    def _part(self, where: str, index: Any) -> PassedPart:
         key = (where, index if isinstance(index, int) else 0)
         if key not in self._parts:
             is_summary = where == "summary" or self.writer.view.summary
-            place = Place(self.output_index, self.id, len(self._shown(is_summary)))
-            kind = SummaryPart if is_summary else Part
+            place = PartPlace(self.output_index, self.id, len(self._displayed(is_summary)))
+            kind = SummaryPart if is_summary else PassedPart
             self._parts[key] = kind(self.writer, place, "summary_text" if where == "summary" else "reasoning_text")
             self._parts[key].open()
         return self._parts[key]
 
-    def _shown(self, is_summary: bool) -> list[Part]:
+    def _displayed(self, is_summary: bool) -> list[PassedPart]:
         return [part for part in self._parts.values() if isinstance(part, SummaryPart) is is_summary]
 
     def _settle(self) -> None:
@@ -111,8 +111,8 @@ class PassedReasoning(PassedItem):
         item = Reasoning(
             id=self.id,
             status="completed",
-            summary=[part.whole() for part in self._shown(is_summary=True)],
-            content=[part.whole() for part in self._shown(is_summary=False)],
+            summary=[part.whole() for part in self._displayed(is_summary=True)],
+            content=[part.whole() for part in self._displayed(is_summary=False)],
         )
         self._seal(item)
         return item

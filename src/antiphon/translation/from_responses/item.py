@@ -31,17 +31,17 @@ LATER: dict[str, dict[str, Any]] = {
 class PassedItem:
     """Any item, and all of it if nothing streams. `end` it once the backend has, then `close` it."""
 
-    def __init__(self, writer: ResponseWriter, given: Value, item: Item) -> None:
+    def __init__(self, writer: ResponseWriter, provided: Value, item: Item) -> None:
         self.writer = writer
-        self.kind = str(given["type"])
-        self.key = text(given.get("id"))
+        self.kind = str(provided["type"])
+        self.key = text(provided.get("id"))
         """Its id at the backend."""
         self.id = writer.new_id(ID_PREFIXES[type(item)])
         self.is_ended = False
         self.is_closed = False
         self.is_settled = False
         """Whether the backend's final response was compared with it."""
-        self.value = self._given = given
+        self.value = self._provided = provided
         self._item = item
         self._reached = -1
         self._images = 0
@@ -64,7 +64,7 @@ class PassedItem:
         if self.is_ended:
             return
         self.value = self.value | {
-            key: given for key, given in value.items() if given is not None or key not in self.value
+            key: provided for key, provided in value.items() if provided is not None or key not in self.value
         }
         self.is_ended = True
         self._settle()
@@ -110,16 +110,16 @@ class PassedItem:
 
     def _read(self, **changes: Any) -> Item:
         """Return the item as it is now; if the backend's final item was invalid, as it was when it opened."""
-        item = read_item(self.value | changes) or read_item(self._given | changes) or self._item
+        item = read_item(self.value | changes) or read_item(self._provided | changes) or self._item
         return replace(item, id=self.id)
 
-    def _final(self, cut: str | None, said: Any) -> Any:
+    def _final(self, cut: str | None, stated: Any) -> Any:
         if cut is not None:
             return CUT.get(self.kind, cut)
         caller = self.value.get("caller")
-        if isinstance(caller, dict) and caller.get("type") == "program" and said == "in_progress":
-            return said
-        return "failed" if said == "failed" else "completed"
+        if isinstance(caller, dict) and caller.get("type") == "program" and stated == "in_progress":
+            return stated
+        return "failed" if stated == "failed" else "completed"
 
     def _padded(self, event: Any, delta: str) -> None:
         if self.writer.view.obfuscation:

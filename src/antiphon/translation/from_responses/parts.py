@@ -14,7 +14,7 @@ FIELDS = {"output_text": "text", "refusal": "refusal", "reasoning_text": "text",
 
 
 @dataclass(slots=True)
-class Place:
+class PartPlace:
     """The position of a part: its item, and its index in the item's content or summary."""
 
     output_index: int
@@ -31,11 +31,11 @@ class Place:
 
 
 @dataclass(slots=True)
-class Part:
+class PassedPart:
     """One part. `settle` compares it with the backend's final part; `close` ends it."""
 
     writer: ResponseWriter
-    place: Place
+    place: PartPlace
     kind: str
     """Its type, in the backend's terms."""
     is_closed: bool = False
@@ -43,7 +43,7 @@ class Part:
     _logprobs: list[dict[str, Any]] = field(default_factory=list)
     _length: int = 0
     _annotations: Annotations = field(default_factory=Annotations)
-    _heard: int = 0
+    _received: int = 0
     """How many annotations the backend sent."""
 
     @property
@@ -77,7 +77,7 @@ class Part:
 
     def annotate(self, value: Any) -> None:
         """Add an annotation to its text."""
-        self._heard += 1
+        self._received += 1
         annotation = read_annotation(value)
         if self.is_closed or self.kind != "output_text" or not annotation:
             return
@@ -95,10 +95,10 @@ class Part:
         """Emit the content of the final part that was not emitted yet. What was emitted and is not in it stays."""
         if whole.get("type", self.kind) != self.kind:
             return
-        emitted, meant = self.text, text(whole.get(FIELDS[self.kind]))
-        if meant.startswith(emitted):
-            self.add(meant[len(emitted) :], None if emitted else whole.get("logprobs"))
-        for annotation in dicts(whole.get("annotations"))[self._heard :]:
+        emitted, intended = self.text, text(whole.get(FIELDS[self.kind]))
+        if intended.startswith(emitted):
+            self.add(intended[len(emitted) :], None if emitted else whole.get("logprobs"))
+        for annotation in dicts(whole.get("annotations"))[self._received :]:
             self.annotate(annotation)
 
     def close(self) -> None:
@@ -119,11 +119,11 @@ class Part:
     def whole(self) -> Any:
         """Return the part as the item has it."""
         if self.kind == "output_text":
-            return OutputText(text=self.text, annotations=self._annotations.told, logprobs=self._logprobs)
+            return OutputText(text=self.text, annotations=self._annotations.reported, logprobs=self._logprobs)
         return _SHAPES[self.kind](self.text)
 
 
-class SummaryPart(Part):
+class SummaryPart(PassedPart):
     """One part of a reasoning summary; also raw reasoning, if the client requested summaries."""
 
     def open(self) -> None:

@@ -180,24 +180,24 @@ class ResponsesStream:
 
     def _renumbered(self, value: dict[str, Any]) -> dict[str, Any]:
         """Return an item with the call id that the client sees."""
-        given = value.get("call_id")
+        provided = value.get("call_id")
         kind = str(value.get("type"))
-        if kind in _CALL_TYPES and (given or kind != "tool_search_call"):
-            value = value | {"call_id": self._call_id(text(given))}
-        elif isinstance(given, str):
-            value = value | {"call_id": self._renamed.get(given, given)}
+        if kind in _CALL_TYPES and (provided or kind != "tool_search_call"):
+            value = value | {"call_id": self._call_id(text(provided))}
+        elif isinstance(provided, str):
+            value = value | {"call_id": self._renamed.get(provided, provided)}
         caller = value.get("caller")
         if isinstance(caller, dict) and (renamed := self._renamed.get(text(caller.get("caller_id")))):
             value = value | {"caller": caller | {"caller_id": renamed}}
         return value
 
-    def _call_id(self, given: str) -> str:
+    def _call_id(self, text: str) -> str:
         """Return the backend's id if it is free, the same for the same call."""
-        if given not in self._renamed:
-            is_free = 0 < len(given) <= MAX_CALL_ID and given not in self._taken
-            self._renamed[given] = given if is_free else self._writer.new_id("call")
-            self._taken.add(self._renamed[given])
-        return self._renamed[given]
+        if text not in self._renamed:
+            is_free = 0 < len(text) <= MAX_CALL_ID and text not in self._taken
+            self._renamed[text] = text if is_free else self._writer.new_id("call")
+            self._taken.add(self._renamed[text])
+        return self._renamed[text]
 
     # The content of an item.
 

@@ -78,7 +78,7 @@ class PassedText(PassedItem):
             return value | {first: content}
         return value | {first: inner | {rest[0]: content}} if isinstance(inner, dict) and rest[0] in inner else value
 
-    def _meant(self) -> str:
+    def _intended(self) -> str:
         found: Any = self.value
         for key in self._text.path:
             found = found.get(key) if isinstance(found, dict) else None
@@ -105,14 +105,14 @@ class PassedText(PassedItem):
             self._pieces.append(delta)
             self._padded(self._text.delta(**self._where(), delta=delta), delta)
 
-    def _complete(self, meant: str) -> None:
+    def _complete(self, intended: str) -> None:
         emitted = "".join(self._pieces)
-        if meant.startswith(emitted):
-            self._add(meant[len(emitted) :])
+        if intended.startswith(emitted):
+            self._add(intended[len(emitted) :])
 
     def _settle(self) -> None:
         if not self._is_whole:
-            self._complete(self._meant())
+            self._complete(self._intended())
             if self.kind == "function_call" and not "".join(self._pieces).strip():
                 self._add("{}")  # clients parse arguments as JSON
 
@@ -172,17 +172,17 @@ class PassedShell(PassedItem):
                 events.ResponseShellCallCommandDeltaEvent(output_index=where, command_index=index, delta=delta), delta
             )
 
-    def _complete(self, index: int, meant: str) -> None:
+    def _complete(self, index: int, intended: str) -> None:
         emitted = "".join(self._command(index))
-        if meant.startswith(emitted):
-            self._add(index, meant[len(emitted) :])
+        if intended.startswith(emitted):
+            self._add(index, intended[len(emitted) :])
 
     def _settle(self) -> None:
         action = self.value.get("action")
         commands = action.get("commands") if isinstance(action, dict) else None
-        for index, meant in enumerate(commands if isinstance(commands, list) else []):
+        for index, intended in enumerate(commands if isinstance(commands, list) else []):
             if index not in self._over:
-                self._complete(index, text(meant))
+                self._complete(index, text(intended))
 
     def _finish(self) -> None:
         for index in self._commands:

@@ -23,14 +23,14 @@ from antiphon.translation.from_chat.text_filters import repaired
 FINAL = frozenset({"completed", "incomplete", "failed"})
 """Statuses that are final."""
 
-_NEVER_MADE = {ItemReference, Compaction, CompactionTrigger, ConfigurationUpdate}
+_NEVER_CREATED = {ItemReference, Compaction, CompactionTrigger, ConfigurationUpdate}
 """Items that no backend creates: it never receives a request to compact, because only it could read the result."""
 
 KINDS: Mapping[str, type[Item]] = {
     str(kind.__struct_config__.tag): kind
     for union in get_args(InputItem)
     for kind in (get_args(union) or (union,))
-    if kind not in _NEVER_MADE
+    if kind not in _NEVER_CREATED
 }
 """The items that a backend's answer can contain, by type."""
 
@@ -79,11 +79,15 @@ def read_item(value: Mapping[str, Any]) -> Item | None:
     name = value.get("type")
     kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        shown = str(name)[:64]
-        log.warning("Dropped an item from a backend's answer: its type %r cannot be input of a later request.", shown)
+        displayed = str(name)[:64]
+        log.warning(
+            "Dropped an item from a backend's answer: its type %r cannot be input of a later request.", displayed
+        )
         return None
     fields = kind.__struct_encode_fields__
-    known = {key: given for key, given in value.items() if key in fields and (given is not None or key in _NULLABLE)}
+    known = {
+        key: provided for key, provided in value.items() if key in fields and (provided is not None or key in _NULLABLE)
+    }
     whole = dict(_MISSING.get(str(name), {})) | known
     try:
         return msgspec.convert(_OUTCOMES.get(str(name), dict)(whole), kind)
@@ -167,5 +171,5 @@ def read_usage(value: Any) -> Any:
     """Return the usage of a response, None without one (specification section 3)."""
     if not isinstance(value, dict):
         return None
-    told = {"prompt_tokens_details": "input_tokens_details", "completion_tokens_details": "output_tokens_details"}
-    return read_counts(value | {ours: value.get(theirs) for ours, theirs in told.items()})
+    reported = {"prompt_tokens_details": "input_tokens_details", "completion_tokens_details": "output_tokens_details"}
+    return read_counts(value | {ours: value.get(theirs) for ours, theirs in reported.items()})

@@ -172,10 +172,10 @@ def _logprobs(answer: Mapping[str, Any]) -> Chunk | None:
 
 def _usage(answer: Mapping[str, Any]) -> Chunk | None:
     """Return the tokens, None if the server does not report those of the prompt."""
-    prompt, said = answer.get("prompt_eval_count"), answer.get("eval_count") or 0
-    if not isinstance(prompt, int) or not isinstance(said, int):
+    prompt, stated = answer.get("prompt_eval_count"), answer.get("eval_count") or 0
+    if not isinstance(prompt, int) or not isinstance(stated, int):
         return None
-    usage: Chunk = {"prompt_tokens": prompt, "completion_tokens": said, "total_tokens": prompt + said}
+    usage: Chunk = {"prompt_tokens": prompt, "completion_tokens": stated, "total_tokens": prompt + stated}
     if cached := answer.get("prompt_eval_cached_count"):
         usage["prompt_tokens_details"] = {"cached_tokens": cached}
     return usage

@@ -87,12 +87,12 @@ def enough(body: Mapping[str, Any]) -> int:
     return tokens_of(body) * 5 // 4 + (output_cap(body) or ANSWER)
 
 
-def next_window(needed: int, held: int, limit: int) -> int:
+def next_window(needed: int, reserved: int, limit: int) -> int:
     """Return the window for this many tokens: the one that the model has, or the next power of two, up to `limit`."""
-    size = max(held, FIRST)
+    size = max(reserved, FIRST)
     while size < needed:
         size = 1 << size.bit_length()
-    return min(size, max(limit, held))
+    return min(size, max(limit, reserved))
 
 
 def member(values: Any, model: str, *keys: str) -> Mapping[str, Any]:

@@ -41,9 +41,9 @@ _RUN = re.compile(r"(.)\1+", re.DOTALL)
 
 def is_longer(body: Mapping[str, Any], tokens: int) -> bool:
     """Whether this Chat request has more tokens than these, whatever the template and the vocabulary."""
-    shown = {"messages": [_shown(message) for message in body.get("messages") or ()]}
+    displayed = {"messages": [_displayed(message) for message in body.get("messages") or ()]}
     measures = (_by_size, _WithoutRuns(tokens))  # the second takes longer, and its result is the same
-    return all(tokens_of(shown, measure, priming=0) > tokens for measure in measures)
+    return all(tokens_of(displayed, measure, priming=0) > tokens for measure in measures)
 
 
 def is_cut(body: Mapping[str, Any], reported: int, window: int | None) -> bool:
@@ -67,7 +67,7 @@ def message_of(model: str, reported: int, estimate: int) -> str:
     )
 
 
-def _shown(message: Mapping[str, Any]) -> dict[str, Any]:
+def _displayed(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return what every template shows of a message."""
     content = message.get("content")
     parts = [part for part in content if part.get("type") == "text"] if isinstance(content, list) else content

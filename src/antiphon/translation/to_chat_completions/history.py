@@ -45,14 +45,20 @@ from antiphon.protocol.items.messages import (
     kinds_of,
 )
 from antiphon.protocol.validation.call_rules import CALLS, OUTPUTS, Call, Output, tie
-from antiphon.translation.to_chat_completions.hosted import RETOLD, ServedCall, approvals_in, shell_output, shown_call
+from antiphon.translation.to_chat_completions.hosted import (
+    RETOLD,
+    ServerCall,
+    approvals_in,
+    rendered_call,
+    shell_output,
+)
 from antiphon.translation.to_chat_completions.reasoning import Unseal, recount
 from antiphon.translation.tool_mapping.calls import output_of
 
 Placed = tuple[int, InputItem]
 """An item, and the index of the item in the conversation from which it was derived."""
 
-SHOWN = frozenset[type]({Message, Reasoning})
+DISPLAYED = frozenset[type]({Message, Reasoning})
 """Items that are shown unchanged."""
 
 LATE = "[The output is not there yet. It will come later.]"
@@ -67,47 +73,47 @@ def visible(items: Sequence[InputItem], unseal: Unseal, *, sees_images: bool = F
     behind: list[Placed] = []
     answered: set[str] | None = None
     search = ""
-    shown: list[Placed] = []
+    displayed: list[Placed] = []
     for index, item in remembered(items):
         # Calls that a server has executed: the item contains the output as well.
-        served = shown_call(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
+        server = rendered_call(item, unseal, approvals, sees_images=sees_images) if type(item) in RETOLD else None
         # Something that the model did not say ends its answer: the outputs that waited come before it.
-        if behind and served is None and not _is_said_by_model(item):
-            shown += behind
+        if behind and server is None and not _is_model_output(item):
+            displayed += behind
             behind = []
         if isinstance(item, Message | Reasoning):
-            shown.append((index, item))
+            displayed.append((index, item))
         elif isinstance(item, Compaction):
-            shown.append((index, summary(recount(item, unseal))))
+            displayed.append((index, summary(recount(item, unseal))))
         elif type(item) is ToolSearchCall and not item.call_id:
             search = f"call_{item.id}"
-            shown.append((index, replace(item, call_id=search)))
+            displayed.append((index, replace(item, call_id=search)))
         elif type(item) is ToolSearchOutput and not item.call_id:
             # Without its search, which a compaction can have replaced, the output has no place.
-            shown += [(index, replace(item, call_id=search))] if search else []
+            displayed += [(index, replace(item, call_id=search))] if search else []
         elif type(item) in CALLS:
-            shown.append((index, item))
+            displayed.append((index, item))
             if getattr(item, "async_", None):
                 # Collected once, and only if a conversation has such calls.
                 answered = _answered(items) if answered is None else answered
                 if tie(item) not in answered:
-                    shown.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
+                    displayed.append((index, FunctionCallOutput(call_id=tie(item), output=LATE)))
         elif type(item) is ShellCallOutput:
-            shown.append((index, shell_output(item, unseal)))
+            displayed.append((index, shell_output(item, unseal)))
         elif type(item) in OUTPUTS:
             # Without a call id it belongs to no call, and would be rejected as a tool message.
-            shown.append((index, item if tie(item) else _nameless(item)))
-        elif served is not None:
-            shown.append((index, served.call))
+            displayed.append((index, item if tie(item) else _nameless(item)))
+        elif server is not None:
+            displayed.append((index, server.call))
             # Of parallel calls, only the last one is followed by the outputs of all.
-            behind.append((index, served.output))
-            if not served.joins_next:
-                shown += behind
+            behind.append((index, server.output))
+            if not server.joins_next:
+                displayed += behind
                 behind = []
-    return shown + behind
+    return displayed + behind
 
 
-_ALWAYS = frozenset[type]({*CALLS, *OUTPUTS, *RETOLD, ServedCall, Compaction})
+_ALWAYS = frozenset[type]({*CALLS, *OUTPUTS, *RETOLD, ServerCall, Compaction})
 """Items that become a message on their own, with rare exceptions, which `visible` knows."""
 
 
@@ -123,7 +129,7 @@ def becomes_message(item: InputItem) -> bool:
     return any(getattr(part, "refusal" if isinstance(part, Refusal) else "text", True) for part in item.content)
 
 
-def _is_said_by_model(item: InputItem) -> bool:
+def _is_model_output(item: InputItem) -> bool:
     """Whether it can be between two calls of one answer."""
     is_answer = isinstance(item, Message) and item.role == "assistant"
     return is_answer or type(item) in CALLS or isinstance(item, Reasoning)
@@ -149,26 +155,26 @@ def _not_replaced(items: Sequence[InputItem]) -> Iterator[Placed]:
 
 def summary(text: str) -> Message:
     """Return the message with the text of a compaction."""
-    said = f"[What happened so far, in short. The messages before this one are kept as they were.]\n{text}"
-    return Message(role="user", content=said)
+    stated = f"[What happened so far, in short. The messages before this one are kept as they were.]\n{text}"
+    return Message(role="user", content=stated)
 
 
 def _nameless(output: InputItem) -> Message:
     """An output without a call arrives late: it becomes a message."""
     name = getattr(output, "name", None) or "a tool"
-    said = output_of(output)  # type: ignore[arg-type]
+    content = output_of(output)  # type: ignore[arg-type]
     words = f"[Output of {name}]"
-    if isinstance(said, str):
-        return Message(role="user", content=f"{words}\n{said}")
-    return Message(role="user", content=[InputText(text=words), *said])
+    if isinstance(content, str):
+        return Message(role="user", content=f"{words}\n{content}")
+    return Message(role="user", content=[InputText(text=words), *content])
 
 
 # In groups.
 
-_CALLS = frozenset({*CALLS, ServedCall})
+_CALLS = frozenset({*CALLS, ServerCall})
 
 
-class Answer(Struct):
+class AssistantDraft(Struct):
     """One assistant message that is being built, and the outputs of its calls as (index in the items, output)."""
 
     turn: int
@@ -178,14 +184,14 @@ class Answer(Struct):
     outputs: list[tuple[int, Output]] = field(default_factory=list)
 
 
-Said = tuple[int, Message]
+Content = tuple[int, Message]
 """A user or system message, with its index in the items."""
 
 
 class Exchanges(Struct):
     """The conversation; `turn` counts the user messages so far, and `tool_turns` are those with calls."""
 
-    groups: list[Answer | Said] = field(default_factory=list)
+    groups: list[AssistantDraft | Content] = field(default_factory=list)
     tool_turns: set[int] = field(default_factory=set)
     turn: int = 0
 
@@ -198,14 +204,14 @@ def group(items: Sequence[Placed]) -> Exchanges:
     for index, item in items:
         if type(item) in OUTPUTS:
             outputs.setdefault(tie(item), []).append((index, item))  # type: ignore[arg-type]
-    answer: Answer | None = None
+    answer: AssistantDraft | None = None
     for index, item in items:
         is_call = type(item) in _CALLS
         if is_call or isinstance(item, Reasoning) or (isinstance(item, Message) and item.role == "assistant"):
             # Text and reasoning after text begin another answer, unless calls are open: nothing may come between those
             # and their outputs.
             if answer is None or (answer.messages and not answer.calls and not is_call):
-                answer = Answer(exchanges.turn)
+                answer = AssistantDraft(exchanges.turn)
                 exchanges.groups.append(answer)
             if isinstance(item, Reasoning):
                 answer.reasoning.append(item)
@@ -223,5 +229,5 @@ def group(items: Sequence[Placed]) -> Exchanges:
             exchanges.groups.append((index, item))
         # Still there, so no call has taken it: its call is not shown.
         elif type(item) in OUTPUTS and tie(item) in outputs:
-            exchanges.groups.append(Answer(exchanges.turn, outputs=outputs.pop(tie(item))))
+            exchanges.groups.append(AssistantDraft(exchanges.turn, outputs=outputs.pop(tie(item))))
     return exchanges

@@ -40,7 +40,7 @@ _DETAIL = {"low": "low", "high": "high", "original": "high"}
 def image_part(part: InputImage, param: str) -> dict[str, Any]:
     """Return the Chat content part for an image; raises `ClientError` if it has no URL."""
     if not part.image_url:
-        raise refusals.not_served(f"{param}.file_id") if part.file_id else refusals.missing(f"{param}.image_url")
+        raise refusals.unsupported(f"{param}.file_id") if part.file_id else refusals.missing(f"{param}.image_url")
     image: dict[str, str] = {"url": part.image_url}
     if part.detail in _DETAIL:
         image["detail"] = _DETAIL[part.detail]
@@ -79,7 +79,7 @@ def _native_part(part: InputFile, dialect: Dialect, param: str, files: ReadFiles
 
 def _unread_part(part: InputFile, dialect: Dialect, param: str) -> dict[str, Any]:
     if part.file_id:
-        raise refusals.not_served(f"{param}.file_id")
+        raise refusals.unsupported(f"{param}.file_id")
     if part.file_url:
         return _by_url(part, part.file_url, dialect, f"{param}.file_url")
     if part.file_data:

@@ -13,7 +13,7 @@ from antiphon.protocol.items.messages import Compaction, InputItem, ItemReferenc
 from antiphon.protocol.validation import refusals
 from antiphon.protocol.validation.call_rules import OUTPUTS, Call, tie
 from antiphon.translation.dialects.dialect import SIGNED_ID, Dialect
-from antiphon.translation.files import GONE, ReadFiles
+from antiphon.translation.files import DELETED, ReadFiles
 from antiphon.translation.signed_calls import signature_of
 from antiphon.translation.to_chat_completions.answers import (
     UNSIGNED,
@@ -25,11 +25,11 @@ from antiphon.translation.to_chat_completions.answers import (
     tool_message,
 )
 from antiphon.translation.to_chat_completions.history import (
-    SHOWN,
-    Answer,
+    DISPLAYED,
+    AssistantDraft,
+    Content,
     Exchanges,
     Placed,
-    Said,
     becomes_message,
     group,
     visible,
@@ -46,8 +46,8 @@ from antiphon.translation.to_chat_completions.media import file_parts, image_par
 from antiphon.translation.to_chat_completions.prefix import (
     INDEPENDENT,
     MUCH,
-    Conversation,
     Messages,
+    ModelConversation,
     Prefix,
     Rendering,
 )
@@ -146,7 +146,7 @@ def to_messages(
     toolbox = toolbox or Toolbox()
     first = [{"role": dialect.system_role, "content": instructions}] if instructions else []
     write = _Renderer(dialect, reasoning_context, toolbox, unseal, files, opening=opening)
-    prefix = items.prefix if isinstance(items, Conversation) else None
+    prefix = items.prefix if isinstance(items, ModelConversation) else None
     leading, is_late, place = 0, False, 0  # found in this function, so that a request without any pays no call
     if dialect.system_messages != "several":
         is_first = True
@@ -226,7 +226,7 @@ class _Renderer(Struct):
             for index, item in enumerate(items[start:] if start else items, start):
                 messages += self.message(index, item)
             return messages
-        placed = self._visible(items) if not kinds <= SHOWN else list(enumerate(items))
+        placed = self._visible(items) if not kinds <= DISPLAYED else list(enumerate(items))
         if start:
             placed = [one for one in placed if one[0] >= start]
         self.exchanges = exchanges = group(placed)
@@ -234,7 +234,7 @@ class _Renderer(Struct):
         if continues:
             exchanges.tool_turns.add(0)
         for each in exchanges.groups:
-            messages += self.answer(each) if isinstance(each, Answer) else self.said(each)
+            messages += self.answer(each) if isinstance(each, AssistantDraft) else self.stated(each)
         return messages
 
     def _visible(self, items: Sequence[InputItem]) -> list[Placed]:
@@ -277,7 +277,7 @@ class _Renderer(Struct):
         form = (self.dialect, self.reasoning_context, self.token)
         rendering = prefix.rendering(form)
         if any(self.toolbox.name_of(*tool) != name for tool, name in rendering.names.items()):
-            rendering = prefix.render_anew(form)
+            rendering = prefix.render_again(form)
         if rendering.end < cut and not _begins(prefix.log.items, rendering.end):
             rendering = prefix.render_up_to(form, rendering.end - 1)
         if rendering.end < cut:
@@ -297,12 +297,12 @@ class _Renderer(Struct):
     def message(self, index: int, message: Any) -> list[ChatMessage]:
         """Return the messages of an item that has neither reasoning nor calls next to it."""
         if message.role == "assistant":
-            return self.answer(Answer(0, messages=[message]))
-        return self.said((index, message))
+            return self.answer(AssistantDraft(0, messages=[message]))
+        return self.stated((index, message))
 
-    def said(self, said: Said) -> list[ChatMessage]:
+    def stated(self, stated: Content) -> list[ChatMessage]:
         """A user or system message; content that a system message cannot contain follows as a user message."""
-        index, message = said
+        index, message = stated
         parts = self._parts(message.content, index, "content")
         if message.role == "user":
             return [{"role": "user", "content": content_of(parts, self.dialect)}]
@@ -314,7 +314,7 @@ class _Renderer(Struct):
             written = {"role": "user", "content": marked(text, self.token)}
         return [written, {"role": "user", "content": rest}] if rest else [written]
 
-    def answer(self, answer: Answer) -> list[ChatMessage]:
+    def answer(self, answer: AssistantDraft) -> list[ChatMessage]:
         """An assistant message, its calls' outputs, and the content that those outputs could not contain."""
         recalled = recall(answer.reasoning, self.dialect, self.unseal)
         if answer.reasoning and not self._replays(answer):
@@ -334,11 +334,11 @@ class _Renderer(Struct):
             return in_words(messages)
         return messages
 
-    def _replays(self, answer: Answer) -> bool:
+    def _replays(self, answer: AssistantDraft) -> bool:
         is_current, has_calls = answer.turn == self.exchanges.turn, answer.turn in self.exchanges.tool_turns
         return replays(self.dialect, self.reasoning_context, is_current=is_current, has_calls=has_calls)
 
-    def _outputs(self, answer: Answer, recalled: Recalled) -> tuple[list[ChatMessage], list[ChatPart]]:
+    def _outputs(self, answer: AssistantDraft, recalled: Recalled) -> tuple[list[ChatMessage], list[ChatPart]]:
         messages: list[ChatMessage] = []
         moved: list[ChatPart] = []
         for index, output in sorted(answer.outputs, key=lambda pair: pair[0]):
@@ -383,7 +383,7 @@ class _Renderer(Struct):
         try:
             return chat_parts([part], self.dialect, "input", self.files)
         except ClientError:
-            return [{"type": "text", "text": GONE}]
+            return [{"type": "text", "text": DELETED}]
 
 
 def _leading(items: Iterable[Placed]) -> tuple[int, bool]:

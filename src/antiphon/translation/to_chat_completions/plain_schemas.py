@@ -23,8 +23,8 @@ MOST_EXPANDED = 200_000
 """Bytes of the definitions that take the place of references to them; a schema with more has no plainest form."""
 
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object"})
-_KEPT = frozenset({"type", "properties", "required", "items", "enum", "description"})
-_UNSAID = PLACES | {"title", "examples", "$ref", "$dynamicRef"}
+_STORED = frozenset({"type", "properties", "required", "items", "enum", "description"})
+_UNSTATED = PLACES | {"title", "examples", "$ref", "$dynamicRef"}
 """Keywords that say nothing to a model that reads one description."""
 
 
@@ -82,17 +82,17 @@ class _Work(Struct):
         return {**found, **{name: node[name] for name in node if name != "$ref"}}, (*trail, reference)
 
 
-def _fill(given: Schema, copy: Schema, trail: tuple[str, ...], work: _Work) -> None:
+def _fill(schema: Schema, copy: Schema, trail: tuple[str, ...], work: _Work) -> None:
     """Write the plainest form of a subschema to its `copy`; those inside it are pending. Raises `TooLarge`."""
-    node, trail = work.target(given, trail)
-    lost = {name: value for name, value in node.items() if name not in _KEPT | _UNSAID and not _closes(name, value)}
+    node, trail = work.target(schema, trail)
+    lost = {name: value for name, value in node.items() if name not in _STORED | _UNSTATED and not _closes(name, value)}
     node, trail = work.target(_only_form(node), trail)
 
     def later(inner: Any) -> Schema:
-        made: Schema = {}
+        created: Schema = {}
         if isinstance(inner, dict):
-            work.pending.append((inner, made, trail))
-        return made
+            work.pending.append((inner, created, trail))
+        return created
 
     values = [lost.pop("const")] if "const" in lost else node.get("enum")
     kind = _type(node.get("type", _type_of(values)))
@@ -114,8 +114,8 @@ def _fill(given: Schema, copy: Schema, trail: tuple[str, ...], work: _Work) -> N
         copy["enum"] = values
     elif values is not None:
         lost["enum"] = values
-    said = next((text for one in (given, node) if isinstance(text := one.get("description"), str)), "")
-    if text := " ".join(filter(None, (said, noted(lost)))):
+    stated = next((text for one in (schema, node) if isinstance(text := one.get("description"), str)), "")
+    if text := " ".join(filter(None, (stated, noted(lost)))):
         copy["description"] = text
 
 

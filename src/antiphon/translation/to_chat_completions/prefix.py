@@ -1,9 +1,9 @@
 """What the turns of a chain share: its items, what is known of them, and their messages.
 
 A chain grows at its end, and so does a history that a client sends again with each turn. So all its items are in one
-list, a `Log`; each response has a beginning of it, a `Prefix`, and a new turn adds only its own items. If two responses
-follow the same one, the second receives a copy. The messages of a log are stored per dialect in the same way, as values
-and as JSON (`Rendering`); `messages.py` creates them.
+list, a `ChainLog`; each response has a beginning of it, a `Prefix`, and a new turn adds only its own items. If two
+responses follow the same one, the second receives a copy. The messages of a log are stored per dialect in the same way,
+as values and as JSON (`Rendering`); `messages.py` creates them.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -55,7 +55,7 @@ class Rendering:
     end: int = 0
 
     def add(self, messages: list[dict[str, Any]], end: int, names: dict[Key, str], *, is_large: bool = False) -> None:
-        """Add the messages of the items from the former `end` to the new one. The bound is set last: see `Log`.
+        """Add the messages of the items from the former `end` to the new one. The bound is set last: see `ChainLog`.
 
         Messages that are `is_large` are encoded in pieces.
         """
@@ -84,7 +84,7 @@ class Rendering:
 
 
 @dataclass(slots=True, eq=False)
-class Log:
+class ChainLog:
     """The items of a chain, and the positions of its calls and their outputs.
 
     Its renderings are created where the request that needs them is translated: on the event loop, or in a thread once
@@ -105,9 +105,9 @@ class Log:
     is_sent: bool = False
     """Whether the items are of the request's own input: what a backend cannot accept of them is an error."""
 
-    def copied(self, length: int) -> "Log":
+    def copied(self, length: int) -> "ChainLog":
         """Return a log of the first items, which grows independently."""
-        return Log(
+        return ChainLog(
             self.items[:length],
             {call_id: place for call_id, place in self.calls.items() if place < length},
             {call_id: place for call_id, place in self.outputs.items() if place < length},
@@ -127,7 +127,7 @@ class Log:
 class Prefix:
     """The first items of a log, and what is known of them."""
 
-    log: Log = field(default_factory=Log)
+    log: ChainLog = field(default_factory=ChainLog)
     length: int = 0
     kinds: frozenset[type] = frozenset()
     open: tuple[str, ...] = ()
@@ -149,9 +149,9 @@ class Prefix:
 
     def rendering(self, form: Form) -> Rendering:
         """Return the messages that are known of the log, none at first; a new rendering replaces the oldest one."""
-        return self.log.renderings.get(form) or self.render_anew(form)
+        return self.log.renderings.get(form) or self.render_again(form)
 
-    def render_anew(self, form: Form) -> Rendering:
+    def render_again(self, form: Form) -> Rendering:
         """Return an empty rendering that replaces the known one, if any."""
         renderings = self.log.renderings
         if form not in renderings and len(renderings) == MOST_RENDERINGS:
@@ -218,7 +218,7 @@ class Prefix:
 class _Added:
     """The new state of a prefix while items are added."""
 
-    log: Log
+    log: ChainLog
     open: dict[str, None]
     last_user: int
     last_step: int
@@ -266,7 +266,7 @@ class _Added:
         self.open.pop(call_id, None)
 
 
-class Conversation(ItemList):
+class ModelConversation(ItemList):
     """Everything that the model receives, the beginning of which can be a chain's."""
 
     __slots__ = ("prefix",)
@@ -281,7 +281,7 @@ def joined(items: Sequence[InputItem], more: Sequence[InputItem]) -> Sequence[In
     """Return a conversation that continues with `more`."""
     if not more:
         return items
-    return Conversation([*items, *more], items.prefix if isinstance(items, Conversation) else None)
+    return ModelConversation([*items, *more], items.prefix if isinstance(items, ModelConversation) else None)
 
 
 class Messages(list[dict[str, Any]]):

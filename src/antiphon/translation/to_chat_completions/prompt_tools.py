@@ -31,7 +31,9 @@ from antiphon.translation.tool_mapping.offering import Toolbox
 Format = Any
 """A request's `text.format`."""
 
-_ASKED = "You can call functions. Each of these lines is the definition of one, with the JSON Schema of its arguments:"
+_REQUESTED = (
+    "You can call functions. Each of these lines is the definition of one, with the JSON Schema of its arguments:"
+)
 _IN_BLOCKS = (
     "To call a function, end your answer with a block like this one, or with several of them. Write the function's "
     "name, and its arguments as a JSON object:\n"
@@ -82,14 +84,14 @@ def prompt_tools(request: CreateResponse, toolbox: Toolbox, dialect: Dialect) ->
     last = f"You must call the function {named} now." if named else _CHOICES.get(str(choice), "")
     one = _ONE if request.parallel_tool_calls is False and not is_object else ""
     words = described([chat_function(offer) for offer in offers], how)
-    said = (request.instructions, words, " ".join(filter(None, (one, last))))
-    return "\n\n".join(filter(None, said)), msgspec.structs.replace(request.text or TextConfig(), format=form)
+    text = (request.instructions, words, " ".join(filter(None, (one, last))))
+    return "\n\n".join(filter(None, text)), msgspec.structs.replace(request.text or TextConfig(), format=form)
 
 
 def described(functions: Sequence[Any], how: str = _IN_BLOCKS) -> str:
     """Return the section of a prompt that describes functions, and how to call them."""
     tools = "\n".join(msgspec.json.encode(function).decode() for function in functions)
-    return f"# Functions\n\n{_ASKED}\n<tools>\n{tools}\n</tools>\n\n{how}"
+    return f"# Functions\n\n{_REQUESTED}\n<tools>\n{tools}\n</tools>\n\n{how}"
 
 
 def _of_calls(offers: Sequence[Offer]) -> JsonSchemaFormat:
@@ -129,7 +131,7 @@ Messages = list[dict[str, Any]]
 
 def in_words(messages: Messages) -> Messages:
     """Return the messages of one answer with its calls and their outputs as text, outputs in the order of the calls."""
-    told: Messages = []
+    reported: Messages = []
     outputs: dict[str, str] = {}
     order: list[str] = []
     for message in messages:
@@ -138,24 +140,24 @@ def in_words(messages: Messages) -> Messages:
             continue
         calls = message.get("tool_calls", ())
         order += [call["id"] for call in calls]
-        told.append(_with_blocks(message, calls) if calls else message)
+        reported.append(_with_blocks(message, calls) if calls else message)
     blocks = [_response(outputs.pop(call_id)) for call_id in order if call_id in outputs]
     blocks += map(_response, outputs.values())
     if blocks:
-        told.insert(bool(order), {"role": "user", "content": "\n".join(blocks)})
-    return told
+        reported.insert(bool(order), {"role": "user", "content": "\n".join(blocks)})
+    return reported
 
 
 def _with_blocks(message: dict[str, Any], calls: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return an assistant message with its calls in its text."""
     blocks = "\n".join(_block(call["function"]) for call in calls)
     content = message.get("content")
-    said = (
+    text = (
         [*content, {"type": "text", "text": blocks}]
         if isinstance(content, list)
         else "\n".join(filter(None, (content, blocks)))
     )
-    return {name: value for name, value in message.items() if name != "tool_calls"} | {"content": said}
+    return {name: value for name, value in message.items() if name != "tool_calls"} | {"content": text}
 
 
 def _block(function: dict[str, Any]) -> str:

@@ -96,7 +96,7 @@ def recall_signature(recalled: Recalled, call_id: str, blob: str, dialect: Diale
 def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) -> None:
     state = unseal(item.encrypted_content) if item.encrypted_content else {}
     reasoning = _table(state.get("reasoning"))
-    text = shown_text(item) or plain_text(reasoning)
+    text = displayed_text(item) or plain_text(reasoning)
     recalled.text = "\n\n".join(filter(None, (recalled.text, text)))
     if state.get("family") != dialect.name:
         return
@@ -109,7 +109,7 @@ def _add(recalled: Recalled, item: Reasoning, dialect: Dialect, unseal: Unseal) 
         recalled.calls[call_id] = _known(extra, _OF_CALLS)
 
 
-def shown_text(item: Reasoning) -> str:
+def displayed_text(item: Reasoning) -> str:
     """Return the raw reasoning if the item shows it, otherwise its summary; empty for an item without any."""
     return "\n\n".join([part.text for part in (item.content or item.summary) if part.text])
 

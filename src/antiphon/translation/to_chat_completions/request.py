@@ -36,7 +36,7 @@ from antiphon.translation.to_chat_completions.adjustments import CHOICE, EFFORT,
 from antiphon.translation.to_chat_completions.answer_format import instruction, response_format
 from antiphon.translation.to_chat_completions.marks import Token, token_of_this_process
 from antiphon.translation.to_chat_completions.messages import to_messages
-from antiphon.translation.to_chat_completions.prefix import Conversation, Functions
+from antiphon.translation.to_chat_completions.prefix import Functions, ModelConversation
 from antiphon.translation.to_chat_completions.reasoning import Unseal, nothing
 from antiphon.translation.tool_mapping.choice import chat_tools, demand, tool_choice
 from antiphon.translation.tool_mapping.offering import Toolbox, toolbox_of
@@ -161,9 +161,9 @@ def to_chat(
         adjusted = []
     opening = len(request.opening) if isinstance(request, PromptedRequest) else 0
     if isinstance(request, PromptedRequest) and opening:
-        items, history = Conversation([*request.opening, *items]), history + opening
+        items, history = ModelConversation([*request.opening, *items]), history + opening
     elif not isinstance(items, ItemList):
-        items = Conversation(items)
+        items = ModelConversation(items)
     if ConfigurationUpdate in items.kinds:
         request = configured(request, items)
     toolbox = toolbox or toolbox_of(request, items, dialect)

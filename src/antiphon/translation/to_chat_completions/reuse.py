@@ -107,6 +107,8 @@ def _name(place: int, most_tools: int, tools: int, messages: Sequence[Mapping[st
 def _kind(message: Mapping[str, Any]) -> str:
     """Return the role of a message, and the kind of its content."""
     content = message.get("content")
-    held = sorted({str(part["type"]) for part in content}) if isinstance(content, list) else ["text"] if content else []
+    retained = (
+        sorted({str(part["type"]) for part in content}) if isinstance(content, list) else ["text"] if content else []
+    )
     calls = ["tool calls"] if message.get("tool_calls") else []
-    return ", ".join([str(message["role"]), *held, *calls])
+    return ", ".join([str(message["role"]), *retained, *calls])

@@ -41,13 +41,13 @@ class TooLarge(Exception):  # noqa: N818 - the reader of a schema ends with it, 
     """Reading the schema takes more than its limits."""
 
 
-class Budget(Struct):
+class SchemaBudget(Struct):
     """What the schemas of one request can still take. One schema can take half of it, so that it stops no other."""
 
     steps: int = MOST_STEPS
 
 
-class Reading(Struct):
+class SchemaReading(Struct):
     """One schema that is being read."""
 
     root: Schema

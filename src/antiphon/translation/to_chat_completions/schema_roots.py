@@ -14,9 +14,9 @@ from itertools import islice
 from typing import Any
 
 from antiphon.translation.to_chat_completions.schema_reading import (
-    Budget,
-    Reading,
     Schema,
+    SchemaBudget,
+    SchemaReading,
     TooLarge,
     decoded,
     encoded,
@@ -51,7 +51,7 @@ def is_flat(schema: Schema) -> bool:
     return COMBINED.isdisjoint(schema)
 
 
-def flattened(schema: Schema, budget: Budget | None = None) -> tuple[Schema, str]:
+def flattened(schema: Schema, budget: SchemaBudget | None = None) -> tuple[Schema, str]:
     """Return a schema with an object at its root, and what the model must know in addition, empty for nothing.
 
     It has the properties of all alternatives, and requires those that each of them requires. A schema that is too large
@@ -60,9 +60,9 @@ def flattened(schema: Schema, budget: Budget | None = None) -> tuple[Schema, str
     """
     if is_flat(schema):
         return completed(schema), ""
-    budget = budget or Budget()
+    budget = budget or SchemaBudget()
     half = budget.steps // 2
-    reading, weaker = Reading(schema, half), _named
+    reading, weaker = SchemaReading(schema, half), _named
     try:
         reading.begin()
         weaker = _outermost
@@ -73,11 +73,11 @@ def flattened(schema: Schema, budget: Budget | None = None) -> tuple[Schema, str
         budget.steps -= half - max(reading.steps, 0)
 
 
-def _flattened(schema: Schema, reading: Reading) -> tuple[Schema, str]:
+def _flattened(schema: Schema, reading: SchemaReading) -> tuple[Schema, str]:
     found = shape(schema, reading)
     if found is None:
         raise TooLarge
-    if found.says_more and (others := found.rest.pop("unevaluatedProperties", True)) is not True:
+    if found.has_more and (others := found.rest.pop("unevaluatedProperties", True)) is not True:
         found.words[rule({"unevaluatedProperties": others}, reading)] = None
     for name in found.required:
         found.properties.setdefault(name, {})
@@ -113,14 +113,14 @@ def _described(member: Any) -> Schema:
     return {"description": text} if isinstance(text, str) else {}
 
 
-def _with_targets(flat: Schema, schema: Schema, reading: Reading) -> Schema:
+def _with_targets(flat: Schema, schema: Schema, reading: SchemaReading) -> Schema:
     """Return the schema with definitions in place of the alternatives that its references name."""
     text = encoded(flat)
     pending = _INTO_ROOT.findall(text)
     if not pending:
         return flat
-    given = flat.get("$defs")
-    known = given if isinstance(given, dict) else {}
+    provided = flat.get("$defs")
+    known = provided if isinstance(provided, dict) else {}
     targets: dict[tuple[bytes, bytes], tuple[str, Schema]] = {}
     while pending:  # an alternative can name another
         place = pending.pop()

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from msgspec import Struct, field
 
 from antiphon.translation.to_chat_completions import schema_words as words
-from antiphon.translation.to_chat_completions.schema_reading import DEEPEST, PART, Reading, Schema, TooLarge
+from antiphon.translation.to_chat_completions.schema_reading import DEEPEST, PART, Schema, SchemaReading, TooLarge
 from antiphon.translation.to_chat_completions.schema_words import NOTES, PLACES
 
 COMBINED = frozenset({"oneOf", "anyOf", "allOf", "$ref", "not", "enum", "const"})
@@ -37,7 +37,7 @@ _CHOICES = {
 }
 
 
-class Shape(Struct):
+class ObjectShape(Struct):
     """The objects that match a schema."""
 
     properties: Schema = field(default_factory=dict)
@@ -51,11 +51,11 @@ class Shape(Struct):
     """What it says beyond that, in words."""
     is_map: bool = False
     """Whether it, or one of its alternatives, says what properties are that it does not list."""
-    says_more: bool = False
+    has_more: bool = False
     """Whether only words say what other properties it permits."""
 
 
-def shape(schema: Schema, reading: Reading) -> Shape | None:
+def shape(schema: Schema, reading: SchemaReading) -> ObjectShape | None:
     """Return the shape of a schema, None if it is read already. Raises `TooLarge`."""
     if id(schema) in reading.within:
         return None
@@ -68,29 +68,29 @@ def shape(schema: Schema, reading: Reading) -> Shape | None:
         if part := shape(one, reading):
             _add(own, part, reading)
     for keyword, beginning in _CHOICES.items():
-        given = [one for one in _schemas(schema.get(keyword)) if _can_be_object(one)]
-        if forms := [found for one in given if (found := shape(one, reading))]:
+        provided = [one for one in _schemas(schema.get(keyword)) if _can_be_object(one)]
+        if forms := [found for one in provided if (found := shape(one, reading))]:
             _add(own, _either(forms, beginning, reading), reading)
     for keyword in ("not", "enum", "const"):
         if keyword in schema:
-            _say(own, words.rule({keyword: schema[keyword]}, reading), reading)
+            _add_words(own, words.rule({keyword: schema[keyword]}, reading), reading)
     reading.within.discard(id(schema))
     return own
 
 
-def _own(schema: Schema, reading: Reading) -> Shape:
+def _own(schema: Schema, reading: SchemaReading) -> ObjectShape:
     properties, patterns, required = (schema.get(name) for name in ("properties", "patternProperties", "required"))
     lists = [one for one in (schema, properties, patterns, required) if isinstance(one, dict | list)]
     reading.take(PART + sum(map(len, lists)))
     others = schema.get("additionalProperties")
-    says = isinstance(properties, dict) or "additionalProperties" in schema
-    return Shape(
+    states = isinstance(properties, dict) or "additionalProperties" in schema
+    return ObjectShape(
         properties=dict(properties) if isinstance(properties, dict) else {},
         patterns=dict(patterns) if isinstance(patterns, dict) else {},
         required=dict.fromkeys(name for name in required if isinstance(name, str))
         if isinstance(required, list)
         else {},
-        is_closed=others is False if says else None,
+        is_closed=others is False if states else None,
         rest={
             name: value
             for name, value in schema.items()
@@ -100,7 +100,7 @@ def _own(schema: Schema, reading: Reading) -> Shape:
     )
 
 
-def _add(own: Shape, part: Shape, reading: Reading) -> None:
+def _add(own: ObjectShape, part: ObjectShape, reading: SchemaReading) -> None:
     """Make a shape that of objects that match the part too."""
     for members, more in ((own.properties, part.properties), (own.patterns, part.patterns)):
         reading.take(len(more))
@@ -111,11 +111,11 @@ def _add(own: Shape, part: Shape, reading: Reading) -> None:
         own.is_closed = part.is_closed and own.is_closed is not False
     own.words |= part.words
     own.is_map |= part.is_map
-    own.says_more |= part.says_more
+    own.has_more |= part.has_more
     _add_rest(own, part.rest, reading)
 
 
-def _add_rest(own: Shape, rest: Schema, reading: Reading) -> None:
+def _add_rest(own: ObjectShape, rest: Schema, reading: SchemaReading) -> None:
     reading.take(len(rest))
     clash: Schema = {}
     condition = {name: value for name, value in own.rest.items() if name in _CONDITION}
@@ -127,22 +127,22 @@ def _add_rest(own: Shape, rest: Schema, reading: Reading) -> None:
         elif value is not True and not reading.same(own.rest.get(name), value):
             clash[name] = value
     if isinstance(text := clash.pop("description", None), str):
-        _say(own, text, reading)
+        _add_words(own, text, reading)
     if not _CONDITION.isdisjoint(clash):
         clash = {name: value for name, value in rest.items() if name in clash or name in _CONDITION}
     clash = {name: value for name, value in clash.items() if name not in NOTES}
     if clash:
-        own.says_more = True
-        _say(own, words.rule(clash, reading), reading)
+        own.has_more = True
+        _add_words(own, words.rule(clash, reading), reading)
 
 
-def _say(own: Shape, text: str, reading: Reading) -> None:
+def _add_words(own: ObjectShape, text: str, reading: SchemaReading) -> None:
     if text not in own.words:
         reading.add(text)
         own.words[text] = None
 
 
-def _either(forms: Sequence[Shape], beginning: str, reading: Reading) -> Shape:
+def _either(forms: Sequence[ObjectShape], beginning: str, reading: SchemaReading) -> ObjectShape:
     """Return the shape of objects that match one of the forms."""
     first = forms[0]
     if len(forms) == 1:
@@ -155,7 +155,7 @@ def _either(forms: Sequence[Shape], beginning: str, reading: Reading) -> Shape:
     maps = [form for form in forms if form.is_map]
     reading.take(len(maps) * len(members))
     closed = {False if form.patterns else form.is_closed for form in forms}
-    either = Shape(
+    either = ObjectShape(
         properties={
             name: _widened(found, reading)
             if all(name in form.properties for form in maps)
@@ -165,13 +165,13 @@ def _either(forms: Sequence[Shape], beginning: str, reading: Reading) -> Shape:
         required={name: None for name in first.required if all(name in form.required for form in forms)},
         is_closed=closed.pop() if len(closed) == 1 else False,
         is_map=bool(maps),
-        says_more=any(form.says_more or form.is_map or not _NAMING.isdisjoint(form.rest) for form in forms),
+        has_more=any(form.has_more or form.is_map or not _NAMING.isdisjoint(form.rest) for form in forms),
     )
-    _say(either, words.alternatives(beginning, _described(forms, reading)), reading)
+    _add_words(either, words.alternatives(beginning, _described(forms, reading)), reading)
     return either
 
 
-def _described(forms: Sequence[Shape], reading: Reading) -> list[str]:
+def _described(forms: Sequence[ObjectShape], reading: SchemaReading) -> list[str]:
     """Return the forms in words, as many as fit, and nothing for the others."""
     texts: list[str] = []
     length = 0
@@ -183,7 +183,7 @@ def _described(forms: Sequence[Shape], reading: Reading) -> list[str]:
     return texts
 
 
-def _narrowed(first: Any, second: Any, reading: Reading) -> Any:
+def _narrowed(first: Any, second: Any, reading: SchemaReading) -> Any:
     """Return the schema of a value that matches both."""
     if not isinstance(first, dict) or not isinstance(second, dict):
         return second if first is True else first
@@ -204,7 +204,7 @@ def _narrowed(first: Any, second: Any, reading: Reading) -> Any:
     return merged
 
 
-def _widened(members: Sequence[Any], reading: Reading) -> Any:
+def _widened(members: Sequence[Any], reading: SchemaReading) -> Any:
     """Return the schema of a value that matches one of them."""
     different = reading.once(members)
     if len(different) == 1:
@@ -222,7 +222,7 @@ def _widened(members: Sequence[Any], reading: Reading) -> Any:
     return _common_notes(different, reading) | ({"type": kind} if kind else {}) | {"enum": listed}
 
 
-def _common_notes(schemas: Sequence[Schema], reading: Reading) -> Schema:
+def _common_notes(schemas: Sequence[Schema], reading: SchemaReading) -> Schema:
     """Return the notes that all have, and the descriptions of all, each behind its values."""
     first, *others = schemas
     notes = {
@@ -251,11 +251,11 @@ def _can_be_object(schema: Schema) -> bool:
 
 
 def _schemas(value: Any) -> list[Schema]:
-    given = value if isinstance(value, list) else ()
-    return [{} if one is True else one for one in given if one is True or isinstance(one, dict)]
+    provided = value if isinstance(value, list) else ()
+    return [{} if one is True else one for one in provided if one is True or isinstance(one, dict)]
 
 
-def _target(reference: Any, reading: Reading) -> Schema:
+def _target(reference: Any, reading: SchemaReading) -> Schema:
     reading.take(len(reference) // 20 if isinstance(reference, str) else 0)
     return resolved(reference, reading.root)
 

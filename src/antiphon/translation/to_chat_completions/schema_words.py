@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from antiphon.translation.to_chat_completions.schema_reading import Reading, Schema
+from antiphon.translation.to_chat_completions.schema_reading import Schema, SchemaReading
 
 LONGEST = 1_500
 """Characters of the words that describe alternatives or one rule; those that do not fit are counted or named."""
@@ -27,19 +27,19 @@ _LONGEST_RULES = 400
 
 def joined(words: Iterable[str]) -> str:
     """Return words as paragraphs of one text; those that are too long are counted."""
-    kept: list[str] = []
+    stored: list[str] = []
     length = left_out = 0
     for each in words:
         if length + len(each) > LONGEST_TEXT:
             left_out += 1
         else:
-            kept.append(each)
+            stored.append(each)
             length += len(each)
     more = [f"{left_out} more rules or notes are too long to be shown here."] if left_out else []
-    return "\n".join([*kept, *more])
+    return "\n".join([*stored, *more])
 
 
-def rule(keywords: Schema, reading: Reading) -> str:
+def rule(keywords: Schema, reading: SchemaReading) -> str:
     """Return what keywords demand of the arguments."""
     written = reading.json(keywords)
     if len(written) <= LONGEST:
@@ -47,21 +47,23 @@ def rule(keywords: Schema, reading: Reading) -> str:
     return f"The arguments must also fit the tool's rules for {_listed(keywords)}, which are too long to be shown here."
 
 
-def form(rest: Schema, required: Iterable[str], properties: Schema, words: Iterable[str], reading: Reading) -> str:
+def form(
+    rest: Schema, required: Iterable[str], properties: Schema, words: Iterable[str], reading: SchemaReading
+) -> str:
     """Return an alternative: its properties, the values of those that it determines, and what else it says.
 
     A text longer than `LONGEST` is not complete.
     """
     needed = dict.fromkeys(required)
-    said: list[str] = []
+    texts: list[str] = []
     length = 0
     for name in [*needed, *(name for name in properties if name not in needed)]:
         reading.take(1)
-        said.append(_member(name, properties.get(name), reading, is_required=name in needed))
-        length += len(said[-1])
+        texts.append(_member(name, properties.get(name), reading, is_required=name in needed))
+        length += len(texts[-1])
         if length > LONGEST:
             break
-    text = ", ".join(said) or "any object"
+    text = ", ".join(texts) or "any object"
     label = _label(rest)
     rules = {name: value for name, value in rest.items() if name not in NOTES | PLACES and not isinstance(value, bool)}
     more = [_rules(rules, reading)] if rules else []
@@ -89,7 +91,7 @@ def values_of(schema: Any) -> list[Any] | None:
     return values if isinstance(values, list) else None
 
 
-def _member(name: str, schema: Any, reading: Reading, *, is_required: bool) -> str:
+def _member(name: str, schema: Any, reading: SchemaReading, *, is_required: bool) -> str:
     values = values_of(schema) or ()
     written = " or ".join(map(reading.json, values)) if len(values) <= _MOST_VALUES else ""
     text = f"{name} = {written}" if written and len(written) <= _LONGEST_VALUES else name
@@ -106,7 +108,7 @@ def _line(text: Any) -> str:
     return " ".join(text[: 4 * LONGEST_LABEL].split()) if isinstance(text, str) else ""
 
 
-def _rules(rules: Schema, reading: Reading) -> str:
+def _rules(rules: Schema, reading: SchemaReading) -> str:
     written = reading.json(rules)
     return f"fits {written}" if len(written) <= _LONGEST_RULES else f"with further rules ({_listed(rules)})"
 

@@ -104,7 +104,7 @@ _MAPS = frozenset({"properties", "patternProperties", "$defs", "definitions", "d
 _DATA = frozenset({"const", "default", "enum", "example", "examples", "required"})
 """Keywords with a value that is not a schema."""
 
-_UNSAID = frozenset({"$defs", "definitions", "$ref", "$dynamicRef"})
+_UNSTATED = frozenset({"$defs", "definitions", "$ref", "$dynamicRef"})
 """Keywords that are meaningless to a model that reads one description."""
 
 
@@ -131,8 +131,11 @@ def schemas_in(body: Mapping[str, Any]) -> list[Schema]:
     """Return the schemas that a Chat request sends: those of its tools' parameters, and that of its answer."""
     functions = [tool.get("function") or {} for tool in body.get("tools") or ()]
     form = body.get("response_format") or {}
-    given = [*(function.get("parameters") for function in functions), (form.get("json_schema") or form).get("schema")]
-    return [schema for schema in given if isinstance(schema, dict)]
+    provided = [
+        *(function.get("parameters") for function in functions),
+        (form.get("json_schema") or form).get("schema"),
+    ]
+    return [schema for schema in provided if isinstance(schema, dict)]
 
 
 def _names_only(schema: Schema) -> Schema:
@@ -169,9 +172,9 @@ def _without(schema: Schema, dropped: Sequence[Group]) -> Schema:
         for keyword, value in node.items():
             if keyword not in lost:
                 copy[keyword] = value if keyword in _DATA else _copied(keyword, value, pending)
-        if note := noted({keyword: value for keyword, value in lost.items() if keyword not in _UNSAID}):
-            said = copy.get("description")
-            copy["description"] = f"{said} {note}" if isinstance(said, str) else note
+        if note := noted({keyword: value for keyword, value in lost.items() if keyword not in _UNSTATED}):
+            stated = copy.get("description")
+            copy["description"] = f"{stated} {note}" if isinstance(stated, str) else note
     return root
 
 

@@ -28,49 +28,49 @@ Body = dict[str, Any]
 # Counted by the backend.
 
 
-class Ask(NamedTuple):
+class Question(NamedTuple):
     """A POST to the backend; `path` is relative to its base URL."""
 
     path: str
     body: Body
 
 
-Steps = Generator[Ask, Any, int | None]
+Steps = Generator[Question, Any, int | None]
 Way = Callable[[Body], Steps]
 """Accepts the body of a request for chat completions."""
 
-BESIDE = "/.."
+ALONGSIDE = "/.."
 """Precedes the path of an endpoint that is next to `/v1` and not below it."""
 
 
 def by_counting(body: Body) -> Steps:
     """Request the count itself."""
-    return _number((yield Ask("/chat/completions/input_tokens", body)), "input_tokens")
+    return _number((yield Question("/chat/completions/input_tokens", body)), "input_tokens")
 
 
 def by_responses(body: Body) -> Steps:
     """Request the count from a backend that implements Responses, in its own form (specification section 11)."""
-    asked = {name: value for name, value in body.items() if name in COUNTED}
-    return _number((yield Ask("/responses/input_tokens", asked)), "input_tokens")
+    requested = {name: value for name, value in body.items() if name in COUNTED}
+    return _number((yield Question("/responses/input_tokens", requested)), "input_tokens")
 
 
 def by_template(body: Body) -> Steps:
     """Have the prompt rendered, then tokenized."""
-    written = yield Ask(f"{BESIDE}/apply-template", body)
+    written = yield Question(f"{ALONGSIDE}/apply-template", body)
     prompt = written.get("prompt") if isinstance(written, dict) else None
     if not isinstance(prompt, str):
         return None
-    cut = yield Ask(f"{BESIDE}/tokenize", {"content": prompt, "add_special": True, "parse_special": True})
+    cut = yield Question(f"{ALONGSIDE}/tokenize", {"content": prompt, "add_special": True, "parse_special": True})
     tokens = cut.get("tokens") if isinstance(cut, dict) else None
     return len(tokens) if isinstance(tokens, list) else None
 
 
 def by_messages(body: Body) -> Steps:
     """Have the messages tokenized."""
-    asked: Body = {name: body[name] for name in ("model", "messages", "tools") if name in body}
+    requested: Body = {name: body[name] for name in ("model", "messages", "tools") if name in body}
     if effort := body.get("reasoning_effort"):
-        asked["chat_template_kwargs"] = {"reasoning_effort": effort}
-    return _number((yield Ask(f"{BESIDE}/tokenize", asked | {"add_generation_prompt": True})), "count")
+        requested["chat_template_kwargs"] = {"reasoning_effort": effort}
+    return _number((yield Question(f"{ALONGSIDE}/tokenize", requested | {"add_generation_prompt": True})), "count")
 
 
 WAYS: Mapping[str, tuple[Way, ...]] = {
@@ -129,9 +129,9 @@ def tokens_of(body: Mapping[str, Any], measure: Measure | None = None, priming: 
 
 def request_tokens(body: Mapping[str, Any]) -> int:
     """Return the tokens of a request as sent to a backend: for chat completions, a response or embeddings."""
-    given = [one for name in ("messages", "input") for one in _listed(body.get(name))]
-    texts = [one for one in given if not isinstance(one, int)]
-    return tokens_of({**body, "messages": texts}) + sum(map(_ids_in, given))
+    provided = [one for name in ("messages", "input") for one in _listed(body.get(name))]
+    texts = [one for one in provided if not isinstance(one, int)]
+    return tokens_of({**body, "messages": texts}) + sum(map(_ids_in, provided))
 
 
 def by_size(text: str) -> int:
@@ -154,14 +154,14 @@ def is_plain(body: Body) -> bool:
     return plain and not (body.get("tools") or body.get("response_format") or media_tokens(body))
 
 
-def _listed(given: Any) -> list[Any]:
+def _listed(value: Any) -> list[Any]:
     """Return one text or several as several."""
-    return given if isinstance(given, list) else [] if given is None else [given]
+    return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _ids_in(given: Any) -> int:
+def _ids_in(value: Any) -> int:
     """Return how many tokens were passed as such: an input of embeddings can be the tokenizer's numbers."""
-    return sum(isinstance(one, int) for one in _listed(given))
+    return sum(isinstance(one, int) for one in _listed(value))
 
 
 def _of_message(message: Any, measure: Measure) -> int:

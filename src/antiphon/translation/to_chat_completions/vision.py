@@ -26,7 +26,7 @@ The reader's request:
 """
 
 
-class Image(Struct, frozen=True):
+class RequestImage(Struct, frozen=True):
     """An image in a request: the key of its description."""
 
     url: str
@@ -42,12 +42,14 @@ _PLACES: Mapping[Api, tuple[str, str, tuple[str, ...], str]] = {
 """By API: the list in the body, the type of an image, the fields that contain parts, and the type of a text."""
 
 
-def images_in(body: Mapping[str, Any], api: Api) -> list[Image]:
+def images_in(body: Mapping[str, Any], api: Api) -> list[RequestImage]:
     """Return the images in a request to a backend, in order."""
     return [image for _, found in _seen(body, api) for images in found.values() for image in images.values()]
 
 
-def described(body: dict[str, Any], api: Api, dialect: Dialect, description: Callable[[Image], str]) -> dict[str, Any]:
+def described(
+    body: dict[str, Any], api: Api, dialect: Dialect, description: Callable[[RequestImage], str]
+) -> dict[str, Any]:
     """Return the request with each image replaced by its description."""
     name, _, _, text = _PLACES[api]
     messages: list[Any] = list(body[name])
@@ -56,7 +58,7 @@ def described(body: dict[str, Any], api: Api, dialect: Dialect, description: Cal
         fields = {field: list(message[field]) for field in found}
         for field, images in found.items():
             for place, image in images.items():
-                fields[field][place] = {"type": text, "text": shown(description(image))}
+                fields[field][place] = {"type": text, "text": displayed(description(image))}
         if api == "chat":
             messages[index] = {**message, **{field: content_of(parts, dialect) for field, parts in fields.items()}}
         else:
@@ -64,25 +66,25 @@ def described(body: dict[str, Any], api: Api, dialect: Dialect, description: Cal
     return {**body, name: messages}
 
 
-def shown(description: str) -> str:
+def displayed(description: str) -> str:
     """Return the text that replaces an image."""
     return f"[Image: {description}]"
 
 
-Found = dict[str, dict[int, Image]]
+Found = dict[str, dict[int, RequestImage]]
 """The images of one message, by field and position."""
 
 
 def _seen(body: Mapping[str, Any], api: Api) -> Iterator[tuple[int, Found]]:
     name, kind, fields, _ = _PLACES[api]
-    said = ""
+    text = ""
     messages: Sequence[Mapping[str, Any]] = body[name]
     for index, message in enumerate(messages):
-        question = said
+        question = text
         if message.get("role") == "user" and (own := _text(message)):
             is_moved = own.startswith(MOVED_FROM)
-            question = f"{said}\n{own}" if is_moved else own
-            said = said if is_moved else own
+            question = f"{text}\n{own}" if is_moved else own
+            text = text if is_moved else own
         found: Found = {}
         for field in fields:
             parts = message.get(field)
@@ -93,9 +95,9 @@ def _seen(body: Mapping[str, Any], api: Api) -> Iterator[tuple[int, Found]]:
             yield index, found
 
 
-def _image(part: Mapping[str, Any], question: str) -> Image:
+def _image(part: Mapping[str, Any], question: str) -> RequestImage:
     source = part["image_url"]
-    return Image(source["url"] if isinstance(source, dict) else str(source), question[-LONGEST_QUESTION:])
+    return RequestImage(source["url"] if isinstance(source, dict) else str(source), question[-LONGEST_QUESTION:])
 
 
 def _text(message: Mapping[str, Any]) -> str:

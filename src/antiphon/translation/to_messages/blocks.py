@@ -20,7 +20,7 @@ from antiphon.protocol.items.messages import Compaction, FunctionCall, Message, 
 from antiphon.translation.from_messages.answers import UNSIGNED
 from antiphon.translation.from_messages.view import MessagesView
 from antiphon.translation.hosted_call import APART
-from antiphon.translation.to_chat_completions.reasoning import Unseal, nothing, shown_text
+from antiphon.translation.to_chat_completions.reasoning import Unseal, displayed_text, nothing
 from antiphon.translation.to_messages import hosted_blocks as hosted
 from antiphon.translation.to_messages.hosted_blocks import Block
 from antiphon.translation.tool_items import read_object
@@ -53,7 +53,7 @@ class Blocks(Struct):
 
     def thinking(self, item: Reasoning) -> Block | None:
         """Return the block of reasoning; None for an item with neither text nor sealed state, or if it is hidden."""
-        text, seal = shown_text(item), self.seal_of(item)
+        text, seal = displayed_text(item), self.seal_of(item)
         if self.view.display == "hidden" or (not text and not seal):
             return None
         visible = text if self.view.display == "summarized" else ""
@@ -110,11 +110,11 @@ class Blocks(Struct):
             yield hosted.mcp_listing(item)
 
     def _search(self, item: ToolSearchCall) -> Iterator[Block]:
-        self._search_id = hosted.served_id(item)
+        self._search_id = hosted.server_id(item)
         yield hosted.search_use(item, self.view.search_tool)
 
     def _search_output(self, item: ToolSearchOutput) -> Iterator[Block]:
-        yield hosted.search_result(item, self._search_id or hosted.served_id(item))
+        yield hosted.search_result(item, self._search_id or hosted.server_id(item))
 
     def _compaction(self, item: Compaction) -> Iterator[Block]:
         blob = self.seal_of(item)

@@ -23,7 +23,7 @@ from antiphon.protocol.response import Response
 from antiphon.translation.to_messages.blocks import Blocks
 from antiphon.translation.to_messages.frames import ENDS, MESSAGE_STOP, MOST_PADDING, PING, BlockFrames, frame
 from antiphon.translation.to_messages.message import (
-    beside,
+    alongside,
     container_field,
     diagnostics_field,
     empty_message,
@@ -148,7 +148,7 @@ class MessagesEncoder:
         message = {
             **empty_message(response, self._model, estimated_usage(self._tokens)),
             **diagnostics_field(self._blocks.view),
-            **beside(response, self._blocks.view),
+            **alongside(response, self._blocks.view),
         }
         self._frames.pending += (frame("message_start", {"type": "message_start", "message": message}), PING)
 
@@ -171,7 +171,7 @@ class MessagesEncoder:
             "type": "message_delta",
             "delta": {**ending.fields(), **container_field(response)},
             "usage": usage_of(response.usage, response.output),
-            **beside(response, view),
+            **alongside(response, view),
         }
         self._frames.pending += (frame("message_delta", value), MESSAGE_STOP)
         self.is_over = True

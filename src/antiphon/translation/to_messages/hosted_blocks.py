@@ -25,7 +25,7 @@ def block_id(prefix: str, item_id: object) -> str:
     return f"{prefix}_{text.partition('_')[2] or text}"
 
 
-def served_id(item: Any) -> str:
+def server_id(item: Any) -> str:
     """Return the id of the block of a call that this server ran. A shell's output has the id of its call."""
     return block_id("srvtoolu", item.call_id if isinstance(item, ShellCall | ShellCallOutput) else item.id)
 
@@ -48,12 +48,12 @@ def web_use(item: WebSearchCall) -> Block:
         tool_input = {
             name: str(action.get(name) or "") for name in ("url", "pattern") if name in action or name == "url"
         }
-    return {"type": "server_tool_use", "id": served_id(item), "name": web_tool(item), "input": tool_input}
+    return {"type": "server_tool_use", "id": server_id(item), "name": web_tool(item), "input": tool_input}
 
 
 def web_result(item: WebSearchCall, seal: str, result_text: str) -> Block:
     """Return the pages that a search found, or the page that was opened, as far as the model read it."""
-    tool, use_id = web_tool(item), served_id(item)
+    tool, use_id = web_tool(item), server_id(item)
     content: Any
     if item.status in ("failed", "incomplete"):
         code = "unavailable" if tool == SEARCHED else "url_not_accessible"
@@ -99,7 +99,7 @@ def _page(item: WebSearchCall, result_text: str) -> Block:
 def code_use(item: CodeInterpreterCall) -> Block:
     """Return Python code that was run."""
     code = item.code if isinstance(item.code, str) else ""
-    return {"type": "server_tool_use", "id": served_id(item), "name": "code_execution", "input": {"code": code}}
+    return {"type": "server_tool_use", "id": server_id(item), "name": "code_execution", "input": {"code": code}}
 
 
 def code_result(item: CodeInterpreterCall) -> Block:
@@ -118,13 +118,13 @@ def code_result(item: CodeInterpreterCall) -> Block:
                 {"type": "code_execution_output", "file_id": one["file_id"]} for one in outputs if one.get("file_id")
             ],
         }
-    return {"type": "code_execution_tool_result", "tool_use_id": served_id(item), "content": content}
+    return {"type": "code_execution_tool_result", "tool_use_id": server_id(item), "content": content}
 
 
 def shell_use(item: ShellCall) -> Block:
     """Return command lines that were run."""
     tool_input = {"command": "\n".join(item.action.commands)}
-    return {"type": "server_tool_use", "id": served_id(item), "name": "bash_code_execution", "input": tool_input}
+    return {"type": "server_tool_use", "id": server_id(item), "name": "bash_code_execution", "input": tool_input}
 
 
 def shell_result(item: ShellCallOutput) -> Block:
@@ -139,7 +139,7 @@ def shell_result(item: ShellCallOutput) -> Block:
     }
     if not item.output:
         content = {"type": "bash_code_execution_tool_result_error", "error_code": "unavailable"}
-    return {"type": "bash_code_execution_tool_result", "tool_use_id": served_id(item), "content": content}
+    return {"type": "bash_code_execution_tool_result", "tool_use_id": server_id(item), "content": content}
 
 
 def _exit_code(outcome: Mapping[str, Any]) -> int:
@@ -203,7 +203,7 @@ def mcp_listing(item: McpListTools) -> Block:
 def search_use(item: ToolSearchCall, name: str) -> Block:
     """Return a search for deferred tools, by the name of the client's tool search."""
     tool_input = item.arguments if isinstance(item.arguments, dict) else {"query": str(item.arguments)}
-    return {"type": "server_tool_use", "id": served_id(item), "name": name, "input": tool_input}
+    return {"type": "server_tool_use", "id": server_id(item), "name": name, "input": tool_input}
 
 
 def search_result(item: ToolSearchOutput, use_id: str) -> Block:

@@ -137,7 +137,7 @@ def empty_message(response: Response, model: str, usage: Mapping[str, Any]) -> d
     }
 
 
-def beside(response: Response, view: MessagesView) -> dict[str, Any]:
+def alongside(response: Response, view: MessagesView) -> dict[str, Any]:
     """Return the fields that the betas of a request add to a message, and to the end of a stream."""
     fields: dict[str, Any] = {}
     if view.edits_context:
@@ -181,5 +181,5 @@ def message_of(
         **ending_of(response, blocks.view, stop_sequence, is_window_full=is_window_full).fields(),
         **container_field(response),
         **diagnostics_field(blocks.view),
-        **beside(response, blocks.view),
+        **alongside(response, blocks.view),
     }

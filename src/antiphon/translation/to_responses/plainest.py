@@ -15,7 +15,7 @@ from antiphon.translation.to_chat_completions.plain_schemas import digest_of, pl
 from antiphon.translation.to_chat_completions.schema_roots import flattened
 from antiphon.translation.to_responses.request import HINTS, SEALED, Body
 
-_KEPT = frozenset({"max_tool_calls"})
+_STORED = frozenset({"max_tool_calls"})
 """Hints that are not omitted without a reason: they limit what is spent."""
 
 _TEXTS = frozenset({"input_text", "output_text", "text"})
@@ -23,16 +23,16 @@ _TEXTS = frozenset({"input_text", "output_text", "text"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 """Items with an output that is a text, or parts."""
 
-_SAID = ("text", "stdout", "stderr")
+_STATED = ("text", "stdout", "stderr")
 """Where a part of a message or of an output has what it says."""
 
 
-def suspects(body: Body, asked: Collection[str], own: Collection[str] = ()) -> frozenset[str]:
+def suspects(body: Body, requested: Collection[str], own: Collection[str] = ()) -> frozenset[str]:
     """Return the lessons that change this Responses request and keep its meaning.
 
-    `asked` is the client's own `include`; `own` are the parameters that the client wrote for the backend itself.
+    `requested` is the client's own `include`; `own` are the parameters that the client wrote for the backend itself.
     """
-    return frozenset({*_parameters(body, own), *_forms(body, asked), *_schemas(body), *_messages(body)})
+    return frozenset({*_parameters(body, own), *_forms(body, requested), *_schemas(body), *_messages(body)})
 
 
 def simplify(body: Body, lessons: Collection[str], token: Callable[[], str]) -> list[str]:
@@ -65,17 +65,17 @@ def simplify(body: Body, lessons: Collection[str], token: Callable[[], str]) -> 
 
 
 def _parameters(body: Body, own: Collection[str]) -> Iterator[str]:
-    for name in HINTS & body.keys() - _KEPT - set(own):
+    for name in HINTS & body.keys() - _STORED - set(own):
         if not (name == "parallel_tool_calls" and body[name] is False):
             yield value_lesson(name, body[name])
     if verbosity := (body.get("text") or {}).get("verbosity"):
         yield value_lesson("verbosity", verbosity)
 
 
-def _forms(body: Body, asked: Collection[str]) -> Iterator[str]:
+def _forms(body: Body, requested: Collection[str]) -> Iterator[str]:
     if not body.get("stream"):
         yield "stream.always"
-    if SEALED in body.get("include", ()) and SEALED not in asked:
+    if SEALED in body.get("include", ()) and SEALED not in requested:
         yield SEALED
     if any("strict" in one for one in (*_functions(body), _format(body))):
         yield "strict"
@@ -168,8 +168,8 @@ def _put_first(body: Body, token: Callable[[], str]) -> None:
     """Make the leading system messages a part of the instructions, and later ones marked messages of a user."""
     leading = list(takewhile(_may_lead, body["input"][:-1]))  # one item stays: no backend accepts an empty input
     later = body["input"][len(leading) :]
-    if said := "\n\n".join(filter(None, (body.get("instructions"), *map(_system_text, leading)))):
-        body["instructions"] = said
+    if text := "\n\n".join(filter(None, (body.get("instructions"), *map(_system_text, leading)))):
+        body["instructions"] = text
     if any(map(_system_text, later)):
         mark = token()
         later = [_marked(_without_token(item, mark), mark) for item in later]
@@ -225,8 +225,8 @@ def _without_token(item: Body, token: str) -> Body:
 def _clean(parts: list[Body], token: str) -> list[Body]:
     """Return parts without the token, also across their borders."""
     copies = [{**part} for part in parts]
-    said = [(part, name) for part in copies for name in _SAID if isinstance(part.get(name), str)]
-    texts = without_token([{"type": "text", "text": part[name]} for part, name in said], token)
-    for (part, name), text in zip(said, texts, strict=True):
+    stated = [(part, name) for part in copies for name in _STATED if isinstance(part.get(name), str)]
+    texts = without_token([{"type": "text", "text": part[name]} for part, name in stated], token)
+    for (part, name), text in zip(stated, texts, strict=True):
         part[name] = text["text"]
     return copies

@@ -23,7 +23,7 @@ from antiphon.protocol.items.calls import (
     ShellCallOutput,
 )
 from antiphon.protocol.items.content import MAX_CALL_ID, InputFile
-from antiphon.protocol.items.hosted import KEPT, CodeInterpreterCall, HostedItem, ImageGenerationCall
+from antiphon.protocol.items.hosted import STORED_FIELDS, CodeInterpreterCall, HostedItem, ImageGenerationCall
 from antiphon.protocol.items.messages import (
     Compaction,
     ConfigurationUpdate,
@@ -36,11 +36,11 @@ from antiphon.protocol.items.messages import (
 from antiphon.protocol.requests import CreateResponse, LocalRequest, PromptedRequest
 from antiphon.protocol.validation.call_rules import CALLS, tie
 from antiphon.translation.dialects.dialect import Api, Dialect
-from antiphon.translation.files import GONE, PAST, ReadFiles
+from antiphon.translation.files import DELETED, PAST, ReadFiles
 from antiphon.translation.learned import named_parameter
 from antiphon.translation.signed_calls import shortened
 from antiphon.translation.to_chat_completions.history import remembered, summary
-from antiphon.translation.to_chat_completions.hosted import Approvals, shown_call, state_of
+from antiphon.translation.to_chat_completions.hosted import Approvals, rendered_call, state_of
 from antiphon.translation.to_chat_completions.reasoning import Unseal, nothing, plain_text, recount
 from antiphon.translation.to_chat_completions.request import configured, responses_parameter, unsupported
 
@@ -80,7 +80,7 @@ _WITH_ID = (*HostedItem.__args__, ComputerCall, LocalShellCall)
 
 _WITHOUT_STATUS = (CustomToolCall, CustomToolCallOutput)
 
-_MADE = (*CALLS, *HostedItem.__args__)
+_CREATED = (*CALLS, *HostedItem.__args__)
 """Items that can follow reasoning, in addition to a message."""
 
 
@@ -121,13 +121,13 @@ def to_responses(
     return body | {"store": False}
 
 
-def refused_field(status: int, body: bytes, sent: Mapping[str, Any], asked: Sequence[str] | None) -> str | None:
+def refused_field(status: int, body: bytes, sent: Mapping[str, Any], requested: Sequence[str] | None) -> str | None:
     """Return what to omit in a retry, None if the error is about something else.
 
-    `body` is the error as received, `sent` the request and `asked` the client's own `include`.
+    `body` is the error as received, `sent` the request and `requested` the client's own `include`.
     """
     name = named_parameter(status, body, sent)
-    if name == "include" and SEALED not in (asked or ()):
+    if name == "include" and SEALED not in (requested or ()):
         return SEALED
     return name if name in HINTS else None
 
@@ -165,12 +165,12 @@ def plain(value: Any, files: ReadFiles | None = None) -> Any:
     if isinstance(value, Struct):
         if files is not None and isinstance(value, InputFile) and value.file_id:
             return _sent_file(value, files)
-        said: Body = {"type": value.__struct_config__.tag} if value.__struct_config__.tag else {}
-        for name, told_as in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+        stated: Body = {"type": value.__struct_config__.tag} if value.__struct_config__.tag else {}
+        for name, reported_as in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
             each = getattr(value, name)
             if each is not None and each is not UNSET:
-                said[told_as] = plain(each, files)
-        return said
+                stated[reported_as] = plain(each, files)
+        return stated
     return [plain(each, files) for each in value] if isinstance(value, list) else value
 
 
@@ -178,7 +178,7 @@ def _sent_file(part: InputFile, files: ReadFiles) -> Body:
     file = files.find(part, "data")
     if file.error is not None:
         if file.error.param == PAST:
-            return {"type": "input_text", "text": GONE}
+            return {"type": "input_text", "text": DELETED}
         raise file.error
     more = {"detail": part.detail} if part.detail else {}
     return {"type": "input_file", "filename": file.name, "file_data": file.data, **more}
@@ -190,18 +190,18 @@ def _sent_file(part: InputFile, files: ReadFiles) -> Body:
 def _input(
     items: Sequence[InputItem], dialect: Dialect, unseal: Unseal, origin: str, files: ReadFiles | None
 ) -> list[Body]:
-    kept = (item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate))
+    stored = (item for _, item in remembered(items) if not isinstance(item, ConfigurationUpdate))
     ran = frozenset(item.call_id for item in items if type(item) is ShellCallOutput and item.encrypted_content)
-    shown = [one for item in kept for one in _without_container(item, unseal, ran)]
-    said: list[Body] = []
+    displayed = [one for item in stored for one in _without_container(item, unseal, ran)]
+    stated: list[Body] = []
     is_followed = False
-    for item in reversed(shown):
+    for item in reversed(displayed):
         if not isinstance(item, Reasoning):
-            is_followed = _is_made(item)
-            said.append(_said(item, unseal, files))
+            is_followed = _is_created(item)
+            stated.append(_stated(item, unseal, files))
         elif is_followed and (thought := _reasoning(item, dialect, unseal, origin)):
-            said.append(thought)
-    return said[::-1]
+            stated.append(thought)
+    return stated[::-1]
 
 
 def _without_container(item: InputItem, unseal: Unseal, ran: frozenset[str]) -> list[InputItem]:
@@ -214,19 +214,19 @@ def _without_container(item: InputItem, unseal: Unseal, ran: frozenset[str]) -> 
         return [replace(item, environment=UNSET)]
     if type(item) is not CodeInterpreterCall or not state_of(item, unseal):
         return [item]
-    made = shown_call(item, unseal, Approvals())
-    if made is None:
+    created = rendered_call(item, unseal, Approvals())
+    if created is None:
         return []
-    call = FunctionCall(call_id=made.call.call_id, name=made.call.name, arguments=made.call.arguments)
-    return [call, made.output]
+    call = FunctionCall(call_id=created.call.call_id, name=created.call.name, arguments=created.call.arguments)
+    return [call, created.output]
 
 
-def _is_made(item: InputItem) -> bool:
+def _is_created(item: InputItem) -> bool:
     """Whether this resulted from the reasoning before it. Reasoning without a result is rejected (section 13)."""
-    return isinstance(item, _MADE) or (isinstance(item, Message) and item.role == "assistant")
+    return isinstance(item, _CREATED) or (isinstance(item, Message) and item.role == "assistant")
 
 
-def _said(item: InputItem, unseal: Unseal, files: ReadFiles | None) -> Body:
+def _stated(item: InputItem, unseal: Unseal, files: ReadFiles | None) -> Body:
     if isinstance(item, ItemReference):
         raise ClientError(f"Item with id '{item.id}' not found.", status=404, param="input")
     if isinstance(item, Compaction):
@@ -235,27 +235,27 @@ def _said(item: InputItem, unseal: Unseal, files: ReadFiles | None) -> Body:
 
 
 def _item(item: InputItem, files: ReadFiles | None) -> Body:
-    if isinstance(item, ImageGenerationCall) and item.result and item.result.startswith(KEPT):
+    if isinstance(item, ImageGenerationCall) and item.result and item.result.startswith(STORED_FIELDS):
         text = f"[An image was made here, which is not shown: {item.revised_prompt or 'without a prompt'}]"
         return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-    said: Body = {name: value for name, value in plain(item, files).items() if name not in _UNKNOWN_THERE}
+    stated: Body = {name: value for name, value in plain(item, files).items() if name not in _UNKNOWN_THERE}
     is_answer = isinstance(item, Message) and item.role == "assistant"
     if not isinstance(item, Reasoning):
-        said.pop("encrypted_content", None)
-    if not (is_answer or isinstance(item, _WITH_ID)) or len(str(said.get("id"))) > LONGEST_ID:
-        said.pop("id", None)
-    if len(said.get("call_id") or "") > MAX_CALL_ID:
-        said["call_id"] = shortened(said["call_id"])
+        stated.pop("encrypted_content", None)
+    if not (is_answer or isinstance(item, _WITH_ID)) or len(str(stated.get("id"))) > LONGEST_ID:
+        stated.pop("id", None)
+    if len(stated.get("call_id") or "") > MAX_CALL_ID:
+        stated["call_id"] = shortened(stated["call_id"])
     if isinstance(item, LocalShellCallOutput):
-        said = said | {"id": tie(item)}
-        said.pop("call_id", None)
+        stated = stated | {"id": tie(item)}
+        stated.pop("call_id", None)
     if (isinstance(item, Message) and not is_answer) or isinstance(item, _WITHOUT_STATUS):
-        said.pop("status", None)
+        stated.pop("status", None)
     if isinstance(item, CustomToolCallOutput):
-        said.pop("name", None)
+        stated.pop("name", None)
     if isinstance(item, Message):
-        said["content"] = [_part(part) for part in said["content"]] if is_answer else said["content"]
-    return said
+        stated["content"] = [_part(part) for part in stated["content"]] if is_answer else stated["content"]
+    return stated
 
 
 def _part(part: Body) -> Body:

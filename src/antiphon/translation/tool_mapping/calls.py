@@ -27,7 +27,7 @@ from antiphon.protocol.json_members import decode_value
 from antiphon.protocol.tool_bindings import Key, Kind
 from antiphon.protocol.tools import AnyTool, McpTool
 from antiphon.protocol.validation.call_rules import Call, Output
-from antiphon.translation.to_chat_completions.hosted import ServedCall
+from antiphon.translation.to_chat_completions.hosted import ServerCall
 from antiphon.translation.tool_mapping.offering import Toolbox, fitted
 
 Content = str | list[Any]
@@ -87,7 +87,7 @@ def _searched(call: ToolSearchCall) -> tuple[Kind, str, str]:
 
 _CALLS: dict[type, Callable[[Any], tuple[Kind, str, str]]] = {
     FunctionCall: lambda call: ("function", call.name, call.arguments),
-    ServedCall: lambda call: (call.kind, call.name, call.arguments),
+    ServerCall: lambda call: (call.kind, call.name, call.arguments),
     CustomToolCall: lambda call: ("custom", call.name, _json({"input": call.input})),
     ToolSearchCall: _searched,
     LocalShellCall: lambda call: (
@@ -128,8 +128,8 @@ def _one_printed(output: ShellOutput) -> str:
 
 
 def _screen(output: ComputerCallOutput) -> list[Part]:
-    shown = output.output
-    image = InputImage(image_url=shown.image_url, file_id=shown.file_id, detail=shown.detail)
+    displayed = output.output
+    image = InputImage(image_url=displayed.image_url, file_id=displayed.file_id, detail=displayed.detail)
     return [InputText(text="The screen now:"), image]
 
 

@@ -32,7 +32,7 @@ from antiphon.protocol.tools import (
 )
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.to_chat_completions.adjustments import SCHEMAS
-from antiphon.translation.to_chat_completions.schema_reading import Budget
+from antiphon.translation.to_chat_completions.schema_reading import SchemaBudget
 from antiphon.translation.to_chat_completions.schema_roots import completed, flattened, is_flat
 from antiphon.translation.to_chat_completions.schemas import projected
 from antiphon.translation.tool_mapping.offering import Toolbox
@@ -45,22 +45,22 @@ _COMPUTERS: tuple[Kind, ...] = ("computer", "computer_use_preview")
 def chat_tools(offers: Iterable[Offer], dialect: Dialect, adjusted: list[str]) -> list[dict[str, Any]]:
     """Return the `tools` of a Chat request, with schemas that the dialect accepts; `adjusted` names what differs."""
     functions = [chat_function(offer) for offer in offers]
-    budget: Budget | None = None
+    budget: SchemaBudget | None = None
     for function in functions:
-        given = function["parameters"]
-        if not (dialect.root_choices or is_flat(given)):
-            budget = budget or Budget()
+        provided = function["parameters"]
+        if not (dialect.root_choices or is_flat(provided)):
+            budget = budget or SchemaBudget()
             _flatten(function, budget)
         if dialect.unfit:
             function["parameters"] = projected(function["parameters"], dialect.unfit)
         if dialect.plain_tools:
             _simplify(function, dialect.plain_tools)
-        if function["parameters"] is not given and function["parameters"] != given and SCHEMAS not in adjusted:
+        if function["parameters"] is not provided and function["parameters"] != provided and SCHEMAS not in adjusted:
             adjusted.append(SCHEMAS)
     return [{"type": "function", "function": function} for function in functions]
 
 
-def _flatten(function: dict[str, Any], budget: Budget) -> None:
+def _flatten(function: dict[str, Any], budget: SchemaBudget) -> None:
     """Give the schema of a function an object as its root; a strict schema would require every property of that."""
     function["parameters"], words = flattened(function["parameters"], budget)
     function["description"] = "\n\n".join(filter(None, (function.get("description"), words)))
@@ -73,7 +73,7 @@ def _simplify(function: dict[str, Any], refused: frozenset[str]) -> None:
 
     if digest_of(function["parameters"]) in refused:
         if not is_flat(function["parameters"]):
-            _flatten(function, Budget())
+            _flatten(function, SchemaBudget())
         function["parameters"] = plain(function["parameters"]) or function["parameters"]
         function.pop("strict", None)
 
@@ -102,7 +102,7 @@ def tool_choice(toolbox: Toolbox, choice: ToolChoice | None, dialect: Dialect) -
     if isinstance(choice, Choice):
         return _named(offers, choice, dialect)
     if choice == "required" and not offers and toolbox.left_out:
-        raise not_served(toolbox.left_out[0])
+        raise unsupported(toolbox.left_out[0])
     return _mode(offers, choice, dialect)
 
 
@@ -128,7 +128,7 @@ def relaxed(choice: ToolChoice | None) -> ToolChoice | None:
     return choice if choice in (None, "none", "auto") else "auto"
 
 
-def not_served(type: str) -> ClientError:
+def unsupported(type: str) -> ClientError:
     """Return the error for a choice that requires a tool which is not offered to the model."""
     return ClientError(
         f"Tool choice '{type}' is not supported by this server: it does not run this tool.",
@@ -190,14 +190,14 @@ def _allowed(toolbox: Toolbox, choice: AllowedTools, dialect: Dialect) -> tuple[
 
 
 def _names(toolbox: Toolbox, choice: AllowedTools) -> frozenset[str]:
-    given = [*toolbox.offers.values(), *toolbox.absent]
-    return frozenset(offer.chat_name for each in choice.tools for offer in _permitted(given, each, choice.mode))
+    provided = [*toolbox.offers.values(), *toolbox.absent]
+    return frozenset(offer.chat_name for each in choice.tools for offer in _permitted(provided, each, choice.mode))
 
 
-def _permitted(given: list[Offer], each: Choice, mode: str) -> list[Offer]:
+def _permitted(provided: list[Offer], each: Choice, mode: str) -> list[Offer]:
     """Return the callable tools; tools that only a server runs can be missing, unless one of them is required."""
     is_needless = mode == "auto" and isinstance(each, HostedChoice)
-    return _meant(given, each) if is_needless else chosen(given, each)
+    return _intended(provided, each) if is_needless else chosen(provided, each)
 
 
 def _reference(offer: Offer) -> dict[str, Any]:
@@ -208,11 +208,11 @@ def chosen(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
     """Return the tools that a choice means, those without a namespace first. Raises `ClientError` if there are no
     such tools.
     """
-    found = _meant(offers, choice)
+    found = _intended(offers, choice)
     if not found and isinstance(choice, McpChoice):
         raise _no_such_tool(choice)
     if not found and isinstance(choice, HostedChoice):
-        raise not_served(str(choice.__struct_config__.tag))
+        raise unsupported(str(choice.__struct_config__.tag))
     if not found:
         name = getattr(choice, "name", choice.__struct_config__.tag)
         raise ClientError(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")
@@ -229,8 +229,8 @@ def _no_such_tool(choice: McpChoice) -> ClientError:
     )
 
 
-def _meant(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
-    means = _MEANT.get(type(choice))
+def _intended(offers: Iterable[Offer], choice: Choice) -> list[Offer]:
+    means = _INTENDED.get(type(choice))
     return [offer for offer in offers if means(offer, choice)] if means else []
 
 
@@ -243,7 +243,7 @@ def _of_kind(*kinds: Kind) -> Callable[[Offer, Any], bool]:
     return lambda offer, choice: offer.kind in kinds
 
 
-_MEANT: dict[type, Callable[[Offer, Any], bool]] = {
+_INTENDED: dict[type, Callable[[Offer, Any], bool]] = {
     FunctionChoice: lambda offer, choice: (offer.kind, offer.name) == ("function", choice.name),
     CustomChoice: lambda offer, choice: (offer.kind, offer.name) == ("custom", choice.name),
     NamespaceChoice: lambda offer, choice: offer.namespace == choice.name,

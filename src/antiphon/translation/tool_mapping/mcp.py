@@ -36,7 +36,7 @@ def changed_in(items: Iterable[InputItem]) -> dict[tuple[str, str], bool]:
     """
     trusted: dict[tuple[str, str], Definition] = {}
     now: dict[str, dict[tuple[str, str], Definition]] = {}
-    asked: dict[str, tuple[tuple[str, str], Definition | None]] = {}
+    requested: dict[str, tuple[tuple[str, str], Definition | None]] = {}
     for item in items:
         if isinstance(item, McpListTools) and not item.error:
             listed: dict[tuple[str, str], Definition] = {(item.server_label, each["name"]): each for each in item.tools}
@@ -45,9 +45,9 @@ def changed_in(items: Iterable[InputItem]) -> dict[tuple[str, str], bool]:
             now[item.server_label] = listed
         elif isinstance(item, McpApprovalRequest):
             key = (item.server_label, item.name)
-            asked[str(item.id)] = key, now.get(item.server_label, {}).get(key)
-        elif isinstance(item, McpApprovalResponse) and item.approval_request_id in asked:
-            key, definition = asked.pop(item.approval_request_id)  # the first answer counts
+            requested[str(item.id)] = key, now.get(item.server_label, {}).get(key)
+        elif isinstance(item, McpApprovalResponse) and item.approval_request_id in requested:
+            key, definition = requested.pop(item.approval_request_id)  # the first answer counts
             if item.approve and definition is not None:
                 trusted[key] = definition
     return {

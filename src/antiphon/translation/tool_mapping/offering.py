@@ -145,18 +145,18 @@ def toolbox_of(
     request: CreateResponse,
     items: Sequence[InputItem],
     dialect: Dialect,
-    served: Collection[type[Tool]] = NOTHING,
+    supported: Collection[type[Tool]] = NOTHING,
 ) -> Toolbox:
     """Return the tools of a request, and those inside the conversation `items`.
 
-    Of two with the same name the later one applies. A deferred tool is in force once it was found. `served` are the
+    Of two with the same name the later one applies. A deferred tool is in force once it was found. `supported` are the
     hosted tools that this server runs.
     """
     in_text = _in_text(request, dialect)
     if (tools := _alone(request, items)) is not None and McpTool not in tools.kinds:
-        known = tools.fact("toolbox", (dialect, served), lambda: _toolbox(request, (), dialect, served))
+        known = tools.fact("toolbox", (dialect, supported), lambda: _toolbox(request, (), dialect, supported))
         return replace(known, in_text=in_text, source=tools)
-    toolbox = _toolbox(request, items, dialect, served)
+    toolbox = _toolbox(request, items, dialect, supported)
     toolbox.in_text = in_text
     return toolbox
 
@@ -169,15 +169,15 @@ def _alone(request: CreateResponse, items: Iterable[InputItem]) -> ToolList | No
 
 
 def _toolbox(
-    request: CreateResponse, items: Sequence[InputItem], dialect: Dialect, served: Collection[type[Tool]]
+    request: CreateResponse, items: Sequence[InputItem], dialect: Dialect, supported: Collection[type[Tool]]
 ) -> Toolbox:
     toolbox = Toolbox()
-    given = list(_sent_tools(request, items))
-    if not given:
+    provided = list(_sent_tools(request, items))
+    if not provided:
         return toolbox
-    hosted = _hosted(given, items, served)
+    hosted = _hosted(provided, items, supported)
     found: dict[Key, Offer] = {}
-    for tool, origin in given:
+    for tool, origin in provided:
         for offer in _offers(tool, origin, toolbox, dialect, hosted):
             found[offer.key] = offer
     taken: set[str] = set()
@@ -193,7 +193,7 @@ def _toolbox(
 
 def _in_text(request: CreateResponse, dialect: Dialect) -> TextCalls:
     """Return which calls count in the text: JSON that the client requested is not a call without marks."""
-    is_json = request.asks_for_json
+    is_json = request.requests_json
     if dialect.tools != "native":
         return "wrapped" if dialect.tools == "schema" and not is_json else "any"
     return "" if not dialect.text_calls else "marked" if is_json else "any"
@@ -213,13 +213,13 @@ def servers_of(request: CreateResponse, items: Iterable[InputItem]) -> list[McpT
 class _Hosted:
     """The tools that this server runs, and the lists of tools of MCP servers."""
 
-    served: tuple[type[Tool], ...]
+    supported: tuple[type[Tool], ...]
     lists: Mapping[str, McpListTools]
     servers: Mapping[str, McpTool]
     changed: Mapping[tuple[str, str], bool]
 
     def runs(self, tool: Tool) -> bool:
-        return isinstance(tool, self.served)
+        return isinstance(tool, self.supported)
 
     def definitions(self, tool: McpTool) -> list[Definition]:
         listed = self.lists.get(tool.server_label)
@@ -227,28 +227,28 @@ class _Hosted:
 
 
 def _hosted(
-    given: Sequence[tuple[Tool, Origin]], items: Sequence[InputItem], served: Collection[type[Tool]]
+    provided: Sequence[tuple[Tool, Origin]], items: Sequence[InputItem], supported: Collection[type[Tool]]
 ) -> _Hosted:
-    if not any(isinstance(tool, McpTool) for tool, _ in given):
-        return _Hosted(tuple(served), {}, {}, {})
-    return _Hosted(tuple(served), lists_in(items), _servers(given), changed_in(items))
+    if not any(isinstance(tool, McpTool) for tool, _ in provided):
+        return _Hosted(tuple(supported), {}, {}, {})
+    return _Hosted(tuple(supported), lists_in(items), _servers(provided), changed_in(items))
 
 
 def left_out(
-    request: CreateResponse, items: Iterable[InputItem], served: Collection[type[Tool]] = NOTHING
+    request: CreateResponse, items: Iterable[InputItem], supported: Collection[type[Tool]] = NOTHING
 ) -> list[str]:
     """Return the types of the tools that are not offered to the model, each once."""
     if (tools := _alone(request, items)) is not None:
-        served = NOTHING if tools.are_functions else served  # a server runs none of these
-        return tools.fact("left_out", (served,), lambda: _left_out(request, (), served))
-    return _left_out(request, items, served)
+        supported = NOTHING if tools.are_functions else supported  # a server runs none of these
+        return tools.fact("left_out", (supported,), lambda: _left_out(request, (), supported))
+    return _left_out(request, items, supported)
 
 
-def _left_out(request: CreateResponse, items: Iterable[InputItem], served: Collection[type[Tool]]) -> list[str]:
+def _left_out(request: CreateResponse, items: Iterable[InputItem], supported: Collection[type[Tool]]) -> list[str]:
     found: dict[str, None] = {}
     for tool, _ in _sent_tools(request, items):
         for each in tool.tools if isinstance(tool, NamespaceTool) else (tool,):
-            if (is_hosted(each) and not isinstance(each, tuple(served))) or not is_callable(each):
+            if (is_hosted(each) and not isinstance(each, tuple(supported))) or not is_callable(each):
                 found[type_of(each)] = None
     return list(found)
 
@@ -311,10 +311,10 @@ def _of_namespace(namespace: NamespaceTool, origin: Origin, toolbox: Toolbox, di
             about = ""
 
 
-def _servers(given: Iterable[tuple[Tool, Origin]]) -> dict[str, McpTool]:
+def _servers(provided: Iterable[tuple[Tool, Origin]]) -> dict[str, McpTool]:
     """Return each server by its label: as in the request, which alone has the credentials."""
     servers: dict[str, McpTool] = {}
-    for tool, origin in given:
+    for tool, origin in provided:
         if isinstance(tool, McpTool) and origin == "given":
             servers.setdefault(tool.server_label, tool)
     return servers

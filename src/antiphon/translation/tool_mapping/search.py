@@ -32,9 +32,9 @@ def search(deferred: Sequence[Deferred], arguments: Any) -> list[AnyTool]:
 
     `arguments` is `{query, limit?}`. A query that is the name of a tool or of a namespace always finds it.
     """
-    given = arguments if isinstance(arguments, dict) else {}
-    query = given.get("query") or " ".join(str(value) for value in given.values())
-    limit = given.get("limit")
+    provided = arguments if isinstance(arguments, dict) else {}
+    query = provided.get("query") or " ".join(str(value) for value in provided.values())
+    limit = provided.get("limit")
     limit = min(limit, MOST) if isinstance(limit, int) and limit > 0 else FOUND
     scores = _scores([_words(_about(each)) for each in deferred], _words(str(query)))
     named = [math.inf if str(query).strip() in _names(each) else 0.0 for each in deferred]
@@ -81,8 +81,8 @@ def _scores(texts: Sequence[Counter[str]], query: Counter[str]) -> list[float]:
         weight = math.log(1 + (len(texts) - len(having) + 0.5) / (len(having) + 0.5))
         for index in having:
             count = texts[index][word]
-            held = _K1 * (1 - _B + _B * sizes[index] / usual)
-            scores[index] += weight * count * (_K1 + 1) / (count + held)
+            retained = _K1 * (1 - _B + _B * sizes[index] / usual)
+            scores[index] += weight * count * (_K1 + 1) / (count + retained)
     return scores
 
 

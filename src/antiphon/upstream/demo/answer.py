@@ -36,20 +36,22 @@ def answer_to(request: Fields) -> Fields:
     Raises `ClientError` for a `tool_choice` that is not among the tools, and for a schema without a sample.
     """
     messages, form = request["messages"], request.get("response_format") or {"type": "text"}
-    said = [text_of(message) for message in messages if message["role"] == "user"] or [""]
+    stated = [text_of(message) for message in messages if message["role"] == "user"] or [""]
     outputs = [text_of(one) for one in takewhile(lambda one: one["role"] == "tool", reversed(messages))][::-1]
     reasons = request.get("reasoning_effort") not in (None, "none", "minimal")
     message = {"reasoning_content": THOUGHTS} if reasons else {}
-    if REFUSE in said[-1]:
+    if REFUSE in stated[-1]:
         return {**message, "refusal": "I am sorry, but I refuse, as requested."}
-    if calls := _calls(request, said[-1], has_outputs=bool(outputs)):
+    if calls := _calls(request, stated[-1], has_outputs=bool(outputs)):
         return {**message, "tool_calls": calls}
-    if written := ANSWER.search(said[-1]):
+    if written := ANSWER.search(stated[-1]):
         return {**message, "content": written[1].strip()}
     if form["type"] == "json_schema":
         return {**message, "content": sample_json(form["json_schema"].get("schema", {}), "response_format")}
-    tool_said = f"The tool returned: {' and '.join(outputs)}" if outputs else ""
-    text = (quoted(outputs) or reported(outputs) or tool_said or _recalled(said) or _echo(request, said[-1]))[:LONGEST]
+    tool_stated = f"The tool returned: {' and '.join(outputs)}" if outputs else ""
+    text = (quoted(outputs) or reported(outputs) or tool_stated or _recalled(stated) or _echo(request, stated[-1]))[
+        :LONGEST
+    ]
     return {**message, "content": json.dumps({"answer": text}) if form["type"] == "json_object" else text}
 
 
@@ -70,12 +72,12 @@ def _calls(request: Fields, text: str, *, has_outputs: bool) -> list[tuple[str, 
     functions, mode = _callable(request)
     if mode == "none" or (has_outputs and mode == "auto"):
         return []
-    asked = [(one, written) for name, written in CALL.findall(text) for one in _named(name, functions)]
-    asked = asked or code_for(text, functions) or image_for(text, functions) or search_for(text, functions)
+    requested = [(one, written) for name, written in CALL.findall(text) for one in _named(name, functions)]
+    requested = requested or code_for(text, functions) or image_for(text, functions) or search_for(text, functions)
     if mode == "required":
-        asked = asked or [(name, "") for name in functions][:1]
-    most = 1 if request.get("parallel_tool_calls") is False else len(asked)
-    return [(name, written or sample_json(functions[name], "tools")) for name, written in asked[:most]]
+        requested = requested or [(name, "") for name in functions][:1]
+    most = 1 if request.get("parallel_tool_calls") is False else len(requested)
+    return [(name, written or sample_json(functions[name], "tools")) for name, written in requested[:most]]
 
 
 def _callable(request: Fields) -> tuple[Fields, str]:
@@ -101,15 +103,15 @@ def _named(name: str, functions: Fields) -> list[str]:
     return [name] if name in functions else [one for one in functions if ends.search(one)][:1]
 
 
-def _recalled(said: list[str]) -> str:
+def _recalled(texts: list[str]) -> str:
     """Return the user's sentence that shares most words with a question about the user, in the second person."""
-    sentences = [SENTENCES.split(text.strip()) for text in said]
-    asked = next((_words(one) for one in reversed(sentences[-1]) if one.endswith("?")), set())
-    wanted = {word for word in asked - TURNED.keys() if not COMMON.fullmatch(word)}
-    if asked.isdisjoint(TURNED) or not wanted:
+    sentences = [SENTENCES.split(text.strip()) for text in texts]
+    requested = next((_words(one) for one in reversed(sentences[-1]) if one.endswith("?")), set())
+    wanted = {word for word in requested - TURNED.keys() if not COMMON.fullmatch(word)}
+    if requested.isdisjoint(TURNED) or not wanted:
         return ""
-    told = (one for text in reversed(sentences) for one in reversed(text) if not one.endswith("?"))
-    best = max(told, key=lambda one: len(wanted & _words(one)), default="")
+    reported = (one for text in reversed(sentences) for one in reversed(text) if not one.endswith("?"))
+    best = max(reported, key=lambda one: len(wanted & _words(one)), default="")
     if 2 * len(wanted & _words(best)) <= len(wanted):
         return ""
     turned = WORDS.sub(lambda match: TURNED.get(match[0].lower(), match[0]), best)

@@ -58,21 +58,23 @@ class DemoBackend(ScriptedBackend):
         """Yield the content of each chunk. The last one has the usage and no choice; streams include it on request."""
         deltas = list(self._deltas(message, request.get("stop") or []))
         limit = request.get("max_completion_tokens") or request.get("max_tokens") or -1
-        kept = deltas[:limit] if limit > 0 else deltas  # LM Studio and llama.cpp read -1 as no limit
+        stored = deltas[:limit] if limit > 0 else deltas  # LM Studio and llama.cpp read -1 as no limit
         yield _choice({"role": "assistant"})
-        for delta in kept:
+        for delta in stored:
             yield _choice(delta, logprobs=_logprobs(delta, request))
-        yield _choice({}, "length" if len(kept) < len(deltas) else "tool_calls" if "tool_calls" in message else "stop")
+        yield _choice(
+            {}, "length" if len(stored) < len(deltas) else "tool_calls" if "tool_calls" in message else "stop"
+        )
         if not request.get("stream") or (request.get("stream_options") or {}).get("include_usage"):
-            yield {"choices": [], "usage": _usage(tokens, kept)}
+            yield {"choices": [], "usage": _usage(tokens, stored)}
 
     def _deltas(self, message: Fields, stop: str | list[str]) -> Iterator[Fields]:
         """Yield the deltas of a message, a token each; the text ends before a stop sequence."""
         stops = "|".join(re.escape(one) for one in ([stop] if isinstance(stop, str) else stop) if one)
         for name in ("reasoning_content", "content", "refusal"):
             text = message.get(name, "")
-            kept = re.split(stops, text, maxsplit=1)[0] if stops and name == "content" else text
-            yield from ({name: word} for word in _words(kept))
+            stored = re.split(stops, text, maxsplit=1)[0] if stops and name == "content" else text
+            yield from ({name: word} for word in _words(stored))
         for index, (name, arguments) in enumerate(message.get("tool_calls", ())):
             opening = {"id": self._new_id("call"), "type": "function", "function": {"name": name, "arguments": ""}}
             yield {"tool_calls": [{"index": index, **opening}]}

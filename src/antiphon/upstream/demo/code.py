@@ -26,8 +26,8 @@ def reported(outputs: Sequence[str]) -> str:
     """Return an answer that reports the output of code and links to the files that it created; empty without either."""
     printed = [f"The code printed: {one}" for one in filter(None, map(_printed, outputs))]
     links = [f"[{path.rpartition('/')[2]}](sandbox:{path})" for path in _paths(outputs)]
-    made = [f"It made {' and '.join(links)}."] if links else []
-    return "\n\n".join([*printed, *made])
+    created = [f"It made {' and '.join(links)}."] if links else []
+    return "\n\n".join([*printed, *created])
 
 
 def _printed(output: str) -> str:

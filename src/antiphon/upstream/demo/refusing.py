@@ -15,7 +15,7 @@ from antiphon.upstream.demo.checks import Fields
 from antiphon.upstream.scripted import Answer
 
 
-class Refused(Struct, frozen=True):
+class RefusedFeatures(Struct, frozen=True):
     """What a backend refuses, and its words."""
 
     is_met: Callable[[Fields], bool]
@@ -69,36 +69,38 @@ def _unsigned(request: Fields) -> bool:
     return not all((call.get("extra_content") or {}).get("google", {}).get("thought_signature") for call in first)
 
 
-REFUSALS: Mapping[str, Refused] = {
-    "messages.system": Refused(_later_system, "System message must be at the beginning."),
-    "calls.arguments": Refused(_odd_arguments, "invalid params, invalid function arguments json string (2013)"),
-    "calls.ids": Refused(
+REFUSALS: Mapping[str, RefusedFeatures] = {
+    "messages.system": RefusedFeatures(_later_system, "System message must be at the beginning."),
+    "calls.arguments": RefusedFeatures(_odd_arguments, "invalid params, invalid function arguments json string (2013)"),
+    "calls.ids": RefusedFeatures(
         _long_ids, "Tool call ids must be a-z, A-Z, 0-9: each tool call id must have a length of 9.", 500
     ),
-    "calls.signatures": Refused(_unsigned, "Function call is missing a thought_signature in functionCall parts."),
-    "calls.tools": Refused(
+    "calls.signatures": RefusedFeatures(
+        _unsigned, "Function call is missing a thought_signature in functionCall parts."
+    ),
+    "calls.tools": RefusedFeatures(
         lambda request: bool(_calls(request)) and not request.get("tools"),
         "Bedrock doesn't support tool calling without `tools=` param specified.",
     ),
-    "tools.schema": Refused(_odd_schema, 'tools.function.parameters.type is required and must be "object"'),
-    "tools.forced": Refused(_forced, "Thinking mode does not support this tool_choice"),
-    "tools.format": Refused(
+    "tools.schema": RefusedFeatures(_odd_schema, 'tools.function.parameters.type is required and must be "object"'),
+    "tools.forced": RefusedFeatures(_forced, "Thinking mode does not support this tool_choice"),
+    "tools.format": RefusedFeatures(
         lambda request: bool(request.get("tools") and request.get("response_format")),
         "json mode cannot be combined with tool/function calling",
     ),
-    "sampling.both": Refused(
+    "sampling.both": RefusedFeatures(
         lambda request: None not in (request.get("temperature"), request.get("top_p")),
         "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
     ),
-    "sampling.value": Refused(
+    "sampling.value": RefusedFeatures(
         lambda request: request.get("temperature") not in (None, 1),
         "invalid temperature: only 1 is allowed for this model",
     ),
-    "reasoning.effort": Refused(
+    "reasoning.effort": RefusedFeatures(
         lambda request: request.get("reasoning_effort") not in (None, "low", "high", "max"),
         "invalid reasoning_effort: (allowed: low, high, max)",
     ),
-    "stream.always": Refused(
+    "stream.always": RefusedFeatures(
         lambda request: not request.get("stream"), "This model only supports stream mode, please enable the stream."
     ),
 }

@@ -21,21 +21,27 @@ Change = Callable[[Fields, Fields], Fields]
 def _in_text(request: Fields, message: Fields) -> Fields:
     """Write calls as text, as Hermes and Qwen do; a server without their parser does not find them."""
     calls = message.get("tool_calls") or _spelled(request)
-    blocks = (f'<tool_call>\n{{"name": {json.dumps(name)}, "arguments": {made}}}\n</tool_call>' for name, made in calls)
+    blocks = (
+        f'<tool_call>\n{{"name": {json.dumps(name)}, "arguments": {created}}}\n</tool_call>' for name, created in calls
+    )
     return {"content": "\n".join(blocks)} if calls else message
 
 
 def _spelled(request: Fields) -> list[tuple[str, str]]:
     """Return the calls that the newest message requests, of functions that an earlier one describes."""
     *before, newest = map(text_of, request["messages"])
-    told = "\n".join(before)
-    return [(name, made or "{}") for name, made in CALL.findall(newest) if re.search(rf"\b{re.escape(name)}\b", told)]
+    reported = "\n".join(before)
+    return [
+        (name, created or "{}")
+        for name, created in CALL.findall(newest)
+        if re.search(rf"\b{re.escape(name)}\b", reported)
+    ]
 
 
 def _without_bracket(request: Fields, message: Fields) -> Fields:
     """Omit the last bracket of each call's arguments."""
     calls = message.get("tool_calls")
-    return {**message, "tool_calls": [(name, made[:-1]) for name, made in calls]} if calls else message
+    return {**message, "tool_calls": [(name, created[:-1]) for name, created in calls]} if calls else message
 
 
 def _no_tools(request: Fields, message: Fields) -> Fields:

@@ -104,8 +104,8 @@ class Connector:
         for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
             try:
                 async with asyncio.timeout((end - loop.time()) / left):
-                    made = await loop.create_connection(make, address, origin.port, ssl=tls, server_hostname=name)
-                    return made[1]
+                    created = await loop.create_connection(make, address, origin.port, ssl=tls, server_hostname=name)
+                    return created[1]
             except OSError as error:
                 failure = error
         raise failure
@@ -117,7 +117,7 @@ class Connector:
         loop = asyncio.get_running_loop()
         until, task = self._names.get(origin.host, (0.0, None))
         if task is None or until < loop.time() or (task.done() and (task.cancelled() or task.exception())):
-            task = asyncio.create_task(look_up(origin))
+            task = asyncio.create_task(resolve(origin))
             self._names[origin.host] = loop.time() + NAME_TTL, task
         if not task.done():
             await asyncio.wait({task})
@@ -131,7 +131,7 @@ class Connector:
         tunnel = await self._dial(_Tunnel, proxy.origin, None)
         try:
             target = self._origin.authority
-            await tunnel.ask(request_head("CONNECT", target, [("host", target), *proxy.fields]) + b"\r\n")
+            await tunnel.send_request(request_head("CONNECT", target, [("host", target), *proxy.fields]) + b"\r\n")
             protocol = make()
             transport = await loop.start_tls(tunnel.transport, protocol, self._tls(), server_hostname=self._origin.host)
         except BaseException:
@@ -155,7 +155,7 @@ class _Tunnel(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
 
-    async def ask(self, request: bytes) -> None:
+    async def send_request(self, request: bytes) -> None:
         """Raises `ConnectError` if the proxy refuses."""
         self.transport.write(request)
         await self._answered
@@ -178,7 +178,7 @@ class _Tunnel(asyncio.Protocol):
             self._answered.set_exception(ConnectError(reason))
 
 
-async def look_up(origin: Origin) -> list[str]:
+async def resolve(origin: Origin) -> list[str]:
     """Return the addresses of an origin in the order of the system's resolver, each once. Raises `OSError`."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(origin.host, origin.port, type=1)

@@ -2,8 +2,8 @@
 
 bytes ──> Connection ──> ResponseParser ──> parts ──> ResponseReader ──> the iterator of the body
 
-Without a reader the connection is idle, and any byte closes it. Two limits apply to a response: `MAX_HELD` bytes that
-no reader has consumed pause the reading, and silence beyond its time limit fails it.
+Without a reader the connection is idle, and any byte closes it. Two limits apply to a response: `MAX_BUFFERED` bytes
+that no reader has consumed pause the reading, and silence beyond its time limit fails it.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ from antiphon.upstream.http1.response import (
     UncleanEndError,
 )
 
-MAX_HELD = 256 * 1024
+MAX_BUFFERED = 256 * 1024
 """Bytes of a body that can wait for their reader before reading from the connection pauses."""
 
 RACE = 1.0
 """Seconds after a request within which the end of its connection is a race with it, not a crash."""
 
-LOOK_AGAIN = 1.0
+POLL_INTERVAL = 1.0
 """Seconds between two checks for silence while no reader waits for bytes."""
 
 TAIL = 64
@@ -49,16 +49,16 @@ class Beginning(Protocol):
 class Pool(Protocol):
     """Holds connections while they are idle."""
 
-    def opened(self, connection: "Connection") -> None: ...
-    def freed(self, connection: "Connection", keep_alive: str) -> None: ...
-    def closed(self, connection: "Connection") -> None: ...
+    def opened(self, connection: "BackendConnection") -> None: ...
+    def freed(self, connection: "BackendConnection", keep_alive: str) -> None: ...
+    def closed(self, connection: "BackendConnection") -> None: ...
 
 
-class Connection(asyncio.Protocol):
+class BackendConnection(asyncio.Protocol):
     """A connection to a backend, as an asyncio protocol."""
 
     __slots__ = (
-        *("expires", "has_served", "held", "is_cut", "is_paused", "last", "loop"),
+        *("expires", "is_reused", "retained", "is_cut", "is_paused", "last", "loop"),
         *("pool", "reader", "transport"),
     )
 
@@ -68,8 +68,8 @@ class Connection(asyncio.Protocol):
         self.pool = pool
         self.loop = loop
         self.reader: ResponseReader | None = None
-        self.has_served = False
-        self.held = 0
+        self.is_reused = False
+        self.retained = 0
         self.is_paused = False
         self.is_cut = False
         """Whether the end of the connection would be unclean: TLS has not sent `close_notify`."""
@@ -96,8 +96,8 @@ class Connection(asyncio.Protocol):
             return
         self.last = self.loop.time()
         if response.phase == BODY:
-            self.held += len(data)
-            if self.held > MAX_HELD and not reader.is_leaving:
+            self.retained += len(data)
+            if self.retained > MAX_BUFFERED and not reader.is_leaving:
                 self.pause()
         waiter = reader.waiter
         if waiter is not None and response.phase != HEAD:
@@ -144,8 +144,8 @@ class ResponseReader:
         *("_deadline", "_idle", "_inflate", "_is_begun", "_mask", "_sent", "_tail", "_timer"),
     )
 
-    def __init__(self, connection: Connection, deadline: float) -> None:
-        self.connection: Connection | None = connection
+    def __init__(self, connection: BackendConnection, deadline: float) -> None:
+        self.connection: BackendConnection | None = connection
         self.response = ResponseParser()
         self.error: Exception | None = None
         self.is_leaving = False
@@ -162,10 +162,10 @@ class ResponseReader:
         self._tail = b""
         loop = connection.loop
         connection.reader = self
-        connection.held = 0
+        connection.retained = 0
         connection.last = 0.0
         self._sent = loop.time()
-        self._timer = loop.call_at(deadline, self._look)
+        self._timer = loop.call_at(deadline, self._poll)
         self.waiter: asyncio.Future[None] | None = loop.create_future()
 
     def __aiter__(self) -> "ResponseReader":
@@ -183,13 +183,13 @@ class ResponseReader:
                 if self._inflate is None or not self._inflate.has_more:
                     part = parts[0] if len(parts) == 1 else b"".join(parts)
                     parts.clear()
-                    connection.held = 0
+                    connection.retained = 0
                     if connection.is_paused:
                         connection.resume()
                 if self._inflate is not None:
                     part = self._inflated(self._inflate, part)
                 mask = self._mask
-                if mask is not None and (mask.held or part[-1:] != b"\n" or mask.key in part):
+                if mask is not None and (mask.retained or part[-1:] != b"\n" or mask.key in part):
                     part = mask.feed(part)  # most parts end with a line, and no key does
                 if part:
                     self._tail = part if len(part) >= TAIL else self._tail[-TAIL:] + part
@@ -239,7 +239,7 @@ class ResponseReader:
         if not is_end:
             self.error = self._broken(connection, error)
             is_soon = connection.loop.time() - self._sent < RACE
-            self.may_repeat = connection.has_served and not connection.last and is_soon
+            self.may_repeat = connection.is_reused and not connection.last and is_soon
         self._wake()
 
     def _inflated(self, inflate: Inflate, part: bytes) -> bytes:
@@ -270,13 +270,13 @@ class ResponseReader:
 
     # Silence.
 
-    def _begin(self, connection: Connection) -> None:
+    def _begin(self, connection: BackendConnection) -> None:
         """The answer has begun: from now on each silence is measured separately."""
         self._is_begun = True
         self._timer.cancel()
-        self._timer = connection.loop.call_at(connection.last + self._idle, self._look)
+        self._timer = connection.loop.call_at(connection.last + self._idle, self._poll)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """One timer that checks when the last byte arrived: resetting it for every read costs more than the read."""
         connection = self.connection
         if connection is None or self.error is not None or self.response.phase == DONE:
@@ -284,13 +284,13 @@ class ResponseReader:
         now = connection.loop.time()
         due = connection.last + self._idle if self._is_begun else self._deadline
         if self.waiter is None:
-            self._timer = connection.loop.call_later(LOOK_AGAIN, self._look)  # its reader is slow, not the backend
+            self._timer = connection.loop.call_later(POLL_INTERVAL, self._poll)  # its reader is slow, not the backend
         elif due > now:
-            self._timer = connection.loop.call_at(due, self._look)
+            self._timer = connection.loop.call_at(due, self._poll)
         else:
             self.fail(SilenceError(has_begun=self._is_begun))
 
-    def _broken(self, connection: Connection, error: Exception | None) -> BrokenError:
+    def _broken(self, connection: BackendConnection, error: Exception | None) -> BrokenError:
         response = self.response
         if error is None and response.phase == BODY and not response.is_delimited:
             return UncleanEndError("TLS ended without a close_notify")

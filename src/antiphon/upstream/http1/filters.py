@@ -22,27 +22,27 @@ SLICE = 4 * 1024
 class Mask:
     """Replaces a key in bytes that are split at any place. A possible beginning of the key waits for the next bytes."""
 
-    __slots__ = ("_first", "held", "key")
+    __slots__ = ("_first", "key", "retained")
 
     def __init__(self, key: bytes) -> None:
         self.key = key
-        self.held = b""
+        self.retained = b""
         self._first = key[:1]
 
     def feed(self, part: bytes) -> bytes:
         """Return the received bytes that are certain."""
-        if self.held:
-            part, self.held = self.held + part, b""
+        if self.retained:
+            part, self.retained = self.retained + part, b""
         if self.key in part:
             part = part.replace(self.key, MASK)
         if size := self._overlap(part):
-            part, self.held = part[:-size], part[-size:]
+            part, self.retained = part[:-size], part[-size:]
         return part
 
     def rest(self) -> bytes:
         """Return the bytes that still wait."""
-        held, self.held = self.held, b""
-        return held
+        retained, self.retained = self.retained, b""
+        return retained
 
     def _overlap(self, part: bytes) -> int:
         """Return how many of the last bytes begin the key."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from antiphon.upstream.http1.connect import ConnectError, Connector
-from antiphon.upstream.http1.connection import Beginning, Connection, Fault, ResponseReader
+from antiphon.upstream.http1.connection import BackendConnection, Beginning, Fault, ResponseReader
 from antiphon.upstream.http1.filters import Mask, inflate_of
 from antiphon.upstream.http1.response import BODY, DONE, BrokenError, ProtocolError
 
@@ -30,7 +30,7 @@ LEAVE_TIMEOUT = 1.0
 _TIMEOUT = re.compile(r"timeout\s*=\s*\"?(\d{1,9})", re.IGNORECASE)
 
 
-class Exchange(ResponseReader):
+class BackendExchange(ResponseReader):
     """A request and its response on one connection.
 
     It owns the connection from the request until `aclose`, which returns it to the pool if it can be reused,
@@ -82,7 +82,7 @@ class Exchange(ResponseReader):
             self._detach(connection)
             connection.abort()
 
-    def _leave(self, connection: Connection) -> None:
+    def _leave(self, connection: BackendConnection) -> None:
         """Only the end of the response is missing: wait for it briefly, so that the connection can be reused."""
         self.is_leaving = True
         self._timer.cancel()
@@ -91,9 +91,9 @@ class Exchange(ResponseReader):
         if connection.is_paused:
             connection.resume()
 
-    def _await_end(self, connection: Connection) -> None:
+    def _await_end(self, connection: BackendConnection) -> None:
         self.response.parts.clear()
-        connection.held = 0
+        connection.retained = 0
         self.waiter = waiter = connection.loop.create_future()
         waiter.add_done_callback(self._has_left)
 
@@ -107,7 +107,7 @@ class Exchange(ResponseReader):
         else:
             self._finish(connection)
 
-    def _finish(self, connection: Connection) -> None:
+    def _finish(self, connection: BackendConnection) -> None:
         """Return the connection to the pool, or close it."""
         response = self.response
         is_free = (
@@ -123,7 +123,7 @@ class Exchange(ResponseReader):
         else:
             connection.abort()
 
-    def _detach(self, connection: Connection) -> None:
+    def _detach(self, connection: BackendConnection) -> None:
         self._timer.cancel()
         self.waiter = self.watch = None
         self.response.release()
@@ -136,8 +136,8 @@ class ConnectionPool:
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
         self._loop = asyncio.get_running_loop()
-        self._idle: list[Connection] = []
-        self._open: set[Connection] = set()
+        self._idle: list[BackendConnection] = []
+        self._open: set[BackendConnection] = set()
         self._sweeper: asyncio.TimerHandle | None = None
         self._is_closed = False
         self._all_closed: asyncio.Future[None] | None = None
@@ -147,7 +147,7 @@ class ConnectionPool:
         """How many connections wait for a request."""
         return len(self._idle)
 
-    async def send(self, data: Sequence[bytes], limit: float) -> Exchange:
+    async def send(self, data: Sequence[bytes], limit: float) -> BackendExchange:
         """Send a request; return once the head of its response has arrived, within `limit` seconds.
 
         It is sent again only if the connection had been used before and was closed before any byte arrived:
@@ -157,7 +157,7 @@ class ConnectionPool:
         deadline = self._loop.time() + limit
         connection = self._take()
         if connection is not None:
-            exchange = Exchange(connection, deadline)
+            exchange = BackendExchange(connection, deadline)
             connection.transport.writelines(data)
             try:
                 return await exchange.head()
@@ -165,7 +165,7 @@ class ConnectionPool:
                 if not exchange.may_repeat or self._is_closed:
                     raise
         connection = await self._connect()
-        exchange = Exchange(connection, deadline)
+        exchange = BackendExchange(connection, deadline)
         connection.transport.writelines(data)
         return await exchange.head()
 
@@ -184,28 +184,28 @@ class ConnectionPool:
 
     # Called by connections.
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: BackendConnection) -> None:
         self._open.add(connection)
 
-    def freed(self, connection: Connection, keep_alive: str) -> None:
+    def freed(self, connection: BackendConnection, keep_alive: str) -> None:
         """A response is complete, and its connection can be reused, for the time in its `Keep-Alive`."""
         if self._all_closed is not None or connection.transport.is_closing():
             connection.abort()
             return
-        connection.has_served = True
+        connection.is_reused = True
         connection.expires = self._loop.time() + (_patience(keep_alive) if keep_alive else IDLE)
         self._idle.append(connection)
         if self._sweeper is None:
             self._sweeper = self._loop.call_later(IDLE, self._sweep)
 
-    def closed(self, connection: Connection) -> None:
+    def closed(self, connection: BackendConnection) -> None:
         self._open.discard(connection)
         if connection.reader is None and connection in self._idle:
             self._idle.remove(connection)
         if not self._open and self._all_closed is not None and not self._all_closed.done():
             self._all_closed.set_result(None)
 
-    def _take(self) -> Connection | None:
+    def _take(self) -> BackendConnection | None:
         idle = self._idle
         while idle:
             connection = idle.pop()
@@ -214,12 +214,12 @@ class ConnectionPool:
             connection.abort()
         return None
 
-    async def _connect(self) -> Connection:
-        made: list[Connection] = []
+    async def _connect(self) -> BackendConnection:
+        created: list[BackendConnection] = []
 
-        def make() -> Connection:
-            made.append(Connection(self, self._loop))
-            return made[-1]
+        def make() -> BackendConnection:
+            created.append(BackendConnection(self, self._loop))
+            return created[-1]
 
         try:
             self._check_open()
@@ -227,7 +227,9 @@ class ConnectionPool:
             self._check_open()
             return connection
         except BaseException:
-            for connection in self._open.intersection(made):  # opened at the moment when the last waiting request ended
+            for connection in self._open.intersection(
+                created
+            ):  # opened at the moment when the last waiting request ended
                 connection.abort()
             raise
 

@@ -21,7 +21,7 @@ TOOL = "get_weather"
 """The tool that the model must call."""
 
 
-class Answer(Struct, frozen=True):
+class ProbeAnswer(Struct, frozen=True):
     """A backend's answer to one probe; the chunks of a stream are joined to one completion."""
 
     status: int
@@ -63,7 +63,7 @@ class Answer(Struct, frozen=True):
         return content if isinstance(content, str) else ""
 
     @property
-    def said(self) -> str:
+    def stated(self) -> str:
         """The text after the thinking."""
         parts = [self.content.rpartition(tag)[2] for tag in _CLOSING]
         return min(parts, key=len).strip()
@@ -90,12 +90,12 @@ class Answer(Struct, frozen=True):
     @property
     def text_call(self) -> str:
         """The format of a call in the text; empty without one."""
-        return format_of(self.said, TOOL)
+        return format_of(self.stated, TOOL)
 
     @property
     def json(self) -> Any:
         """The text as JSON, with or without a code fence around it; None if it is not JSON."""
-        text = self.said.removeprefix("```json").removeprefix("```").removesuffix("```")
+        text = self.stated.removeprefix("```json").removeprefix("```").removesuffix("```")
         return _value(text)
 
     @property

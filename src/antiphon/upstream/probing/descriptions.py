@@ -15,7 +15,7 @@ from antiphon.translation.ollama.model import member, read_model
 from antiphon.upstream.context_window import stated_windows
 
 
-class Question(Struct, frozen=True):
+class DescriptionRequest(Struct, frozen=True):
     """A request for a backend's facts: a GET, or a POST of a JSON object that names the model."""
 
     path: str
@@ -42,7 +42,7 @@ class Description(Struct, frozen=True):
 
 
 Answers = Mapping[str, Any]
-"""The JSON answers of a backend by `Question.key`; None for a path that it does not know."""
+"""The JSON answers of a backend by `DescriptionRequest.key`; None for a path that it does not know."""
 
 OLLAMA_SHOW, OLLAMA_TAGS, OLLAMA_PS = "/../api/show", "/../api/tags", "/../api/ps"
 LLAMACPP_PROPS = "/../props"
@@ -61,14 +61,18 @@ _FIRST_TURN = [
 ]
 _NEXT_TURN = [*_FIRST_TURN, {"role": "assistant", "content": "In port."}, {"role": "user", "content": "And now?"}]
 
-QUESTIONS: Mapping[str, Sequence[Question]] = {
-    "ollama": (Question(OLLAMA_SHOW, is_post=True), Question(OLLAMA_TAGS), Question(OLLAMA_PS)),
-    "llamacpp": (
-        Question(LLAMACPP_PROPS),
-        Question(LLAMACPP_TEMPLATE, is_post=True, body={"messages": _FIRST_TURN}, name=LLAMACPP_FIRST),
-        Question(LLAMACPP_TEMPLATE, is_post=True, body={"messages": _NEXT_TURN}, name=LLAMACPP_NEXT),
+QUESTIONS: Mapping[str, Sequence[DescriptionRequest]] = {
+    "ollama": (
+        DescriptionRequest(OLLAMA_SHOW, is_post=True),
+        DescriptionRequest(OLLAMA_TAGS),
+        DescriptionRequest(OLLAMA_PS),
     ),
-    "lmstudio": (Question(LMSTUDIO_MODELS),),
+    "llamacpp": (
+        DescriptionRequest(LLAMACPP_PROPS),
+        DescriptionRequest(LLAMACPP_TEMPLATE, is_post=True, body={"messages": _FIRST_TURN}, name=LLAMACPP_FIRST),
+        DescriptionRequest(LLAMACPP_TEMPLATE, is_post=True, body={"messages": _NEXT_TURN}, name=LLAMACPP_NEXT),
+    ),
+    "lmstudio": (DescriptionRequest(LMSTUDIO_MODELS),),
 }
 """Family -> where it reports facts about a model; every family has its list of models in addition."""
 

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from antiphon.translation.dialects.dialect import Dialect
-from antiphon.upstream.probing.answers import Answer
+from antiphon.upstream.probing.answers import ProbeAnswer
 
 Body = dict[str, Any]
 Facts = Mapping[str, Any]
@@ -44,12 +44,12 @@ class Probe(Struct, frozen=True):
     name: str
     tokens: int
     """Token limit of its answer."""
-    ask: Callable[[Findings], Body | None]
+    send_request: Callable[[Findings], Body | None]
     """Returns the request without the model and the limit; None to skip the probe."""
-    judge: Callable[[Answer, Findings], Facts]
+    judge: Callable[[ProbeAnswer, Findings], Facts]
     """Returns the facts that the answer decides."""
 
 
-def said(text: str, role: str = "user") -> Body:
+def stated(text: str, role: str = "user") -> Body:
     """Return a message."""
     return {"role": role, "content": text}

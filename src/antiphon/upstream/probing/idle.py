@@ -9,12 +9,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from antiphon.upstream.backend_state import BackendState
-from antiphon.upstream.probing.answers import Answer
+from antiphon.upstream.probing.answers import ProbeAnswer
 
 TENANT = "\0probe"
 """The tenant of probes in the fair scheduler; no client can have this name."""
 
-LOOK_EVERY = 0.05
+POLL_INTERVAL = 0.05
 """Seconds between checks for another request."""
 
 MOST_INTERRUPTIONS = 10
@@ -24,7 +24,7 @@ LONGEST_WAIT = 300.0
 """Total seconds that one probing waits for the backend before it is abandoned."""
 
 
-class BusyError(Exception):
+class BackendBusyError(Exception):
     """The backend is too busy to be probed now."""
 
 
@@ -36,8 +36,8 @@ class WhenIdle:
         self._interruptions = 0
         self._waited = 0.0
 
-    async def __call__(self, send: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Send as soon as the backend is idle. Raises `BusyError` if it is busy too long or too often."""
+    async def __call__(self, send: Callable[[], Awaitable[ProbeAnswer]]) -> ProbeAnswer:
+        """Send as soon as the backend is idle. Raises `BackendBusyError` if it is busy too long or too often."""
         slots = self._state.slots
         while True:
             while not (self._is_idle() and slots.take(TENANT)):
@@ -50,11 +50,11 @@ class WhenIdle:
                 return answer
             self._interruptions += 1
             if self._interruptions == MOST_INTERRUPTIONS:
-                raise BusyError
+                raise BackendBusyError
 
     async def _wait(self) -> None:
         if self._waited >= LONGEST_WAIT:
-            raise BusyError
+            raise BackendBusyError
         self._waited += self._pause
         await asyncio.sleep(self._pause)
 
@@ -62,13 +62,13 @@ class WhenIdle:
         state = self._state
         return not (state.slots.in_use or state.slots.waiting or state.listing or state.health.is_ejected)
 
-    async def _unless_busy(self, send: Callable[[], Awaitable[Answer]]) -> Answer | None:
+    async def _unless_busy(self, send: Callable[[], Awaitable[ProbeAnswer]]) -> ProbeAnswer | None:
         """Return the answer; None if another request arrived first."""
         slots = self._state.slots
         sending = asyncio.ensure_future(send())
         try:
             while not sending.done():
-                await asyncio.wait({sending}, timeout=LOOK_EVERY)
+                await asyncio.wait({sending}, timeout=POLL_INTERVAL)
                 if not sending.done() and (slots.in_use > 1 or slots.waiting):
                     return None
             return sending.result()

@@ -16,7 +16,7 @@ from antiphon.upstream.backend import Backend
 from antiphon.upstream.backend_state import CHAT_COMPLETIONS, BackendState
 from antiphon.upstream.options import is_listed
 from antiphon.upstream.probing import descriptions, reports, window
-from antiphon.upstream.probing.answers import Answer
+from antiphon.upstream.probing.answers import ProbeAnswer
 from antiphon.upstream.probing.descriptions import Description, describe
 from antiphon.upstream.probing.findings import Body, Findings, Probe
 from antiphon.upstream.probing.measurement import Measurement
@@ -45,11 +45,11 @@ AGAIN = 500
 """Status of a rejection or an accident: such a request is repeated once."""
 
 
-Send = Callable[[Callable[[], Awaitable[Answer]]], Awaitable[Answer]]
+Send = Callable[[Callable[[], Awaitable[ProbeAnswer]]], Awaitable[ProbeAnswer]]
 """Sends a request when it is allowed: at once, or once the backend is idle."""
 
 
-async def at_once(send: Callable[[], Awaitable[Answer]]) -> Answer:
+async def at_once(send: Callable[[], Awaitable[ProbeAnswer]]) -> ProbeAnswer:
     """Send without waiting."""
     return await send()
 
@@ -57,7 +57,7 @@ async def at_once(send: Callable[[], Awaitable[Answer]]) -> Answer:
 async def stated(state: BackendState, model: str) -> tuple[Description, bool]:
     """Return a backend's reports about a model, and whether a paid service answers for it. Generates nothing."""
     answers = {
-        question.key: await reports.ask(state.backend, question, model)
+        question.key: await reports.run_probe(state.backend, question, model)
         for question in descriptions.QUESTIONS.get(state.dialect.name, ())
     }
     listed = next((one for one in state.models if is_listed(model, [str(one.get("id"))])), {})
@@ -83,7 +83,7 @@ class Interview:
         found = Findings(self._dialect, described.profile.known(), dict(described.sources))
         failures = 0
         for number, probe in enumerate(PROBES):
-            body = probe.ask(found)
+            body = probe.send_request(found)
             if body is None:
                 continue
             answer = await self._answer(probe, {**found.quiet, **body})
@@ -110,7 +110,7 @@ class Interview:
             tokens=self._tokens,
         )
 
-    async def _answer(self, probe: Probe, body: Body) -> Answer | None:
+    async def _answer(self, probe: Probe, body: Body) -> ProbeAnswer | None:
         """Return the answer to a question; None once the limit is reached."""
         for _ in range(2):
             if self._requests >= MOST_REQUESTS or self._allowed + probe.tokens > MOST_TOKENS:
@@ -130,7 +130,7 @@ class Interview:
             if end.value is not None:
                 found.add({"context_window": end.value}, "measured")
 
-    async def _post(self, name: str, body: Body, tokens: int) -> Answer:
+    async def _post(self, name: str, body: Body, tokens: int) -> ProbeAnswer:
         self._watch(name)
         while True:
             sent = self._with_own(body, tokens)
@@ -155,7 +155,7 @@ class Interview:
         return {name: value for name, value in sent.items() if name != "stream_options" or name in accepts}
 
 
-async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_COMPLETIONS) -> Answer:
+async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_COMPLETIONS) -> ProbeAnswer:
     """Return the answer to one request; status 0 if none arrives in time or the connection fails."""
     try:
         async with asyncio.timeout(patience):
@@ -165,8 +165,8 @@ async def post(backend: Backend, body: Body, patience: float, path: str = CHAT_C
             finally:
                 await reply.close()
     except (BackendError, TimeoutError):
-        return Answer(0)
-    return Answer(reply.status, _joined(raw) if body.get("stream") and reply.status == 200 else _json(raw))
+        return ProbeAnswer(0)
+    return ProbeAnswer(reply.status, _joined(raw) if body.get("stream") and reply.status == 200 else _json(raw))
 
 
 def _joined(raw: bytes) -> Any:
@@ -188,7 +188,7 @@ def _json(raw: bytes) -> Any:
         return None
 
 
-def _unanswered(state: BackendState, model: str, answer: Answer) -> BackendError:
+def _unanswered(state: BackendState, model: str, answer: ProbeAnswer) -> BackendError:
     reason = f"answered with status {answer.status}" if answer.status else "did not answer"
     return BackendError(
         f"The backend '{state.name}' ({state.backend.url}) {reason} for the model '{model}', so the "

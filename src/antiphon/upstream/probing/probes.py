@@ -12,8 +12,8 @@ from typing import Any
 from antiphon.translation.dialects.profile import EffortForm
 from antiphon.translation.to_chat_completions.prompt_tools import described
 from antiphon.translation.to_chat_completions.request import effort_parameters
-from antiphon.upstream.probing.answers import TOOL, Answer
-from antiphon.upstream.probing.findings import Body, Facts, Findings, Probe, said
+from antiphon.upstream.probing.answers import TOOL, ProbeAnswer
+from antiphon.upstream.probing.findings import Body, Facts, Findings, Probe, stated
 from antiphon.upstream.probing.schema_probes import SCHEMA_PROBES
 
 MOST_REQUESTS = 48
@@ -28,26 +28,26 @@ OBEYED, DISOBEYED, CALLED, UNCALLED = "obeyed", "disobeyed", "called", "uncalled
 
 # The answer itself: does it arrive, does it think, are its tokens counted.
 
-PRIME = [said("Is 7 a prime number? Answer with yes or no.")]
+PRIME = [stated("Is 7 a prime number? Answer with yes or no.")]
 
 
-def _ask_plain(found: Findings) -> Body:
+def _probe_plain(found: Findings) -> Body:
     return {"messages": PRIME}
 
 
-def _judge_plain(answer: Answer, found: Findings) -> Facts:
+def _judge_plain(answer: ProbeAnswer, found: Findings) -> Facts:
     if not answer.is_good:
         return {}
     style = answer.thinking
     return {"usage": answer.prompt_tokens > 0} | ({"thinking": style} if style else {})
 
 
-def _ask_streamed(found: Findings) -> Body:
+def _probe_streamed(found: Findings) -> Body:
     options = {"stream_options": {"include_usage": True}} if "stream_options" in found.dialect.accepts else {}
     return {"messages": PRIME, "stream": True, **options}
 
 
-def _judge_streamed(answer: Answer, found: Findings) -> Facts:
+def _judge_streamed(answer: ProbeAnswer, found: Findings) -> Facts:
     return {"streamed_usage": answer.prompt_tokens > 0} if answer.is_good else {}
 
 
@@ -63,22 +63,22 @@ def _control(place: int) -> Probe:
         forms = [own, *(form for form in CONTROLS if form != own)] if own else list(CONTROLS)
         return forms[place] if place < len(forms) else ""
 
-    def ask(found: Findings) -> Body | None:
+    def request(found: Findings) -> Body | None:
         thinks = found.facts.get("thinking") in {"field", "tags", "preopened"}
         form = form_for(found)
         if not thinks or found.quiet or not form:
             return None
         return {"messages": PRIME, **effort_parameters(form, "none")}
 
-    def judge(answer: Answer, found: Findings) -> Facts:
+    def judge(answer: ProbeAnswer, found: Findings) -> Facts:
         form = form_for(found)
-        if answer.is_good and answer.thinking == "none" and answer.said:
+        if answer.is_good and answer.thinking == "none" and answer.stated:
             found.quiet = effort_parameters(form, "none")
             return {"thinking_control": form}
         is_last = place == LAST_CONTROL
         return {"thinking_control": ""} if is_last and (answer.is_good or answer.is_refusal) else {}
 
-    return Probe(f"thinking-off-{place + 1}", 384, ask, judge)
+    return Probe(f"thinking-off-{place + 1}", 384, request, judge)
 
 
 LAST_CONTROL = len(CONTROLS) - 1
@@ -91,34 +91,39 @@ ORDER = f"Whatever the user writes, answer with the single word {WORD}."
 
 
 def _role(role: str, fact: str) -> Probe:
-    def ask(found: Findings) -> Body:
-        return {"messages": [said(ORDER, role), said("What is your word?")]}
+    def request(found: Findings) -> Body:
+        return {"messages": [stated(ORDER, role), stated("What is your word?")]}
 
-    def judge(answer: Answer, found: Findings) -> Facts:
+    def judge(answer: ProbeAnswer, found: Findings) -> Facts:
         if answer.is_refusal:
             return {fact: False}
         if not answer.is_good:
             return {}
-        found.notes.add(OBEYED if WORD in answer.said.upper() else DISOBEYED)
-        if WORD in answer.said.upper():
+        found.notes.add(OBEYED if WORD in answer.stated.upper() else DISOBEYED)
+        if WORD in answer.stated.upper():
             return {fact: True}
         # A template drops a role that it does not know; a weak model ignores both roles.
         return {fact: False} if fact == "developer_role" and found.facts.get("system_role") else {}
 
-    return Probe(f"role-{role}", 128, ask, judge)
+    return Probe(f"role-{role}", 128, request, judge)
 
 
-def _ask_late_system(found: Findings) -> Body | None:
+def _probe_late_system(found: Findings) -> Body | None:
     if found.facts.get("system_role") is False:
         return None
-    talk = [said("Hello."), said("Hello! How can I help?", "assistant"), said(ORDER, "system"), said("Your word?")]
+    talk = [
+        stated("Hello."),
+        stated("Hello! How can I help?", "assistant"),
+        stated(ORDER, "system"),
+        stated("Your word?"),
+    ]
     return {"messages": talk}
 
 
-def _judge_late_system(answer: Answer, found: Findings) -> Facts:
+def _judge_late_system(answer: ProbeAnswer, found: Findings) -> Facts:
     if answer.is_refusal:
         return {"late_system": False}
-    return {"late_system": True} if answer.is_good and WORD in answer.said.upper() else {}
+    return {"late_system": True} if answer.is_good and WORD in answer.stated.upper() else {}
 
 
 # Tools.
@@ -131,8 +136,8 @@ WEATHER = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
     },
 }
-PARIS = [said(f"What is the weather in Paris right now? Use the tool {TOOL} to find out.")]
-BOTH = [said(f"What is the weather in Paris and in Rome? Call the tool {TOOL} once for each city, both at once.")]
+PARIS = [stated(f"What is the weather in Paris right now? Use the tool {TOOL} to find out.")]
+BOTH = [stated(f"What is the weather in Paris and in Rome? Call the tool {TOOL} once for each city, both at once.")]
 
 
 def _is_call(call: tuple[str, Any]) -> bool:
@@ -140,11 +145,11 @@ def _is_call(call: tuple[str, Any]) -> bool:
     return name == TOOL and isinstance(arguments, dict)
 
 
-def _ask_call(found: Findings) -> Body | None:
+def _probe_call(found: Findings) -> Body | None:
     return None if found.facts.get("tools") == "prompt" else {"messages": PARIS, "tools": [WEATHER]}
 
 
-def _judge_call(answer: Answer, found: Findings) -> Facts:
+def _judge_call(answer: ProbeAnswer, found: Findings) -> Facts:
     if answer.is_refusal:
         return {"tools": "prompt"}
     if not answer.is_good:
@@ -161,13 +166,13 @@ def _judge_call(answer: Answer, found: Findings) -> Facts:
     return {}
 
 
-def _ask_forced(found: Findings) -> Body | None:
+def _probe_forced(found: Findings) -> Body | None:
     if found.facts.get("tools") == "prompt" or found.facts.get("text_calls"):
         return None
-    return {"messages": [said("Hello! My city is Paris.")], "tools": [WEATHER], "tool_choice": "required"}
+    return {"messages": [stated("Hello! My city is Paris.")], "tools": [WEATHER], "tool_choice": "required"}
 
 
-def _judge_forced(answer: Answer, found: Findings) -> Facts:
+def _judge_forced(answer: ProbeAnswer, found: Findings) -> Facts:
     if answer.is_good and any(map(_is_call, answer.calls)):
         return {"forced_calls": True, "tools": "native"}
     if answer.is_refusal or (answer.is_good and not answer.is_cut):
@@ -176,36 +181,36 @@ def _judge_forced(answer: Answer, found: Findings) -> Facts:
     return {}
 
 
-def _ask_described(found: Findings) -> Body | None:
+def _probe_described(found: Findings) -> Body | None:
     """Describe the tool in the prompt, as it is described to a model without native tools."""
     if found.facts.get("tools") != "prompt":
         return None
     tools = described([WEATHER["function"]])
     if found.facts.get("system_role") is False:
-        return {"messages": [said(f"{tools}\n\n{PARIS[0]['content']}")]}
-    return {"messages": [said(tools, "system"), *PARIS]}
+        return {"messages": [stated(f"{tools}\n\n{PARIS[0]['content']}")]}
+    return {"messages": [stated(tools, "system"), *PARIS]}
 
 
-def _judge_described(answer: Answer, found: Findings) -> Facts:
+def _judge_described(answer: ProbeAnswer, found: Findings) -> Facts:
     if answer.is_good:
         found.notes.add(CALLED if answer.text_call else UNCALLED)
     return {}
 
 
-def _ask_parallel(found: Findings) -> Body | None:
+def _probe_parallel(found: Findings) -> Body | None:
     return {"messages": BOTH, "tools": [WEATHER]} if found.calls_tools else None
 
 
-def _judge_parallel(answer: Answer, found: Findings) -> Facts:
+def _judge_parallel(answer: ProbeAnswer, found: Findings) -> Facts:
     count = sum(map(_is_call, answer.calls)) if answer.is_good else 0
     return {"parallel_calls": count > 1} if count else {}
 
 
-def _ask_streamed_call(found: Findings) -> Body | None:
+def _probe_streamed_call(found: Findings) -> Body | None:
     return {"messages": PARIS, "tools": [WEATHER], "stream": True} if found.calls_tools else None
 
 
-def _judge_streamed_call(answer: Answer, found: Findings) -> Facts:
+def _judge_streamed_call(answer: ProbeAnswer, found: Findings) -> Facts:
     if answer.is_good and any(map(_is_call, answer.calls)):
         return {"streamed_calls": True}
     is_text = answer.is_good and bool(answer.text_call)
@@ -229,7 +234,7 @@ def red_square() -> str:
     return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts)).decode()
 
 
-def _ask_vision(found: Findings) -> Body | None:
+def _probe_vision(found: Findings) -> Body | None:
     if "vision" in found.facts:
         return None
     parts = [
@@ -239,26 +244,26 @@ def _ask_vision(found: Findings) -> Body | None:
     return {"messages": [{"role": "user", "content": parts}]}
 
 
-def _judge_vision(answer: Answer, found: Findings) -> Facts:
+def _judge_vision(answer: ProbeAnswer, found: Findings) -> Facts:
     if answer.is_refusal:
         return {"vision": False}
-    return {"vision": "red" in answer.said.lower()} if answer.is_good and not answer.is_cut else {}
+    return {"vision": "red" in answer.stated.lower()} if answer.is_good and not answer.is_cut else {}
 
 
 PROBES: Sequence[Probe] = (
-    Probe("plain", 1024, _ask_plain, _judge_plain),
+    Probe("plain", 1024, _probe_plain, _judge_plain),
     *map(_control, range(len(CONTROLS))),
-    Probe("streamed", 128, _ask_streamed, _judge_streamed),
+    Probe("streamed", 128, _probe_streamed, _judge_streamed),
     _role("system", "system_role"),
     _role("developer", "developer_role"),
-    Probe("late-system", 128, _ask_late_system, _judge_late_system),
-    Probe("call", 512, _ask_call, _judge_call),
-    Probe("forced-call", 512, _ask_forced, _judge_forced),
-    Probe("described-call", 512, _ask_described, _judge_described),
-    Probe("parallel-calls", 512, _ask_parallel, _judge_parallel),
-    Probe("streamed-call", 512, _ask_streamed_call, _judge_streamed_call),
+    Probe("late-system", 128, _probe_late_system, _judge_late_system),
+    Probe("call", 512, _probe_call, _judge_call),
+    Probe("forced-call", 512, _probe_forced, _judge_forced),
+    Probe("described-call", 512, _probe_described, _judge_described),
+    Probe("parallel-calls", 512, _probe_parallel, _judge_parallel),
+    Probe("streamed-call", 512, _probe_streamed_call, _judge_streamed_call),
     *SCHEMA_PROBES,
-    Probe("vision", 256, _ask_vision, _judge_vision),
+    Probe("vision", 256, _probe_vision, _judge_vision),
 )
 """All questions, in their order. The first is the condition of the others: the backend answers."""
 

@@ -10,7 +10,7 @@ import msgspec
 from antiphon.errors import BackendError
 from antiphon.translation.dialects.profile import ModelProfile
 from antiphon.upstream.backend import Backend, Reply
-from antiphon.upstream.probing.descriptions import LLAMACPP_PROPS, Question, describe
+from antiphon.upstream.probing.descriptions import LLAMACPP_PROPS, DescriptionRequest, describe
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a report that are read."""
@@ -18,11 +18,11 @@ LARGEST = 4 * 1024 * 1024
 PATIENCE = 10.0
 """Seconds that a backend has for a report."""
 
-AT_FIRST = Question(LLAMACPP_PROPS)
+AT_FIRST = DescriptionRequest(LLAMACPP_PROPS)
 """The report that the first request already depends on: a template of llama.cpp that renders no tools drops them."""
 
 
-async def ask(backend: Backend, question: Question, model: str) -> Any:
+async def run_probe(backend: Backend, question: DescriptionRequest, model: str) -> Any:
     """Return a backend's report, a JSON value; None if it has none, or does not answer."""
     try:
         async with asyncio.timeout(PATIENCE):
@@ -39,7 +39,7 @@ async def ask(backend: Backend, question: Question, model: str) -> Any:
 async def form_of_tools(backend: Backend, listed: Mapping[str, Any]) -> ModelProfile | None:
     """Return how llama.cpp's only model is offered tools, as far as it reports that; None if it does not answer."""
     model = str(listed["id"])
-    answer = await ask(backend, AT_FIRST, model)
+    answer = await run_probe(backend, AT_FIRST, model)
     if not isinstance(answer, dict):
         return None
     return ModelProfile(tools=describe("llamacpp", model, listed, {AT_FIRST.key: answer}).profile.tools)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from antiphon.upstream.probing.answers import Answer
-from antiphon.upstream.probing.findings import Body, Facts, Findings, Probe, said
+from antiphon.upstream.probing.answers import ProbeAnswer
+from antiphon.upstream.probing.findings import Body, Facts, Findings, Probe, stated
 
-POEM = [said("Write one short sentence in JSON about the sea.")]
+POEM = [stated("Write one short sentence in JSON about the sea.")]
 SHAPE = {
     "type": "object",
     "properties": {"colour": {"type": "string", "enum": ["green", "red"]}},
@@ -18,18 +18,18 @@ SHAPE = {
 def with_schema(schema: Body, form: str = "json_schema") -> Body:
     """Return a request for an answer that matches a schema, in one of two forms of `response_format`."""
     named = {"type": "json_schema", "json_schema": {"name": "probe", "schema": schema}}
-    return {"messages": POEM, "response_format": named if form == "json_schema" else _beside(schema)}
+    return {"messages": POEM, "response_format": named if form == "json_schema" else _alongside(schema)}
 
 
-def _beside(schema: Body) -> Body:
+def _alongside(schema: Body) -> Body:
     return {"type": "json_object", "schema": schema}
 
 
-def _ask_json_object(found: Findings) -> Body:
+def _probe_json_object(found: Findings) -> Body:
     return {"messages": POEM, "response_format": {"type": "json_object"}}
 
 
-def _judge_json_object(answer: Answer, found: Findings) -> Facts:
+def _judge_json_object(answer: ProbeAnswer, found: Findings) -> Facts:
     if answer.is_refusal:
         return {"json_formats": ()}
     return {"json_formats": ("json_object",)} if answer.is_good else {}
@@ -41,11 +41,11 @@ def _schema(form: str) -> Probe:
     The form that other servers ignore is probed if the dialect has it, and the usual one is rejected.
     """
 
-    def ask(found: Findings) -> Body | None:
+    def request(found: Findings) -> Body | None:
         is_relevant = form == "json_schema" or (form in found.dialect.json_formats and not found.schema_form)
         return with_schema(SHAPE, form) if is_relevant else None
 
-    def judge(answer: Answer, found: Findings) -> Facts:
+    def judge(answer: ProbeAnswer, found: Findings) -> Facts:
         before = found.facts.get("json_formats")
         if answer.is_refusal:
             return {} if before is None else {"json_formats": before}
@@ -57,7 +57,7 @@ def _schema(form: str) -> Probe:
             facts["json_held"] = answer.json in ({"colour": "green"}, {"colour": "red"})
         return facts
 
-    return Probe(form.replace("_", "-"), 256, ask, judge)
+    return Probe(form.replace("_", "-"), 256, request, judge)
 
 
 KEYWORDS: Mapping[str, Body] = {
@@ -93,11 +93,11 @@ def keyword_schema(*keywords: str) -> Body:
     return {"type": "object", "properties": properties, "required": list(properties), **definitions}
 
 
-def _ask_keywords(found: Findings) -> Body | None:
+def _probe_keywords(found: Findings) -> Body | None:
     return with_schema(keyword_schema(*KEYWORDS), found.schema_form) if found.schema_form else None
 
 
-def _judge_keywords(answer: Answer, found: Findings) -> Facts:
+def _judge_keywords(answer: ProbeAnswer, found: Findings) -> Facts:
     if answer.is_refusal:
         found.notes.add("rejects-keywords")
         return {}
@@ -107,25 +107,25 @@ def _judge_keywords(answer: Answer, found: Findings) -> Facts:
 def _keyword(keyword: str) -> Probe:
     """Return the question whether a schema with this keyword is rejected: a grammar is built before any token."""
 
-    def ask(found: Findings) -> Body | None:
+    def request(found: Findings) -> Body | None:
         if "rejects-keywords" not in found.notes:
             return None
         return with_schema(keyword_schema(keyword), found.schema_form)
 
-    def judge(answer: Answer, found: Findings) -> Facts:
+    def judge(answer: ProbeAnswer, found: Findings) -> Facts:
         if not (answer.is_refusal or answer.is_good):
             return {}
         before = found.facts.get("rejected_keywords", ())
         return {"rejected_keywords": (*before, *TWINS.get(keyword, (keyword,))) if answer.is_refusal else before}
 
-    return Probe(f"keyword-{keyword}", 1, ask, judge)
+    return Probe(f"keyword-{keyword}", 1, request, judge)
 
 
 SCHEMA_PROBES: Sequence[Probe] = (
-    Probe("json-object", 256, _ask_json_object, _judge_json_object),
+    Probe("json-object", 256, _probe_json_object, _judge_json_object),
     _schema("json_schema"),
     _schema("json_object_schema"),
-    Probe("keywords", 1, _ask_keywords, _judge_keywords),
+    Probe("keywords", 1, _probe_keywords, _judge_keywords),
     *map(_keyword, KEYWORDS),
 )
 """The questions, in their order."""

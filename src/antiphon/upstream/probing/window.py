@@ -8,7 +8,7 @@ middle between the lengths that passed and failed.
 from collections.abc import Generator
 from typing import Any
 
-from antiphon.upstream.probing.answers import Answer
+from antiphon.upstream.probing.answers import ProbeAnswer
 
 Body = dict[str, Any]
 
@@ -41,14 +41,14 @@ def prompt(repetitions: int) -> Body:
     return {"messages": [{"role": "user", "content": text}]}
 
 
-def measure(stated: int | None) -> Generator[Body, Answer, int | None]:
+def measure(stated: int | None) -> Generator[Body, ProbeAnswer, int | None]:
     """Yield requests, receive their answers, and return the window in tokens; None if it cannot be measured.
 
     `stated` is the window that the backend reports; a prompt is never larger than that. A smaller window is
     returned as the tokens of the longest prompt that arrived, so it is never too large.
     """
     calibrated = yield prompt(100)
-    if not calibrated.is_good or not calibrated.prompt_tokens or CODEWORD not in calibrated.said.upper():
+    if not calibrated.is_good or not calibrated.prompt_tokens or CODEWORD not in calibrated.stated.upper():
         return None
     each = calibrated.prompt_tokens / 100
     fits = passed = failed = 0
@@ -69,6 +69,6 @@ def measure(stated: int | None) -> Generator[Body, Answer, int | None]:
     return fits or None
 
 
-def arrived(answer: Answer, tokens: float) -> bool:
+def arrived(answer: ProbeAnswer, tokens: float) -> bool:
     """Whether a prompt of about this many tokens reached the model complete."""
-    return answer.is_good and CODEWORD in answer.said.upper() and answer.prompt_tokens >= (1 - CLOSE) * tokens
+    return answer.is_good and CODEWORD in answer.stated.upper() and answer.prompt_tokens >= (1 - CLOSE) * tokens

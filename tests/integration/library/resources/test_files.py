@@ -23,9 +23,9 @@ def test_a_file_is_stored_listed_read_and_deleted(client: Antiphon, tmp_path: Pa
     assert (content.read(), content.text) == (TIDES, TIDES.decode())
     assert (tmp_path / "copy.txt").read_bytes() == TIDES
     assert client.files.delete(file.id).deleted
-    with pytest.raises(NotFoundError) as gone:
+    with pytest.raises(NotFoundError) as removed:
         client.files.retrieve(file.id)
-    assert gone.value.status_code == 404
+    assert removed.value.status_code == 404
 
 
 class Watched(io.BytesIO):
@@ -69,20 +69,20 @@ def test_an_invalid_purpose_names_its_parameter(client: Antiphon) -> None:
 
 
 def test_iterating_a_list_continues_with_the_next_pages(client: Antiphon) -> None:
-    made = [client.files.create(file=(f"{name}.txt", b"x"), purpose="user_data").id for name in "abc"]
+    created = [client.files.create(file=(f"{name}.txt", b"x"), purpose="user_data").id for name in "abc"]
     page = client.files.list(limit=2, order="asc")
-    assert ([one.id for one in page.data], page.has_more) == (made[:2], True)
-    assert [one.id for one in page] == made
+    assert ([one.id for one in page.data], page.has_more) == (created[:2], True)
+    assert [one.id for one in page] == created
 
 
 async def test_a_coroutine_lists_all_pages_too(coroutines: AsyncAntiphon) -> None:
-    made = [(await coroutines.files.create(file=(f"{name}.txt", b"x"), purpose="user_data")).id for name in "abc"]
-    assert [one.id async for one in coroutines.files.list(limit=2, order="asc")] == made
-    assert (await coroutines.files.list(limit=2, order="desc")).data[0].id == made[-1]
+    created = [(await coroutines.files.create(file=(f"{name}.txt", b"x"), purpose="user_data")).id for name in "abc"]
+    assert [one.id async for one in coroutines.files.list(limit=2, order="asc")] == created
+    assert (await coroutines.files.list(limit=2, order="desc")).data[0].id == created[-1]
 
 
 @pytest.mark.wide
-def test_a_vector_store_finds_what_its_files_say(client: Antiphon) -> None:
+def test_a_vector_store_search_finds_the_content_of_its_files(client: Antiphon) -> None:
     store = client.vector_stores.create(name="tides", metadata={"sea": "north"})
     attached = client.vector_stores.files.upload_and_poll(
         vector_store_id=store.id, file=("tides.txt", TIDES), attributes={"year": 2026}

@@ -6,50 +6,52 @@ import pytest
 
 from antiphon.storage.records.tenants import Role
 from tests.integration.server.admin.test_audit import lines
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.signed_in import Browser, signed_in
 
 CONVERSATIONS = "/admin/v1/conversations"
 MESSAGE = {"type": "message", "role": "user", "content": "Hi"}
 
 
-async def made(browser: Browser, count: int) -> list[str]:
+async def created(browser: Browser, count: int) -> list[str]:
     """Create conversations; return their ids, newest first."""
     ids = [
-        (await browser.ask("POST", "/v1/conversations", {"items": [MESSAGE], "metadata": {"a": "b"}})).json["id"]
+        (await browser.send_request("POST", "/v1/conversations", {"items": [MESSAGE], "metadata": {"a": "b"}})).json[
+            "id"
+        ]
         for _ in range(count)
     ]
     return sorted(ids, reverse=True)
 
 
-async def test_conversations_are_listed_a_page_at_a_time(stateful: Served) -> None:
+async def test_conversations_are_listed_a_page_at_a_time(stateful: RunningServer) -> None:
     reader = await signed_in(stateful)
-    ids = await made(reader, 3)
-    first = (await reader.ask("GET", f"{CONVERSATIONS}?limit=2")).json
-    rest = (await reader.ask("GET", f"{CONVERSATIONS}?limit=2&after={first['last_id']}")).json
+    ids = await created(reader, 3)
+    first = (await reader.send_request("GET", f"{CONVERSATIONS}?limit=2")).json
+    rest = (await reader.send_request("GET", f"{CONVERSATIONS}?limit=2&after={first['last_id']}")).json
 
     assert [one["id"] for one in first["data"] + rest["data"]] == ids
     assert (first["has_more"], rest["has_more"]) == (True, False)
-    shown = first["data"][0]
-    assert (shown["object"], shown["tenant"], shown["items"], shown["metadata"]) == (
+    displayed = first["data"][0]
+    assert (displayed["object"], displayed["tenant"], displayed["items"], displayed["metadata"]) == (
         *("conversation", "acme", 1),
         {"a": "b"},
     )
 
 
 async def test_readers_see_their_tenant_and_administrators_all(
-    stateful: Served, caplog: pytest.LogCaptureFixture
+    stateful: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "antiphon.audit")
     mine, theirs = await signed_in(stateful, tenant="acme"), await signed_in(stateful, tenant="other")
     admin = await signed_in(stateful, Role.ADMIN, tenant="acme")
-    own, foreign = await made(mine, 1), await made(theirs, 1)
+    own, foreign = await created(mine, 1), await created(theirs, 1)
 
     async def ids(browser: Browser, query: str = "") -> set[str]:
-        return {one["id"] for one in (await browser.ask("GET", CONVERSATIONS + query)).json["data"]}
+        return {one["id"] for one in (await browser.send_request("GET", CONVERSATIONS + query)).json["data"]}
 
     assert (await ids(mine), await ids(theirs)) == ({*own}, {*foreign})
-    assert (await mine.ask("GET", f"{CONVERSATIONS}?tenant=other")).status == 403
+    assert (await mine.send_request("GET", f"{CONVERSATIONS}?tenant=other")).status == 403
     assert not any(line["event"] == "read" for line in lines(caplog))
     assert await ids(admin) == {*own, *foreign}
     assert await ids(admin, "?tenant=other") == {*foreign}

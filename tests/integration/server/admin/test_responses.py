@@ -19,17 +19,17 @@ from antiphon.storage.records.tenants import Role
 from tests.support.changed_stores import replace_operation
 from tests.support.keys import bearing, issued
 from tests.support.replay import Answer, ReplayBackend, text
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.signed_in import OF_THE_PAGE, Browser, console_of, operator, signed_in
 
 PARTS = ("", "/body", "/input_items", "/request", "/calls")
 
 
-async def made(served: Served, tenant: str = "acme", **more: Any) -> str:
+async def created(server: RunningServer, tenant: str = "acme", **more: Any) -> str:
     """The id of a stored response of a tenant."""
-    key, _ = await issued(served.parts.store, tenant)
-    async with served.http.post(
-        f"{served.url}/responses", json={"model": "m", "input": "Hi"} | more, headers=headers_of(key)
+    key, _ = await issued(server.parts.store, tenant)
+    async with server.http.post(
+        f"{server.url}/responses", json={"model": "m", "input": "Hi"} | more, headers=headers_of(key)
     ) as response:
         assert response.status == 200, await response.text()
         body = await response.json() if not more.get("stream") else {}
@@ -41,13 +41,13 @@ def headers_of(key: str) -> dict[str, str]:
 
 
 async def get(browser: Browser, path: str) -> Any:
-    answered = await browser.ask("GET", f"/admin/v1{path}")
+    answered = await browser.send_request("GET", f"/admin/v1{path}")
     assert answered.status == 200, answered.body
     return answered.json
 
 
-async def test_a_reader_sees_its_own_tenant_and_an_administrator_all(stateful: Served) -> None:
-    mine, other = await made(stateful), await made(stateful, "other")
+async def test_a_reader_sees_its_own_tenant_and_an_administrator_all(stateful: RunningServer) -> None:
+    mine, other = await created(stateful), await created(stateful, "other")
     reader, admin = await signed_in(stateful), await signed_in(stateful, Role.ADMIN)
 
     assert [row["id"] for row in (await get(reader, "/responses"))["data"]] == [mine]
@@ -56,24 +56,24 @@ async def test_a_reader_sees_its_own_tenant_and_an_administrator_all(stateful: S
     assert (await get(reader, "/figures"))["totals"]["responses"] == 1
     assert (await get(admin, "/figures?by=tenant"))["totals"]["responses"] == 2
     for path in ("/responses?tenant=other", "/figures?tenant=other", "/responses/stream?tenant=other"):
-        assert (await reader.ask("GET", f"/admin/v1{path}")).code == "not_allowed"
+        assert (await reader.send_request("GET", f"/admin/v1{path}")).code == "not_allowed"
 
 
-async def test_every_part_of_a_response_is_its_tenants(stateful: Served) -> None:
-    mine, other = await made(stateful), await made(stateful, "other")
+async def test_every_part_of_a_response_is_its_tenants(stateful: RunningServer) -> None:
+    mine, other = await created(stateful), await created(stateful, "other")
     reader, admin = await signed_in(stateful), await signed_in(stateful, Role.ADMIN)
     for part in PARTS:
-        assert (await reader.ask("GET", f"/admin/v1/responses/{mine}{part}")).status == 200
-        assert (await reader.ask("GET", f"/admin/v1/responses/{other}{part}")).status == 404
-        assert (await admin.ask("GET", f"/admin/v1/responses/{other}{part}")).status == 200
+        assert (await reader.send_request("GET", f"/admin/v1/responses/{mine}{part}")).status == 200
+        assert (await reader.send_request("GET", f"/admin/v1/responses/{other}{part}")).status == 404
+        assert (await admin.send_request("GET", f"/admin/v1/responses/{other}{part}")).status == 200
     row = (await get(reader, f"/responses/{mine}"))["summary"]
     assert (row["tenant"], row["api_key_name"], row["input"]) == ("acme", "test", "Hi")
 
 
-async def test_a_look_at_the_content_of_another_tenant_is_logged(
-    stateful: Served, caplog: pytest.LogCaptureFixture
+async def test_reading_the_content_of_another_tenant_is_logged(
+    stateful: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    mine, other = await made(stateful), await made(stateful, "other")
+    mine, other = await created(stateful), await created(stateful, "other")
     reader, admin = await signed_in(stateful), await operator(stateful)
     with caplog.at_level(logging.INFO, "antiphon.audit"):
         caplog.clear()
@@ -84,8 +84,8 @@ async def test_a_look_at_the_content_of_another_tenant_is_logged(
     assert [record.message for record in caplog.records] == [f"read tenant=other what=response response_id={other}"]
 
 
-async def test_facts_are_read_once_for_the_content_and_its_log(stateful: Served) -> None:
-    other, admin = await made(stateful, "other"), await operator(stateful)
+async def test_facts_are_read_once_for_the_content_and_its_log(stateful: RunningServer) -> None:
+    other, admin = await created(stateful, "other"), await operator(stateful)
     store, reads = stateful.parts.store, []
 
     async def count(tenant: str | None, response_id: str) -> FactsFamily | None:
@@ -99,7 +99,7 @@ async def test_facts_are_read_once_for_the_content_and_its_log(stateful: Served)
     assert reads == [other] * len(PARTS)
 
 
-async def test_the_events_of_a_background_stream_come_in_parts(stateful: Served) -> None:
+async def test_the_events_of_a_background_stream_come_in_parts(stateful: RunningServer) -> None:
     body = {"model": "m", "input": "Hi", "background": True, "stream": True}
     async with stateful.http.post(f"{stateful.url}/responses", json=body) as response:
         sent = [json.loads(line[6:]) async for line in response.content if line.startswith(b"data: {")]
@@ -112,13 +112,13 @@ async def test_the_events_of_a_background_stream_come_in_parts(stateful: Served)
     assert first["data"] + rest["data"] == sent
 
 
-async def test_a_plain_response_has_no_events(stateful: Served) -> None:
-    mine = await made(stateful)
-    answered = await (await signed_in(stateful)).ask("GET", f"/admin/v1/responses/{mine}/events")
+async def test_a_plain_response_has_no_events(stateful: RunningServer) -> None:
+    mine = await created(stateful)
+    answered = await (await signed_in(stateful)).send_request("GET", f"/admin/v1/responses/{mine}/events")
     assert (answered.status, answered.code) == (404, "not_stored")
 
 
-async def test_changes_are_streamed_to_a_program_with_a_key(stateful: Served, backend: ReplayBackend) -> None:
+async def test_changes_are_streamed_to_a_program_with_a_key(stateful: RunningServer, backend: ReplayBackend) -> None:
     key, _ = await issued(stateful.parts.store, "acme", role=Role.READ)
     backend.script = lambda _: Answer([text("Hello")])
     root = stateful.url.removesuffix("/v1")
@@ -127,7 +127,7 @@ async def test_changes_are_streamed_to_a_program_with_a_key(stateful: Served, ba
         assert response.content_type == "text/event-stream"
         lines = aiter(response.content)
         assert await anext(lines) == b"event: ping\n"
-        creating = asyncio.create_task(made(stateful, background=True))
+        creating = asyncio.create_task(created(stateful, background=True))
         async with asyncio.timeout(10):
             while await anext(lines) != b"event: row\n":
                 pass
@@ -144,12 +144,12 @@ async def rows(stream: AsyncIterator[bytes]) -> AsyncIterator[Any]:
 
 @pytest.mark.parametrize("how", ["revoked", "lowered", "signed out"])
 async def test_an_open_list_ends_with_the_rights_of_its_caller(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch, how: str
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     for module, name in ((responses, "CHECK_AFTER"), (changes, "PING_AFTER"), (api_keys, "FRESH")):
         monkeypatch.setattr(module, name, 0.1)
     store = stateful.parts.store
-    key, kept = await issued(store, "acme", role=Role.READ)
+    key, stored_key = await issued(store, "acme", role=Role.READ)
     browser = Browser(console_of(stateful), page=OF_THE_PAGE)
     await browser.sign_in(key=key)
     headers = {**OF_THE_PAGE, "cookie": browser.cookie} if how == "signed out" else headers_of(key)
@@ -158,16 +158,17 @@ async def test_an_open_list_ends_with_the_rights_of_its_caller(
     ) as one:
         assert await anext(aiter(one.content)) == b"event: ping\n"
         if how == "signed out":
-            assert (await browser.ask("DELETE", "/admin/v1/session")).status == 200
+            assert (await browser.send_request("DELETE", "/admin/v1/session")).status == 200
         else:
             await store.write(
-                stored_api_keys.put, replace(kept, revoked_at=1) if how == "revoked" else replace(kept, role=Role.USE)
+                stored_api_keys.put,
+                replace(stored_key, revoked_at=1) if how == "revoked" else replace(stored_key, role=Role.USE),
             )
         async with asyncio.timeout(10):
             assert [row async for row in rows(aiter(one.content))] == []
 
 
-async def test_a_tenant_has_so_many_open_lists(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tenant_has_so_many_open_lists(stateful: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responses, "MOST_OF_A_TENANT", 1)
     url = stateful.url.removesuffix("/v1") + "/admin/v1/responses/stream"
     async with stateful.http.get(url) as first, stateful.http.get(url) as second:
@@ -194,6 +195,6 @@ async def test_a_tenant_has_so_many_open_lists(stateful: Served, monkeypatch: py
         ("/figures?q=status:done", "q"),
     ],
 )
-async def test_a_wrong_query_is_rejected_by_name(stateful: Served, query: str, param: str) -> None:
-    answered = await (await operator(stateful)).ask("GET", f"/admin/v1{query}")
+async def test_a_wrong_query_is_rejected_by_name(stateful: RunningServer, query: str, param: str) -> None:
+    answered = await (await operator(stateful)).send_request("GET", f"/admin/v1{query}")
     assert (answered.status, answered.json["error"]["param"]) == (400, param)

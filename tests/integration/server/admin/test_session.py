@@ -9,41 +9,43 @@ import pytest
 
 from antiphon.access import api_keys, sessions
 from antiphon.access.api_keys import Mint
-from antiphon.access.sessions import Sessions
+from antiphon.access.sessions import ConsoleSessions
 from antiphon.ids import now
 from antiphon.storage.operations import api_keys as stored_api_keys
 from antiphon.storage.records.tenants import ApiKey, Role
 from antiphon.upstream.options import ModelOptions
 from antiphon.upstream.prices import Prices
 from tests.support.keys import bearing, issued
-from tests.support.server import Served
-from tests.support.signed_in import ELSEWHERE, Browser, asked, console_of, operator
+from tests.support.server import RunningServer
+from tests.support.signed_in import ELSEWHERE, Browser, console_of, operator, requested
 
 SESSION = "/admin/v1/session"
 
 
 @pytest.fixture
-async def key(stateful: Served) -> tuple[str, ApiKey]:
+async def key(stateful: RunningServer) -> tuple[str, ApiKey]:
     return await issued(stateful.parts.store, "acme", role=Role.READ)
 
 
 @pytest.fixture
-def browser(stateful: Served) -> Browser:
+def browser(stateful: RunningServer) -> Browser:
     return Browser(console_of(stateful))
 
 
-async def code(served: Served) -> str:
-    return await Sessions(served.parts.store, now).issue_code()
+async def code(server: RunningServer) -> str:
+    return await ConsoleSessions(server.parts.store, now).issue_code()
 
 
-async def test_a_key_signs_in_and_is_in_no_reply(stateful: Served, browser: Browser, key: tuple[str, ApiKey]) -> None:
+async def test_a_key_signs_in_and_is_in_no_reply(
+    stateful: RunningServer, browser: Browser, key: tuple[str, ApiKey]
+) -> None:
     answered = await browser.sign_in(key=key[0])
-    shown = (await browser.ask("GET", SESSION)).json
+    displayed = (await browser.send_request("GET", SESSION)).json
 
-    assert (answered.status, answered.json) == (200, shown)
-    assert (shown["role"], shown["tenant"], shown["key_id"]) == ("read", "acme", key[1].id)
-    assert (shown["key_shown"], shown["needs_key"], shown["retention_days"]) == (key[1].shown, True, 30)
-    assert 0 < shown["expires_at"] - time.time() <= sessions.IDLE
+    assert (answered.status, answered.json) == (200, displayed)
+    assert (displayed["role"], displayed["tenant"], displayed["key_id"]) == ("read", "acme", key[1].id)
+    assert (displayed["key_shown"], displayed["needs_key"], displayed["retention_days"]) == (key[1].displayed, True, 30)
+    assert 0 < displayed["expires_at"] - time.time() <= sessions.IDLE
     assert key[0] not in str(answered.headers) + answered.body.decode()
     assert answered.header("cache-control") == "no-store"
 
@@ -64,20 +66,20 @@ async def test_by_tls_the_cookie_is_secure(
     browser: Browser, key: tuple[str, ApiKey], scheme: str, sent: dict[str, str]
 ) -> None:
     browser.scheme, browser.host, browser.client = scheme, "ai.example.com", ELSEWHERE
-    answered = await browser.ask("POST", SESSION, {"key": key[0]}, **sent)
+    answered = await browser.send_request("POST", SESSION, {"key": key[0]}, **sent)
     (cookie,) = answered.cookies
     browser.cookie = cookie.partition(";")[0]
 
     assert cookie.startswith("__Host-antiphon=")
     assert "; Secure" in cookie
-    assert (await browser.ask("GET", SESSION)).status == 200
+    assert (await browser.send_request("GET", SESSION)).status == 200
 
 
 async def test_by_tls_a_cookie_without_the_prefix_does_not_count(browser: Browser, key: tuple[str, ApiKey]) -> None:
     await browser.sign_in(key=key[0])
     browser.scheme = "https"
 
-    assert (await browser.ask("GET", SESSION)).status == 401
+    assert (await browser.send_request("GET", SESSION)).status == 401
 
 
 async def test_no_session_begins_where_others_can_read_it(browser: Browser, key: tuple[str, ApiKey]) -> None:
@@ -93,28 +95,28 @@ async def test_an_address_of_this_machine_is_as_good_as_its_name(browser: Browse
     assert (await browser.sign_in(key=key[0])).status == 200
 
 
-async def test_a_key_that_may_only_use_the_api_does_not_sign_in(stateful: Served, browser: Browser) -> None:
-    shown, kept = await issued(stateful.parts.store)
-    answered = await browser.sign_in(key=shown)
+async def test_a_key_that_may_only_use_the_api_does_not_sign_in(stateful: RunningServer, browser: Browser) -> None:
+    displayed, stored_key = await issued(stateful.parts.store)
+    answered = await browser.sign_in(key=displayed)
 
     assert (answered.status, answered.code) == (403, "not_allowed")
-    assert f"antiphon keys update {kept.id} --role read" in answered.json["error"]["message"]
+    assert f"antiphon keys update {stored_key.id} --role read" in answered.json["error"]["message"]
 
 
 @pytest.mark.parametrize("body", [{}, {"key": "a", "code": "b"}, {"key": 1}, {"token": "a"}, {"key": "x" * 1001}])
 async def test_a_body_without_one_of_both_is_refused(browser: Browser, key: Any, body: dict[str, Any]) -> None:
-    assert (await browser.ask("POST", SESSION, body)).status == 400
+    assert (await browser.send_request("POST", SESSION, body)).status == 400
 
 
-async def test_nobody_unknown_sends_a_large_body(browser: Browser, key: tuple[str, ApiKey]) -> None:
-    plain = await browser.ask("POST", SESSION, {"key": "x" * 20_000})
+async def test_an_unauthenticated_client_cannot_send_a_large_body(browser: Browser, key: tuple[str, ApiKey]) -> None:
+    plain = await browser.send_request("POST", SESSION, {"key": "x" * 20_000})
     scope = browser.scope("POST", SESSION, content_encoding="gzip", transfer_encoding="chunked")
-    packed = await asked(browser.app, scope, gzip.compress(b" " * 20_000))
+    packed = await requested(browser.app, scope, gzip.compress(b" " * 20_000))
 
     assert (plain.status, packed.status) == (413, 413)
 
 
-async def test_a_link_of_the_command_line_signs_in_once(stateful: Served, browser: Browser) -> None:
+async def test_a_link_of_the_command_line_signs_in_once(stateful: RunningServer, browser: Browser) -> None:
     await issued(stateful.parts.store)
     link = await code(stateful)
     first = await browser.sign_in(code=link)
@@ -122,31 +124,33 @@ async def test_a_link_of_the_command_line_signs_in_once(stateful: Served, browse
 
     assert (first.status, first.json["role"], first.json["key_id"]) == (200, "admin", None)
     assert (again.status, again.code) == (401, "invalid_api_key")
-    assert (await browser.ask("GET", SESSION)).status == 200
+    assert (await browser.send_request("GET", SESSION)).status == 200
 
 
-async def test_a_link_ends_after_a_minute(stateful: Served, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_link_ends_after_a_minute(
+    stateful: RunningServer, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sessions, "CODE_LASTS", 0)
 
     assert (await browser.sign_in(code=await code(stateful))).status == 401
 
 
-async def test_an_operator_signs_in_from_elsewhere_before_there_is_a_key(stateful: Served) -> None:
+async def test_an_operator_signs_in_from_elsewhere_before_there_is_a_key(stateful: RunningServer) -> None:
     browser = await operator(stateful)
     browser.client = ELSEWHERE  # the bridge of a container, as the server sees it
 
-    assert (await browser.ask("GET", SESSION)).json["role"] == "admin"
+    assert (await browser.send_request("GET", SESSION)).json["role"] == "admin"
     browser.cookie = ""
-    assert (await browser.ask("GET", SESSION)).status == 403
+    assert (await browser.send_request("GET", SESSION)).status == 403
 
 
 async def test_signing_out_ends_the_session_in_the_store(browser: Browser, key: tuple[str, ApiKey]) -> None:
     await browser.sign_in(key=key[0])
-    out = await browser.ask("DELETE", SESSION)
+    out = await browser.send_request("DELETE", SESSION)
 
     assert (out.status, out.json) == (200, {"object": "session", "deleted": True})
     assert all("Max-Age=0" in cookie for cookie in out.cookies)
-    assert (await browser.ask("GET", SESSION)).status == 401
+    assert (await browser.send_request("GET", SESSION)).status == 401
 
 
 async def test_signing_in_again_ends_the_session_before(browser: Browser, key: tuple[str, ApiKey]) -> None:
@@ -154,21 +158,25 @@ async def test_signing_in_again_ends_the_session_before(browser: Browser, key: t
     before = browser.cookie
     await browser.sign_in(key=key[0])
     assert browser.cookie != before
-    assert (await browser.ask("GET", SESSION)).status == 200
+    assert (await browser.send_request("GET", SESSION)).status == 200
     browser.cookie = before
-    assert (await browser.ask("GET", SESSION)).status == 401
+    assert (await browser.send_request("GET", SESSION)).status == 401
 
 
 @pytest.mark.parametrize("change", [{"revoked_at": 1}, {"expires_at": 1}])
 async def test_a_key_that_ended_ends_its_sessions(
-    stateful: Served, browser: Browser, key: tuple[str, ApiKey], change: dict[str, int], monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer,
+    browser: Browser,
+    key: tuple[str, ApiKey],
+    change: dict[str, int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     await browser.sign_in(key=key[0])
     await stateful.parts.store.write(stored_api_keys.put, replace(key[1], **change))
 
     for path in (SESSION, "/v1/models"):
-        assert (await browser.ask("GET", path)).status == 401
+        assert (await browser.send_request("GET", path)).status == 401
 
 
 def test_what_is_remembered_of_a_key_is_forgotten_within_five_seconds() -> None:
@@ -176,32 +184,32 @@ def test_what_is_remembered_of_a_key_is_forgotten_within_five_seconds() -> None:
 
 
 async def test_a_rotated_key_ends_its_sessions_when_the_old_key_ends(
-    stateful: Served, browser: Browser, key: tuple[str, ApiKey], monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer, browser: Browser, key: tuple[str, ApiKey], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     store = stateful.parts.store
     await browser.sign_in(key=key[0])
-    _, kept = (await Mint.of(store)).rotate(key[1], int(time.time()) + 600)
-    await store.write(stored_api_keys.put, kept)
-    assert (await browser.ask("GET", SESSION)).status == 200
-    await store.write(stored_api_keys.put, replace(kept, old_until=1))
+    _, stored_key = (await Mint.of(store)).rotate(key[1], int(time.time()) + 600)
+    await store.write(stored_api_keys.put, stored_key)
+    assert (await browser.send_request("GET", SESSION)).status == 200
+    await store.write(stored_api_keys.put, replace(stored_key, old_until=1))
 
-    assert (await browser.ask("GET", SESSION)).status == 401
+    assert (await browser.send_request("GET", SESSION)).status == 401
 
 
 async def test_a_role_that_was_lowered_counts_for_its_sessions(
-    stateful: Served, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_keys, "FRESH", 0.0)
     store = stateful.parts.store
-    shown, kept = await issued(store, role=Role.ADMIN)
-    await browser.sign_in(key=shown)
-    await store.write(stored_api_keys.put, replace(kept, role=Role.READ))
-    assert (await browser.ask("GET", SESSION)).json["role"] == "read"
-    await store.write(stored_api_keys.put, replace(kept, role=Role.USE))
+    displayed, stored_key = await issued(store, role=Role.ADMIN)
+    await browser.sign_in(key=displayed)
+    await store.write(stored_api_keys.put, replace(stored_key, role=Role.READ))
+    assert (await browser.send_request("GET", SESSION)).json["role"] == "read"
+    await store.write(stored_api_keys.put, replace(stored_key, role=Role.USE))
 
     for path in (SESSION, "/v1/models"):
-        assert (await browser.ask("GET", path)).status == 403
+        assert (await browser.send_request("GET", path)).status == 403
 
 
 async def test_a_session_ends_when_it_is_not_used(
@@ -210,13 +218,13 @@ async def test_a_session_ends_when_it_is_not_used(
     monkeypatch.setattr(sessions, "IDLE", 0)
     await browser.sign_in(key=key[0])
 
-    assert (await browser.ask("GET", SESSION)).status == 401
+    assert (await browser.send_request("GET", SESSION)).status == 401
 
 
 @pytest.mark.parametrize("cookie", ["", "antiphon=", "antiphon=nobodys", "antiphon", ";;=", "other=1; antiphon=\xff"])
-async def test_without_a_session_nobody_is_signed_in(browser: Browser, key: Any, cookie: str) -> None:
+async def test_without_a_session_no_user_is_signed_in(browser: Browser, key: Any, cookie: str) -> None:
     browser.cookie = cookie
-    answered = await browser.ask("GET", SESSION)
+    answered = await browser.send_request("GET", SESSION)
 
     assert (answered.status, answered.code) == (401, "not_signed_in")
 
@@ -237,8 +245,8 @@ async def test_many_failures_make_an_address_wait(
     assert (await browser.sign_in(key="sk-guessed")).status == 401
 
 
-async def test_failures_of_others_behind_the_same_proxy_lock_nobody_out(
-    stateful: Served, browser: Browser, key: tuple[str, ApiKey]
+async def test_failures_of_others_behind_the_same_proxy_lock_out_no_client(
+    stateful: RunningServer, browser: Browser, key: tuple[str, ApiKey]
 ) -> None:
     for _ in range(2 * sessions.FAILURES):
         await browser.sign_in(key="sk-guessed")
@@ -249,17 +257,17 @@ async def test_failures_of_others_behind_the_same_proxy_lock_nobody_out(
 
 async def test_the_one_header_signs_in_programs(browser: Browser, key: tuple[str, ApiKey]) -> None:
     browser.page = {}
-    answered = await browser.ask("GET", SESSION, **bearing(key[0]))
+    answered = await browser.send_request("GET", SESSION, **bearing(key[0]))
 
     assert (answered.status, answered.json["key_id"], answered.json["expires_at"]) == (200, key[1].id, None)
 
 
-async def test_the_key_wins_over_the_cookie(stateful: Served, browser: Browser, key: tuple[str, ApiKey]) -> None:
-    other, kept = await issued(stateful.parts.store, "other", role=Role.ADMIN)
+async def test_the_key_wins_over_the_cookie(stateful: RunningServer, browser: Browser, key: tuple[str, ApiKey]) -> None:
+    other, stored_key = await issued(stateful.parts.store, "other", role=Role.ADMIN)
     await browser.sign_in(key=key[0])
 
-    assert (await browser.ask("GET", SESSION, **bearing(other))).json["key_id"] == kept.id
-    assert (await browser.ask("GET", SESSION, authorization="Bearer sk-wrong")).status == 401
+    assert (await browser.send_request("GET", SESSION, **bearing(other))).json["key_id"] == stored_key.id
+    assert (await browser.send_request("GET", SESSION, authorization="Bearer sk-wrong")).status == 401
 
 
 async def test_without_any_key_a_key_cannot_sign_in(browser: Browser) -> None:
@@ -268,10 +276,10 @@ async def test_without_any_key_a_key_cannot_sign_in(browser: Browser) -> None:
     assert (answered.status, answered.code) == (401, "invalid_api_key")
 
 
-async def test_the_session_says_whether_models_have_prices(stateful: Served) -> None:
+async def test_the_session_reports_whether_models_have_prices(stateful: RunningServer) -> None:
     browser = Browser(console_of(stateful), page={})
-    assert (await browser.ask("GET", SESSION)).json["has_prices"] is False
+    assert (await browser.send_request("GET", SESSION)).json["has_prices"] is False
     (backend,) = stateful.parts.models.backends
     priced = ModelOptions("*", prices=Prices(1, 1, 1))
     backend.options = replace(backend.options, configured=(priced,))
-    assert (await browser.ask("GET", SESSION)).json["has_prices"] is True
+    assert (await browser.send_request("GET", SESSION)).json["has_prices"] is True

@@ -22,7 +22,7 @@ DELIVERIES = "/admin/v1/webhook_deliveries"
 
 
 @dataclass
-class House:
+class Deployment:
     """A store, an application over it, and headers of two keys."""
 
     store: Store
@@ -30,8 +30,8 @@ class House:
     admin: Mapping[str, str]
     reader: Mapping[str, str]
 
-    async def ask(self, who: Mapping[str, str], method: str = "GET", path: str = "") -> Answered:
-        return await self.program.ask(method, DELIVERIES + path, **who)
+    async def send_request(self, headers: Mapping[str, str], method: str = "GET", path: str = "") -> Answered:
+        return await self.program.send_request(method, DELIVERIES + path, **headers)
 
     async def announced(self, tenant: str, count: int) -> list[str]:
         """Put deliveries into the outbox; return their ids, newest first."""
@@ -52,17 +52,17 @@ class House:
 
 
 @pytest.fixture
-async def house(store_url: str) -> AsyncIterator[House]:
+async def deployment(store_url: str) -> AsyncIterator[Deployment]:
     store = await open_store(store_url)
     keys = [await issued(store, "acme", role=role) for role in (Role.ADMIN, Role.READ)]
     app = create_app(Gateway(scripted_parts(store=store)[0]), None, has_console=True)  # type: ignore[arg-type]
-    yield House(store, Browser(app, page={}), *(bearing(key) for key, _ in keys))
+    yield Deployment(store, Browser(app, page={}), *(bearing(key) for key, _ in keys))
     await store.close()
 
 
-async def test_a_delivery_that_waits_is_listed_without_what_it_delivers(house: House) -> None:
-    (waiting,) = await house.announced("acme", 1)
-    answered = await house.ask(house.reader)
+async def test_a_delivery_that_waits_is_listed_without_what_it_delivers(deployment: Deployment) -> None:
+    (waiting,) = await deployment.announced("acme", 1)
+    answered = await deployment.send_request(deployment.reader)
     (found,) = answered.json["data"]
 
     assert (found["id"], found["status"], found["tenant"]) == (waiting, "pending", "acme")
@@ -72,38 +72,38 @@ async def test_a_delivery_that_waits_is_listed_without_what_it_delivers(house: H
     assert not any(word in answered.body for word in (b"words", b"whsec"))
 
 
-async def test_a_list_is_filtered_and_goes_on_behind_an_id(house: House) -> None:
-    mine, theirs = await house.announced("acme", 3), await house.announced("other", 1)
-    await house.store.write(webhooks.postpone, mine[1], None, "refused")
+async def test_a_list_is_filtered_and_goes_on_behind_an_id(deployment: Deployment) -> None:
+    mine, theirs = await deployment.announced("acme", 3), await deployment.announced("other", 1)
+    await deployment.store.write(webhooks.postpone, mine[1], None, "refused")
 
-    async def ids(who: Mapping[str, str], query: str = "") -> list[str]:
-        return [one["id"] for one in (await house.ask(who, path=query)).json["data"]]
+    async def ids(headers: Mapping[str, str], query: str = "") -> list[str]:
+        return [one["id"] for one in (await deployment.send_request(headers, path=query)).json["data"]]
 
-    assert await ids(house.admin) == sorted([*theirs, *mine], reverse=True)
-    assert await ids(house.admin, "?tenant=other") == theirs
-    assert await ids(house.reader) == mine
-    assert await ids(house.reader, "?status=failed") == [mine[1]]
-    assert await ids(house.reader, "?status=pending") == [mine[0], mine[2]]
-    first = (await house.ask(house.reader, path="?limit=2")).json
+    assert await ids(deployment.admin) == sorted([*theirs, *mine], reverse=True)
+    assert await ids(deployment.admin, "?tenant=other") == theirs
+    assert await ids(deployment.reader) == mine
+    assert await ids(deployment.reader, "?status=failed") == [mine[1]]
+    assert await ids(deployment.reader, "?status=pending") == [mine[0], mine[2]]
+    first = (await deployment.send_request(deployment.reader, path="?limit=2")).json
     assert (first["has_more"], first["first_id"], first["last_id"]) == (True, mine[0], mine[1])
-    rest = (await house.ask(house.reader, path=f"?limit=2&after={first['last_id']}")).json
+    rest = (await deployment.send_request(deployment.reader, path=f"?limit=2&after={first['last_id']}")).json
     assert ([one["id"] for one in rest["data"]], rest["has_more"]) == ([mine[2]], False)
 
 
 @pytest.mark.parametrize("query", ["status=delivered", "limit=0", "limit=101", "limit=x", "after=%00"])
-async def test_a_wrong_query_is_refused_by_name(house: House, query: str) -> None:
-    answered = await house.ask(house.admin, path=f"?{query}")
+async def test_a_wrong_query_is_refused_by_name(deployment: Deployment, query: str) -> None:
+    answered = await deployment.send_request(deployment.admin, path=f"?{query}")
 
     assert (answered.status, answered.json["error"]["param"]) == (400, query.partition("=")[0])
 
 
-async def test_an_administrator_has_a_delivery_attempted_again(house: House) -> None:
-    (given_up,) = await house.announced("other", 1)
-    await house.store.write(webhooks.postpone, given_up, None, "refused")
-    refused = await house.ask(house.reader, "POST", f"/{given_up}/retry")
-    answered = await house.ask(house.admin, "POST", f"/{given_up}/retry")
+async def test_an_administrator_has_a_delivery_attempted_again(deployment: Deployment) -> None:
+    (abandoned,) = await deployment.announced("other", 1)
+    await deployment.store.write(webhooks.postpone, abandoned, None, "refused")
+    refused = await deployment.send_request(deployment.reader, "POST", f"/{abandoned}/retry")
+    answered = await deployment.send_request(deployment.admin, "POST", f"/{abandoned}/retry")
 
     assert (refused.status, refused.code) == (403, "not_allowed")
     assert (answered.status, answered.json["status"]) == (200, "pending")
-    assert [one.failed_at for one in await house.store.read(webhooks.deliveries)] == [None]
-    assert (await house.ask(house.admin, "POST", "/wh_none/retry")).status == 404
+    assert [one.failed_at for one in await deployment.store.read(webhooks.deliveries)] == [None]
+    assert (await deployment.send_request(deployment.admin, "POST", "/wh_none/retry")).status == 404

@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.server import console
 from tests.support.keys import issued
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.signed_in import Browser, console_of
 
 SCRIPT = "index-Bq3xY_9z.js"
@@ -17,7 +17,7 @@ PAGE = (
 
 
 @pytest.fixture
-def browser(stateful: Served) -> Browser:
+def browser(stateful: RunningServer) -> Browser:
     return Browser(console_of(stateful), page={"accept": "text/html"})
 
 
@@ -38,7 +38,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.wide
 @pytest.mark.parametrize("path", ["/console/", "/console/r/resp_1", "/console/play", "/console/r/%2e%2e"])
 async def test_every_path_is_the_one_page(browser: Browser, built: Path, path: str) -> None:
-    answered = await browser.ask("GET", path)
+    answered = await browser.send_request("GET", path)
 
     assert (answered.status, answered.header("content-type")) == (200, "text/html; charset=utf-8")
     assert answered.body.decode() == PAGE.replace("./assets", "/console/assets")
@@ -46,7 +46,7 @@ async def test_every_path_is_the_one_page(browser: Browser, built: Path, path: s
 
 
 async def test_the_page_loads_and_frames_nothing_of_others(browser: Browser, built: Path) -> None:
-    answered = await browser.ask("GET", "/console/")
+    answered = await browser.send_request("GET", "/console/")
     policy = answered.header("content-security-policy").split("; ")
 
     assert {
@@ -60,16 +60,16 @@ async def test_the_page_loads_and_frames_nothing_of_others(browser: Browser, bui
     assert answered.header("x-content-type-options") == "nosniff"
 
 
-async def test_the_page_needs_no_key(stateful: Served, browser: Browser, built: Path) -> None:
+async def test_the_page_needs_no_key(stateful: RunningServer, browser: Browser, built: Path) -> None:
     await issued(stateful.parts.store)
     for path in ("/console/", "/console/r/resp_1", f"/console/assets/{SCRIPT}"):
-        assert (await browser.ask("GET", path)).status == 200
-    assert (await browser.ask("GET", "/console", host="localhost")).header("location") == "console/"
+        assert (await browser.send_request("GET", path)).status == 200
+    assert (await browser.send_request("GET", "/console", host="localhost")).header("location") == "console/"
 
 
-async def test_a_file_is_kept_for_good_by_its_hash(browser: Browser, built: Path) -> None:
-    plain = await browser.ask("GET", f"/console/assets/{SCRIPT}")
-    packed = await browser.ask("GET", f"/console/assets/{SCRIPT}", accept_encoding="br, gzip")
+async def test_a_file_with_a_content_hash_is_cached_permanently(browser: Browser, built: Path) -> None:
+    plain = await browser.send_request("GET", f"/console/assets/{SCRIPT}")
+    packed = await browser.send_request("GET", f"/console/assets/{SCRIPT}", accept_encoding="br, gzip")
 
     assert (plain.body, gzip.decompress(packed.body)) == (b"run()", b"run()")
     assert (plain.header("content-encoding"), packed.header("content-encoding")) == ("", "gzip")
@@ -88,8 +88,8 @@ async def test_a_file_is_kept_for_good_by_its_hash(browser: Browser, built: Path
         *("sub/index-Bq3xY_9z.js", "index-Bq3xY_9z.py", "index-Bq3xY_9z"),
     ],
 )
-async def test_no_other_file_is_served(browser: Browser, built: Path, name: str) -> None:
-    answered = await browser.ask("GET", f"/console/assets/{name}")
+async def test_no_other_file_is_readable(browser: Browser, built: Path, name: str) -> None:
+    answered = await browser.send_request("GET", f"/console/assets/{name}")
 
     assert answered.status == 404
     assert b"run()" not in answered.body
@@ -99,45 +99,47 @@ async def test_no_other_file_is_served(browser: Browser, built: Path, name: str)
 async def test_a_folder_is_no_file(browser: Browser, built: Path) -> None:
     (built / "assets" / "folder-12345678.js").mkdir()
 
-    assert (await browser.ask("GET", "/console/assets/folder-12345678.js")).status == 404
+    assert (await browser.send_request("GET", "/console/assets/folder-12345678.js")).status == 404
 
 
 async def test_the_page_works_where_it_is_mounted(browser: Browser, built: Path) -> None:
     browser.root = "/ai"
-    page = (await browser.ask("GET", "/console/r/resp_1")).body.decode()
+    page = (await browser.send_request("GET", "/console/r/resp_1")).body.decode()
 
     assert f'src="/ai/console/assets/{SCRIPT}"' in page
     assert 'href="/ai/console/assets/index-D2.css"' in page
-    assert (await browser.ask("GET", f"/console/assets/{SCRIPT}")).status == 200
+    assert (await browser.send_request("GET", f"/console/assets/{SCRIPT}")).status == 200
 
 
 async def test_a_browser_is_redirected_to_the_console(browser: Browser, built: Path) -> None:
-    answered = await browser.ask("GET", "/")
+    answered = await browser.send_request("GET", "/")
     assert (answered.status, answered.header("location"), answered.header("vary")) == (303, "console/", "accept")
-    program = await browser.ask("GET", "/", accept="*/*")
+    program = await browser.send_request("GET", "/", accept="*/*")
     assert (program.status, program.json["name"]) == (200, "Antiphon")
 
 
-async def test_without_a_console_a_browser_sees_the_home_page(stateful: Served, browser: Browser, built: Path) -> None:
+async def test_without_a_console_a_browser_sees_the_home_page(
+    stateful: RunningServer, browser: Browser, built: Path
+) -> None:
     browser.app = console_of(stateful, has_console=False)
 
-    assert (await browser.ask("GET", "/")).status == 200
-    assert (await browser.ask("GET", "/console/")).status == 404
+    assert (await browser.send_request("GET", "/")).status == 200
+    assert (await browser.send_request("GET", "/console/")).status == 404
 
 
 async def test_without_a_bundle_the_page_explains_how_to_build_it(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "STATIC", tmp_path)
-    answered = await browser.ask("GET", "/console/r/resp_1")
+    answered = await browser.send_request("GET", "/console/r/resp_1")
 
     assert answered.status == 200
     assert b"make serve" in answered.body
     assert b"pip install" in answered.body
     assert "frame-ancestors 'none'" in answered.header("content-security-policy")
-    assert (await browser.ask("GET", "/")).status == 200
+    assert (await browser.send_request("GET", "/")).status == 200
 
 
-async def test_only_get_is_served(browser: Browser, built: Path) -> None:
+async def test_only_get_is_allowed(browser: Browser, built: Path) -> None:
     for path in ("/console/", f"/console/assets/{SCRIPT}", "/console/r/x"):
-        assert (await browser.ask("POST", path)).status == 405
+        assert (await browser.send_request("POST", path)).status == 405

@@ -22,17 +22,17 @@ Values = Mapping[str, Any]
 class Like:
     """Equal to whatever a test of it accepts."""
 
-    def __init__(self, accepts: Callable[[Any], object], says: str) -> None:
-        self._accepts, self._says = accepts, says
+    def __init__(self, accepts: Callable[[Any], object], states: str) -> None:
+        self._accepts, self._states = accepts, states
 
     def __eq__(self, other: object) -> bool:
         return bool(self._accepts(other))
 
     def __hash__(self) -> int:
-        return hash(self._says)
+        return hash(self._states)
 
     def __repr__(self) -> str:
-        return f"<{self._says}>"
+        return f"<{self._states}>"
 
 
 ABSENT = Like(lambda value: value is ..., "absent")
@@ -63,11 +63,11 @@ def answered(sent: Request, content: str | None, finish: str = "stop", **message
     return Answer([json.dumps({"object": "chat.completion", "choices": [choice], "usage": usage}).encode()], JSON)
 
 
-def says(content: str, **message: Any) -> Play:
+def states(content: str, **message: Any) -> Play:
     return lambda sent: answered(sent, content, **message)
 
 
-hello = says("Hello")
+hello = states("Hello")
 
 
 def calls(name: str, arguments: str, id: str = "call_1", finish: str = "tool_calls", **more: Any) -> Play:
@@ -115,7 +115,7 @@ WEATHER = {
 PARIS = '{"city": "Paris"}'
 
 
-SAID = {"status": "completed", "output.-1.content.0.text": "Hello"}
+STATED = {"status": "completed", "output.-1.content.0.text": "Hello"}
 
 
 class Family(NamedTuple):
@@ -123,7 +123,7 @@ class Family(NamedTuple):
 
     at: Mapping[str, str]
     """The ways of each dialect, separated by blanks."""
-    asked: Request = {}  # noqa: RUF012 - a named tuple's default
+    requested: Request = {}  # noqa: RUF012 - a named tuple's default
     """What the client sends."""
     refuses: Callable[[str], Refusal | None] = lambda dialect: None
     plays: Play = hello
@@ -133,9 +133,9 @@ class Family(NamedTuple):
     """More parts of it, by dialect."""
     later: Values = {}  # noqa: RUF012 - a named tuple's default
     """More parts of it, in the second turn."""
-    answer: Values = SAID
+    answer: Values = STATED
     """Parts of the first answer."""
-    kept: Values = {}  # noqa: RUF012 - a named tuple's default
+    stored: Values = {}  # noqa: RUF012 - a named tuple's default
     """Parts of what is listed as the input of the first answer."""
     guards: tuple[str, ...] = ()
     """The rows that are guards: the beginning of `dialect-way`, or a mode."""

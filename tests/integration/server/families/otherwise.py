@@ -7,7 +7,7 @@ from tests.integration.server.families.family import (
     ABSENT,
     PARIS,
     PING,
-    SAID,
+    STATED,
     WEATHER,
     Family,
     Like,
@@ -17,7 +17,7 @@ from tests.integration.server.families.family import (
     framed,
     has,
     hello,
-    says,
+    states,
     uses,
     written,
 )
@@ -40,7 +40,7 @@ def tagged(content: str, at: Mapping[str, str], guards: tuple[str, ...] = ()) ->
     """Reasoning inside the text."""
     return Family(
         at,
-        plays=says(content),
+        plays=states(content),
         answer={
             "status": "completed",
             "output.0.type": "reasoning",
@@ -122,7 +122,7 @@ WRITTEN: dict[str, Family] = {
         {"anthropic": "alone chain", "generic": "alone"},
         plays=uses(CACHED),
         answer={
-            **SAID,
+            **STATED,
             "usage.input_tokens": 10904,
             "usage.output_tokens": 19,
             "usage.input_tokens_details.cached_tokens": 10536,
@@ -132,13 +132,13 @@ WRITTEN: dict[str, Family] = {
         {"generic": "alone", "vllm": "alone"},
         plays=uses(USAGE, last={"choices": [], "usage": dict.fromkeys(USAGE, 0)}),
         guards=("plain",),
-        answer={**SAID, "usage.input_tokens": 10, "usage.output_tokens": 5},
+        answer={**STATED, "usage.input_tokens": 10, "usage.output_tokens": 5},
     ),
     "10 usage in a choice": Family(
         {"moonshot": "alone chain"},
         plays=framed(sse(delta(content="Hello"), IN_A_CHOICE), completion("Hello")),
         guards=("plain",),
-        answer={**SAID, "usage.total_tokens": Like(lambda value: value in (15, 6), "of the backend")},
+        answer={**STATED, "usage.total_tokens": Like(lambda value: value in (15, 6), "of the backend")},
     ),
     "11 reasoning": tagged("<reasoning>I should greet.</reasoning>Hello", {"vllm": "alone chain", "generic": "alone"}),
     "11 thinking": tagged("<thinking>I should greet.</thinking>\n\nHello", {"vllm": "alone", "lmstudio": "alone"}),
@@ -182,8 +182,8 @@ WRITTEN: dict[str, Family] = {
     ),
     "19 blank reasoning": Family(
         {"vllm": "alone", "deepseek": "alone"},
-        plays=says("Hello", reasoning_content="\n\n"),
-        answer={**SAID, "output.0.type": "message", "output.1": ABSENT},
+        plays=states("Hello", reasoning_content="\n\n"),
+        answer={**STATED, "output.0.type": "message", "output.1": ABSENT},
     ),
     "20 a call that the limit cut": Family(
         {"openrouter": "alone", "generic": "alone"},

@@ -8,15 +8,15 @@ from tests.integration.server.families.family import (
     NINE,
     PARIS,
     PING,
-    SAID,
     SHORT,
+    STATED,
     WEATHER,
     Family,
     Values,
     calls,
     has,
     refusing,
-    says,
+    states,
     the_object,
 )
 from tests.support.refusing import (
@@ -78,18 +78,18 @@ ONE = {"messages.0": {"role": "system", "content": "Be kind.\n\nRules."}, "messa
 MARKED = {"messages.0.content": "a", "messages.1.role": "user", "messages.1.content": has("Now.")}
 
 
-def schema(given: Any, expected: Values, at: Mapping[str, str], guards: tuple[str, ...] = ()) -> Family:
+def schema(value: Any, expected: Values, at: Mapping[str, str], guards: tuple[str, ...] = ()) -> Family:
     """A tool whose schema the backend refuses, beside one that it takes."""
     return Family(
         at,
-        {"tools": [WEATHER, tool(given)]},
+        {"tools": [WEATHER, tool(value)]},
         refusing(has_odd_schema, ROOT),
         sent={
             "tools.0.function.parameters.properties.city.enum": ["Paris", "Rome"],
             "tools.1.function.parameters.type": "object",
             **{f"tools.1.function.parameters.{path}": value for path, value in expected.items()},
         },
-        answer={**SAID, "tools.1.parameters": given},
+        answer={**STATED, "tools.1.parameters": value},
         guards=guards,
     )
 
@@ -101,7 +101,7 @@ def broken(arguments: str, at: Mapping[str, str], guards: tuple[str, ...] = ()) 
         {"input": history(arguments), "tools": [PING]},
         refusing(has_odd_arguments, INVALID),
         sent={FIRST_ARGUMENTS: the_object({"arguments": arguments})},
-        kept={"1.arguments": arguments},
+        stored={"1.arguments": arguments},
         guards=guards,
     )
 
@@ -163,7 +163,7 @@ REFUSED: dict[str, Family] = {
         {"input": LATER},
         refusing(has_later_system, FIRST),
         sent=MARKED,
-        kept={"1.role": "system"},
+        stored={"1.role": "system"},
         guards=("vllm-failover",),
     ),
     "1 OpenAI takes several": Family(
@@ -283,7 +283,7 @@ REFUSED: dict[str, Family] = {
             lambda sent: "tools" in sent and "response_format" in sent,
             "json mode cannot be combined with tool/function calling",
         ),
-        says('{"a": 1}'),
+        states('{"a": 1}'),
         sent={"response_format": ABSENT, "messages.0.content": has('"integer"'), "tools.0.type": "function"},
         answer={"status": "completed", "output.-1.content.0.text": '{"a": 1}'},
     ),
@@ -304,14 +304,14 @@ REFUSED: dict[str, Family] = {
             "`temperature` and `top_p` cannot both be specified for this model. Please use only one.",
         ),
         sent={"temperature": 0.1, "top_p": ABSENT},
-        answer={**SAID, "temperature": 0.1, "top_p": None},
+        answer={**STATED, "temperature": 0.1, "top_p": None},
     ),
     "14 only one value": Family(
         {"moonshot": "alone chain", "vllm": "replay", "generic": "failover"},
         {"temperature": 0.2},
         refusing(lambda sent: sent.get("temperature", 1) != 1, "invalid temperature: only 1 is allowed for this model"),
         sent={"temperature": ABSENT},
-        answer={**SAID, "temperature": None},
+        answer={**STATED, "temperature": None},
     ),
     "14 one of two, with status 200": Family(
         {"generic": "alone chain"},
@@ -320,14 +320,14 @@ REFUSED: dict[str, Family] = {
             lambda sent: "temperature" in sent and "top_p" in sent, "temperature and top_p cannot both be set.", 200
         ),
         sent={"temperature": 0.1, "top_p": ABSENT},
-        answer={**SAID, "temperature": 0.1, "top_p": None},
+        answer={**STATED, "temperature": 0.1, "top_p": None},
     ),
     "14 a value, in unknown words and with status 200": Family(
         {"vllm": "alone", "generic": "failover"},
         {"temperature": 0.2},
         refusing(lambda sent: "temperature" in sent, "The frobnicator declined this.", 200),
         sent={"temperature": ABSENT},
-        answer={**SAID, "temperature": None},
+        answer={**STATED, "temperature": None},
     ),
     "16 an effort between": Family(
         {"moonshot": "alone chain", "generic": "alone failover"},
@@ -337,7 +337,7 @@ REFUSED: dict[str, Family] = {
             "invalid reasoning_effort: (allowed: low, high, max)",
         ),
         sent={"reasoning_effort": "low"},
-        answer={**SAID, "reasoning.effort": "low"},
+        answer={**STATED, "reasoning.effort": "low"},
     ),
     "17 ids of nine": Family(
         {"vllm": "alone chain conversation", "generic": "alone failover", "lmstudio": "replay"},
@@ -348,7 +348,7 @@ REFUSED: dict[str, Family] = {
             500,
         ),
         sent={"messages.1.tool_calls.0.id": NINE, "messages.2.tool_call_id": NINE},
-        kept={"1.call_id": "call_abcdefgh1234"},
+        stored={"1.call_id": "call_abcdefgh1234"},
     ),
     "17 Mistral's ids": Family(
         {"mistral": "alone chain"},

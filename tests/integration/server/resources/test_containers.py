@@ -21,40 +21,40 @@ from antiphon.storage.operations import containers, sizes
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.files import BLOB_PART
 from tests.store.containers import AMPLE, expired_container
-from tests.support.server import Served
+from tests.support.server import RunningServer
 
 T = TypeVar("T")
 
 CSV = b"name,value\na,40\nb,6\n"
 
-NOBODY = "cntr_" + 48 * "0"
+NO_CALLER = "cntr_" + 48 * "0"
 
 
 async def run(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 
 
-async def made(served: Served, **fields: Any) -> str:
-    return (await served.sdk.containers.create(**{"name": "work", **fields})).id
+async def created(server: RunningServer, **fields: Any) -> str:
+    return (await server.sdk.containers.create(**{"name": "work", **fields})).id
 
 
-async def refused(served: Served, status: int, path: str = "/containers", **kwargs: Any) -> dict[str, Any]:
-    found, said = await served.post(path, **kwargs)
-    assert found == status, said
-    error: dict[str, Any] = said["error"]  # type: ignore[assignment]
+async def refused(server: RunningServer, status: int, path: str = "/containers", **kwargs: Any) -> dict[str, Any]:
+    found, body = await server.post(path, **kwargs)
+    assert found == status, body
+    error: dict[str, Any] = body["error"]  # type: ignore[assignment]
     return error
 
 
 def form(content: bytes = CSV, filename: str | None = "data.csv", name: str = "file") -> aiohttp.FormData:
-    made = aiohttp.FormData()
-    made.add_field(name, BytesIO(content), filename=filename or "", content_type="text/csv")
-    return made
+    created = aiohttp.FormData()
+    created.add_field(name, BytesIO(content), filename=filename or "", content_type="text/csv")
+    return created
 
 
-async def expired(served: Served, tenant: str = "") -> str:
+async def expired(server: RunningServer, tenant: str = "") -> str:
     """Store a container that has expired."""
     container = expired_container(tenant)
-    assert await served.parts.store.write(containers.put, container, [], AMPLE)
+    assert await server.parts.store.write(containers.put, container, [], AMPLE)
     return container.id
 
 
@@ -119,8 +119,8 @@ async def test_the_sdk_uploads_lists_reads_and_deletes_files(client: OpenAI) -> 
     await run(story)
 
 
-async def test_the_sdk_does_the_same_asynchronously(stateful: Served) -> None:
-    container, content = await made(stateful), os.urandom(3 * BLOB_PART + 5)
+async def test_the_sdk_does_the_same_asynchronously(stateful: RunningServer) -> None:
+    container, content = await created(stateful), os.urandom(3 * BLOB_PART + 5)
     files = stateful.sdk.containers.files
     one = await files.create(container, file=("a.bin", content))
     assert (await files.content.retrieve(one.id, container_id=container)).content == content
@@ -129,23 +129,23 @@ async def test_the_sdk_does_the_same_asynchronously(stateful: Served) -> None:
     assert [each.id async for each in stateful.sdk.containers.list()] == []
 
 
-async def test_deletions_say_what_was_deleted(served: Served) -> None:
-    container = await made(served)
-    file = await served.sdk.containers.files.create(container, file=("a.csv", CSV))
+async def test_deletions_report_what_was_deleted(server: RunningServer) -> None:
+    container = await created(server)
+    file = await server.sdk.containers.files.create(container, file=("a.csv", CSV))
     for path, kind in ((f"/files/{file.id}", "container.file.deleted"), ("", "container.deleted")):
-        async with served.http.delete(f"{served.url}/containers/{container}{path}") as reply:
+        async with server.http.delete(f"{server.url}/containers/{container}{path}") as reply:
             assert await reply.json() == {"id": file.id if path else container, "object": kind, "deleted": True}
 
 
-async def test_files_are_copied_once_and_outlive_the_original(stateful: Served) -> None:
+async def test_files_are_copied_once_and_outlive_the_original(stateful: RunningServer) -> None:
     sdk = stateful.sdk
     file = await sdk.files.create(file=("data.csv", CSV), purpose="user_data")
-    container = await made(stateful, file_ids=[file.id, file.id])
+    container = await created(stateful, file_ids=[file.id, file.id])
     (copy,) = (await sdk.containers.files.list(container)).data
     assert copy.path == f"/mnt/data/{file.id}-data.csv"
     again = await sdk.containers.files.create(container, file_id=file.id)
     assert (again.id, again.path, again.source) == (copy.id, copy.path, "user")
-    other = await made(stateful)
+    other = await created(stateful)
     twin = await sdk.containers.files.create(other, file_id=file.id)
     await sdk.files.delete(file.id)
     for owner, one in ((container, copy), (other, twin)):
@@ -154,12 +154,12 @@ async def test_files_are_copied_once_and_outlive_the_original(stateful: Served) 
         await sdk.containers.files.create(container, file_id=file.id)
 
 
-async def test_content_is_deleted_with_its_last_file(stateful: Served) -> None:
+async def test_content_is_deleted_with_its_last_file(stateful: RunningServer) -> None:
     sdk, store = stateful.sdk, stateful.parts.store
     file = await sdk.files.create(file=("data.csv", CSV), purpose="user_data")
     found = await store.read(stored_files.load, "", file.id)
     assert found is not None
-    container = await made(stateful, file_ids=[file.id])
+    container = await created(stateful, file_ids=[file.id])
     assert await store.read(sizes.stored_bytes, "") == 2 * len(CSV)
     await sdk.files.delete(file.id)
     assert await store.blob_part(found.blob, 0) is not None
@@ -169,38 +169,40 @@ async def test_content_is_deleted_with_its_last_file(stateful: Served) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "status", "start", "end"), [("bytes=2-5", 206, 2, 6), ("bytes=-4", 206, 16, 20)])
-async def test_a_range_of_the_content_is_sent(served: Served, wanted: str, status: int, start: int, end: int) -> None:
-    container = await made(served)
-    file = await served.sdk.containers.files.create(container, file=("a.html", CSV))
-    url = f"{served.url}/containers/{container}/files/{file.id}/content"
-    async with served.http.get(url, headers={"range": wanted}) as reply:
+async def test_a_range_of_the_content_is_sent(
+    server: RunningServer, wanted: str, status: int, start: int, end: int
+) -> None:
+    container = await created(server)
+    file = await server.sdk.containers.files.create(container, file=("a.html", CSV))
+    url = f"{server.url}/containers/{container}/files/{file.id}/content"
+    async with server.http.get(url, headers={"range": wanted}) as reply:
         assert (reply.status, await reply.read()) == (status, CSV[start:end])
         assert reply.headers["content-range"] == f"bytes {start}-{end - 1}/{len(CSV)}"
-    async with served.http.get(url, headers={"range": "bytes=20-"}) as reply:
+    async with server.http.get(url, headers={"range": "bytes=20-"}) as reply:
         assert (reply.status, (await reply.json())["error"]["code"]) == (416, "invalid_range")
 
 
-async def test_a_browser_saves_content_and_never_shows_it(served: Served) -> None:
-    container = await made(served)
-    file = await served.sdk.containers.files.create(container, file=("x/../ü, 1.html", b"<script>"))
+async def test_a_browser_saves_content_and_never_shows_it(server: RunningServer) -> None:
+    container = await created(server)
+    file = await server.sdk.containers.files.create(container, file=("x/../ü, 1.html", b"<script>"))
     assert file.path.endswith("-ü, 1.html")
-    async with served.http.get(f"{served.url}/containers/{container}/files/{file.id}/content") as reply:
+    async with server.http.get(f"{server.url}/containers/{container}/files/{file.id}/content") as reply:
         assert reply.headers["content-type"] == "application/octet-stream"
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert reply.headers["content-disposition"].startswith("attachment; ")
         assert reply.headers["content-disposition"].endswith("-%C3%BC%2C%201.html")
 
 
-async def test_a_long_name_is_cut_before_its_extension(served: Served) -> None:
-    container = await made(served)
-    file = await served.sdk.containers.files.create(container, file=("ü" * 120 + ".csv", CSV))
+async def test_a_long_name_is_cut_before_its_extension(server: RunningServer) -> None:
+    container = await created(server)
+    file = await server.sdk.containers.files.create(container, file=("ü" * 120 + ".csv", CSV))
     name = file.path.removeprefix("/mnt/data/")
     assert re.fullmatch(r"[0-9a-f]{32}-ü+\.csv", name)
     assert 253 <= len(name.encode()) <= 255
 
 
-async def test_unknown_containers_and_files_are_404(stateful: Served) -> None:
-    container, file = await made(stateful), "cfile_" + 48 * "0"
+async def test_unknown_containers_and_files_are_404(stateful: RunningServer) -> None:
+    container, file = await created(stateful), "cfile_" + 48 * "0"
     for method, path in (
         ("GET", ""),
         ("DELETE", ""),
@@ -209,7 +211,7 @@ async def test_unknown_containers_and_files_are_404(stateful: Served) -> None:
         ("DELETE", f"/files/{file}"),
         ("GET", f"/files/{file}/content"),
     ):
-        async with stateful.http.request(method, f"{stateful.url}/containers/{NOBODY}{path}") as reply:
+        async with stateful.http.request(method, f"{stateful.url}/containers/{NO_CALLER}{path}") as reply:
             error = (await reply.json())["error"]
             assert (reply.status, error["message"], error["param"]) == (404, "Container not found.", None)
         if path.startswith("/files/"):
@@ -217,11 +219,11 @@ async def test_unknown_containers_and_files_are_404(stateful: Served) -> None:
                 words = f"No file found with id '{file}' in container '{container}'."
                 assert (reply.status, (await reply.json())["error"]["message"]) == (404, words)
     for body in ({"data": form()}, {"json": {"file_id": "file-none"}}):
-        error = await refused(stateful, 404, f"/containers/{NOBODY}/files", **body)
+        error = await refused(stateful, 404, f"/containers/{NO_CALLER}/files", **body)
         assert error["message"] == "Container not found."
 
 
-async def test_an_expired_container_stays_readable_and_takes_nothing(stateful: Served) -> None:
+async def test_an_expired_container_stays_readable_and_takes_nothing(stateful: RunningServer) -> None:
     container, file = await expired(stateful), "cfile_" + 48 * "0"
     found = await stateful.sdk.containers.retrieve(container)
     assert found.status == "expired"
@@ -242,12 +244,12 @@ async def test_an_expired_container_stays_readable_and_takes_nothing(stateful: S
 
 
 @pytest.mark.parametrize("path", ["", "/files", "/files/cfile_1"])
-async def test_every_call_on_a_container_is_a_use(served: Served, path: str) -> None:
+async def test_every_call_on_a_container_is_a_use(server: RunningServer, path: str) -> None:
     before = int(time.time()) - 600
     container = replace(expired_container(""), created_at=before, last_active_at=before, name="idle")
-    await served.parts.store.write(containers.put, container, [], AMPLE)
-    await served.get(f"/containers/{container.id}{path}")
-    found = await find_container(served.parts.store, "", container.id)
+    await server.parts.store.write(containers.put, container, [], AMPLE)
+    await server.get(f"/containers/{container.id}{path}")
+    found = await find_container(server.parts.store, "", container.id)
     assert found is not None
     assert found.last_active_at >= before + 590
 
@@ -298,73 +300,73 @@ async def test_every_call_on_a_container_is_a_use(served: Served, path: str) -> 
     ],
 )
 async def test_a_bad_container_is_refused(
-    served: Served, body: dict[str, Any], param: str, code: str, words: str
+    server: RunningServer, body: dict[str, Any], param: str, code: str, words: str
 ) -> None:
-    error = await refused(served, 400, json=body)
+    error = await refused(server, 400, json=body)
     assert (error["param"], error["code"], error["type"]) == (param, code, "invalid_request_error")
     assert error["message"].startswith(words)
-    assert (await served.sdk.containers.list()).data == []
+    assert (await server.sdk.containers.list()).data == []
 
 
-async def test_a_memory_limit_up_to_the_operators_maximum_is_taken(served: Served) -> None:
-    served.parts.run.history.bounds.container_memory = "16g"
-    assert (await served.sdk.containers.create(name="n", memory_limit="16g")).memory_limit == "16g"
+async def test_a_memory_limit_up_to_the_operators_maximum_is_taken(server: RunningServer) -> None:
+    server.parts.run.history.bounds.container_memory = "16g"
+    assert (await server.sdk.containers.create(name="n", memory_limit="16g")).memory_limit == "16g"
     with pytest.raises(openai.BadRequestError, match="Supported values are: '1g', '4g', and '16g'"):
-        await served.sdk.containers.create(name="n", memory_limit="64g")
+        await server.sdk.containers.create(name="n", memory_limit="64g")
 
 
-async def test_a_container_of_unknown_files_is_not_created(stateful: Served) -> None:
+async def test_a_container_of_unknown_files_is_not_created(stateful: RunningServer) -> None:
     file = await stateful.sdk.files.create(file=("a.csv", CSV), purpose="user_data")
     error = await refused(stateful, 404, json={"name": "n", "file_ids": [file.id, "file-none"]})
     assert (error["message"], error["param"]) == ("No such File object: file-none", "file_ids[1]")
     assert (await stateful.sdk.containers.list()).data == []
 
 
-async def test_a_bad_file_is_refused(served: Served) -> None:
-    path = f"/containers/{await made(served)}/files"
-    error = await refused(served, 400, path, data=form(filename=None))
+async def test_a_bad_file_is_refused(server: RunningServer) -> None:
+    path = f"/containers/{await created(server)}/files"
+    error = await refused(server, 400, path, data=form(filename=None))
     assert (error["param"], error["message"][:15]) == ("file", "Invalid 'file':")
-    error = await refused(served, 400, path, data=form(name="data"))
+    error = await refused(server, 400, path, data=form(name="data"))
     assert error["message"] == "Unknown parameter: 'data'."
-    error = await refused(served, 400, path, json={})
+    error = await refused(server, 400, path, json={})
     assert error["message"] == "Missing required parameter: 'file_id'."
-    error = await refused(served, 415, path, data=b"x", headers={"content-type": "text/csv"})
+    error = await refused(server, 415, path, data=b"x", headers={"content-type": "text/csv"})
     assert error["code"] == "unsupported_media_type"
-    error = await refused(served, 400, "/containers/resp_1/files", data=form())
+    error = await refused(server, 400, "/containers/resp_1/files", data=form())
     assert error["message"].startswith("Invalid 'container_id': 'resp_1'.")
     twice = form()
     twice.add_field("file", BytesIO(b"more"), filename="b.csv")
-    error = await refused(served, 400, path, data=twice)
+    error = await refused(server, 400, path, data=twice)
     assert error["message"].startswith("Invalid 'file': ")
-    assert (await served.sdk.containers.files.list(path.split("/")[2])).data == []
-    assert await served.parts.store.read(sizes.stored_bytes, "") == 0
+    assert (await server.sdk.containers.files.list(path.split("/")[2])).data == []
+    assert await server.parts.store.read(sizes.stored_bytes, "") == 0
 
 
-async def test_a_list_after_an_unknown_id_is_refused(served: Served) -> None:
-    container = await made(served)
+async def test_a_list_after_an_unknown_id_is_refused(server: RunningServer) -> None:
+    container = await created(server)
     with pytest.raises(openai.BadRequestError, match="Invalid 'after': no container with id"):
-        await served.sdk.containers.list(after=NOBODY)
+        await server.sdk.containers.list(after=NO_CALLER)
     with pytest.raises(openai.BadRequestError, match="Invalid 'after': no container file with id"):
-        await served.sdk.containers.files.list(container, after="cfile_none")
+        await server.sdk.containers.files.list(container, after="cfile_none")
 
 
-async def test_a_tenant_has_so_many_containers_and_no_more(stateful: Served) -> None:
+async def test_a_tenant_has_so_many_containers_and_no_more(stateful: RunningServer) -> None:
     stateful.parts.run.history.bounds.containers = 2
     await expired(stateful)
-    first, _ = await made(stateful), await made(stateful)
+    first, _ = await created(stateful), await created(stateful)
     with pytest.raises(openai.RateLimitError, match="quota of containers: 2 can"):
-        await made(stateful)
+        await created(stateful)
     await stateful.sdk.containers.delete(first)
-    assert await made(stateful)
+    assert await created(stateful)
 
 
 async def test_a_container_holds_so_many_files_and_bytes_and_no_more(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("antiphon.objects.containers.MOST_FILES", 2)
     monkeypatch.setattr("antiphon.objects.containers.MOST_BYTES", 50)
     sdk = stateful.sdk
-    container = await made(stateful)
+    container = await created(stateful)
     await sdk.containers.files.create(container, file=("a.csv", CSV))
     for content in (b"x" * 31, b"x" * 2_000_000):
         with pytest.raises(openai.BadRequestError, match="can hold at most 2 files with 50 bytes in total"):
@@ -378,14 +380,14 @@ async def test_a_container_holds_so_many_files_and_bytes_and_no_more(
         await sdk.containers.files.create(container, file=("d.csv", b""))
     more = [(await sdk.files.create(file=(f"{n}.csv", b""), purpose="user_data")).id for n in range(3)]
     with pytest.raises(openai.BadRequestError, match="has no room for this"):
-        await made(stateful, file_ids=more)
+        await created(stateful, file_ids=more)
 
 
-async def test_files_count_in_what_a_tenant_may_store(stateful: Served) -> None:
+async def test_files_count_in_what_a_tenant_may_store(stateful: RunningServer) -> None:
     files = stateful.parts.objects.files.get()
     files.limits = replace(files.limits, stored_bytes=50)
     sdk = stateful.sdk
-    container = await made(stateful)
+    container = await created(stateful)
     await sdk.containers.files.create(container, file=("a.csv", CSV))
     file = await sdk.files.create(file=("b.csv", CSV), purpose="user_data")
     for fields in ({"file_id": file.id}, {"file": ("c.csv", CSV)}):
@@ -393,10 +395,10 @@ async def test_files_count_in_what_a_tenant_may_store(stateful: Served) -> None:
             await sdk.containers.files.create(container, **fields)  # type: ignore[arg-type]
         assert error.value.code == "storage_quota_exceeded"
     with pytest.raises(openai.RateLimitError, match="You exceeded your storage quota"):
-        await made(stateful, file_ids=[file.id])
+        await created(stateful, file_ids=[file.id])
 
 
-async def test_the_same_key_gives_the_same_container_and_file(stateful: Served) -> None:
+async def test_the_same_key_gives_the_same_container_and_file(stateful: RunningServer) -> None:
     key = {"Idempotency-Key": "one"}
     body = {"json": {"name": "work"}, "headers": key}
     one, again = [await stateful.post("/containers", **body) for _ in range(2)]

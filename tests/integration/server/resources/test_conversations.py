@@ -7,74 +7,74 @@ import openai
 import pytest
 
 from tests.support.replay import Answer, ReplayBackend, delta, sse
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.waiting import ended, eventually, until
 
 HELLO = {"type": "message", "role": "user", "content": "Hello"}
 
 
-async def test_the_sdk_makes_reads_changes_and_deletes_one(stateful: Served) -> None:
-    made = await stateful.sdk.conversations.create(metadata={"topic": "stars"}, items=[HELLO])  # type: ignore[list-item]
-    assert made.id.startswith("conv_")
-    assert (await stateful.sdk.conversations.retrieve(made.id)).metadata == {"topic": "stars"}
-    changed = await stateful.sdk.conversations.update(made.id, metadata={"topic": "moons"})
+async def test_the_sdk_makes_reads_changes_and_deletes_one(stateful: RunningServer) -> None:
+    created = await stateful.sdk.conversations.create(metadata={"topic": "stars"}, items=[HELLO])  # type: ignore[list-item]
+    assert created.id.startswith("conv_")
+    assert (await stateful.sdk.conversations.retrieve(created.id)).metadata == {"topic": "stars"}
+    changed = await stateful.sdk.conversations.update(created.id, metadata={"topic": "moons"})
     assert changed.metadata == {"topic": "moons"}
-    deleted = await stateful.sdk.conversations.delete(made.id)
-    assert (deleted.id, deleted.deleted, deleted.object) == (made.id, True, "conversation.deleted")
+    deleted = await stateful.sdk.conversations.delete(created.id)
+    assert (deleted.id, deleted.deleted, deleted.object) == (created.id, True, "conversation.deleted")
 
     for act in (stateful.sdk.conversations.retrieve, stateful.sdk.conversations.delete):
-        with pytest.raises(openai.NotFoundError, match=f"Conversation with id '{made.id}' not found"):
-            await act(made.id)
+        with pytest.raises(openai.NotFoundError, match=f"Conversation with id '{created.id}' not found"):
+            await act(created.id)
 
 
-async def test_the_sdk_adds_lists_reads_and_deletes_items(stateful: Served) -> None:
+async def test_the_sdk_adds_lists_reads_and_deletes_items(stateful: RunningServer) -> None:
     items = stateful.sdk.conversations.items
-    made = await stateful.sdk.conversations.create()
-    added = await items.create(made.id, items=[{**HELLO, "content": f"{i}"} for i in range(5)])  # type: ignore[typeddict-item]
+    created = await stateful.sdk.conversations.create()
+    added = await items.create(created.id, items=[{**HELLO, "content": f"{i}"} for i in range(5)])  # type: ignore[typeddict-item]
     assert [item.content[0].text for item in added.data] == ["0", "1", "2", "3", "4"]  # type: ignore[union-attr]
-    listed = [item.id async for item in items.list(made.id, limit=2)]
+    listed = [item.id async for item in items.list(created.id, limit=2)]
     assert listed == [item.id for item in reversed(added.data)]
-    assert [item.id async for item in items.list(made.id, order="asc", limit=2)] == listed[::-1]
-    assert (await items.retrieve(listed[1], conversation_id=made.id)).id == listed[1]
-    assert (await items.delete(listed[1], conversation_id=made.id)).id == made.id
+    assert [item.id async for item in items.list(created.id, order="asc", limit=2)] == listed[::-1]
+    assert (await items.retrieve(listed[1], conversation_id=created.id)).id == listed[1]
+    assert (await items.delete(listed[1], conversation_id=created.id)).id == created.id
 
     with pytest.raises(openai.NotFoundError):
-        await items.retrieve(listed[1], conversation_id=made.id)
-    assert [item.id async for item in items.list(made.id)] == [listed[0], *listed[2:]]
+        await items.retrieve(listed[1], conversation_id=created.id)
+    assert [item.id async for item in items.list(created.id)] == [listed[0], *listed[2:]]
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 @pytest.mark.parametrize("background", [False, True], ids=["foreground", "background"])
 async def test_turns_in_it_follow_each_other(
-    stateful: Served, backend: ReplayBackend, stream: bool, background: bool
+    stateful: RunningServer, backend: ReplayBackend, stream: bool, background: bool
 ) -> None:
     conversation = await stateful.sdk.conversations.create(items=[{**HELLO, "role": "system"}])  # type: ignore[typeddict-item]
     for name in ("one", "two"):
         await answered(stateful, conversation={"id": conversation.id}, input=name, stream=stream, background=background)
 
-    said = [message["content"] for message in backend.requests[-1]["messages"]]
-    assert said == ["Hello", "one", "You said: one", "two"] or said == ["Hello", "one", "You said: one ", "two"]
+    content = [message["content"] for message in backend.requests[-1]["messages"]]
+    assert content == ["Hello", "one", "You said: one", "two"] or content == ["Hello", "one", "You said: one ", "two"]
     listed = [item async for item in stateful.sdk.conversations.items.list(conversation.id, order="asc")]
     assert [item.role for item in listed] == ["system", "user", "assistant", "user", "assistant"]  # type: ignore[union-attr]
 
 
-async def answered(served: Served, **body: Any) -> dict[str, Any]:
+async def answered(server: RunningServer, **body: Any) -> dict[str, Any]:
     """Ask, and wait for the end of what was asked for; its events may not come later than its effects."""
     if body.get("stream"):
         last: Any = None
-        async for event in await served.sdk.responses.create(model="m", **body):
+        async for event in await server.sdk.responses.create(model="m", **body):
             last = event
         response: dict[str, Any] = last.response.model_dump()
     else:
-        made = await served.sdk.responses.create(model="m", **body)
-        response = (await ended(served.sdk, made.id) if made.status == "queued" else made).model_dump()
+        created = await server.sdk.responses.create(model="m", **body)
+        response = (await ended(server.sdk, created.id) if created.status == "queued" else created).model_dump()
     assert response["status"] == "completed"
     assert response["conversation"]["id"]
     return response
 
 
 @pytest.mark.wide
-async def test_it_is_up_to_date_when_the_last_event_comes(stateful: Served) -> None:
+async def test_it_is_up_to_date_when_the_last_event_comes(stateful: RunningServer) -> None:
     conversation = await stateful.sdk.conversations.create()
     for number in range(30):
         await answered(stateful, conversation=conversation.id, input=f"{number}", stream=True)
@@ -82,7 +82,7 @@ async def test_it_is_up_to_date_when_the_last_event_comes(stateful: Served) -> N
         assert listed["data"][0]["content"][0]["text"].strip() == f"You said: {number}"  # type: ignore[index]
 
 
-async def test_one_response_at_a_time_is_made_in_it(stateful: Served, backend: ReplayBackend) -> None:
+async def test_one_response_at_a_time_runs_in_it(stateful: RunningServer, backend: ReplayBackend) -> None:
     go = asyncio.Event()
     backend.script = lambda request: Answer(
         [sse(delta(content="Once"), done=False)], wait=go, rest=[sse(delta("stop"))]
@@ -108,7 +108,9 @@ async def test_one_response_at_a_time_is_made_in_it(stateful: Served, backend: R
     assert reply["status"] == "completed"
 
 
-async def test_a_response_that_fails_leaves_it_as_it_was_and_free(stateful: Served, backend: ReplayBackend) -> None:
+async def test_a_response_that_fails_leaves_it_as_it_was_and_free(
+    stateful: RunningServer, backend: ReplayBackend
+) -> None:
     _, conversation = await stateful.post("/conversations")
     body = {"model": "m", "input": "Hi", "conversation": conversation["id"]}
     backend.script = lambda request: Answer([b"{}"], status=500)
@@ -130,28 +132,30 @@ async def test_a_response_that_fails_leaves_it_as_it_was_and_free(stateful: Serv
     assert len(listed["data"]) == 1  # type: ignore[arg-type]
 
 
-async def test_an_unstored_response_in_it_leaves_its_items_there_and_nothing_else(stateful: Served) -> None:
+async def test_an_unstored_response_in_it_leaves_its_items_there_and_nothing_else(stateful: RunningServer) -> None:
     _, conversation = await stateful.post("/conversations")
     body = {"model": "m", "input": "Hi", "conversation": conversation["id"], "store": False}
-    _, made = await stateful.post("/responses", json=body)
+    _, created = await stateful.post("/responses", json=body)
 
-    assert (await stateful.get(f"/responses/{made['id']}"))[0] == 404
+    assert (await stateful.get(f"/responses/{created['id']}"))[0] == 404
     _, listed = await stateful.get(f"/conversations/{conversation['id']}/items")
     assert len(listed["data"]) == 2  # type: ignore[arg-type]
 
 
-async def test_a_chain_that_began_in_it_keeps_what_stood_there(stateful: Served, backend: ReplayBackend) -> None:
+async def test_a_chain_that_began_in_it_keeps_what_stood_there(stateful: RunningServer, backend: ReplayBackend) -> None:
     _, conversation = await stateful.post("/conversations", json={"items": [{**HELLO, "content": "before"}]})
-    _, made = await stateful.post("/responses", json={"model": "m", "input": "in", "conversation": conversation["id"]})
-    await stateful.post("/responses", json={"model": "m", "input": "after", "previous_response_id": made["id"]})
+    _, created = await stateful.post(
+        "/responses", json={"model": "m", "input": "in", "conversation": conversation["id"]}
+    )
+    await stateful.post("/responses", json={"model": "m", "input": "after", "previous_response_id": created["id"]})
 
-    said = [message["content"] for message in backend.requests[-1]["messages"]]
-    assert said == ["before", "in", "You said: in", "after"]
-    _, items = await stateful.get(f"/responses/{made['id']}/input_items?order=asc")
+    content = [message["content"] for message in backend.requests[-1]["messages"]]
+    assert content == ["before", "in", "You said: in", "after"]
+    _, items = await stateful.get(f"/responses/{created['id']}/input_items?order=asc")
     assert [item["content"][0]["text"] for item in items["data"]] == ["before", "in"]  # type: ignore[union-attr,index]
 
 
-async def test_an_item_of_it_can_be_referred_to(stateful: Served, backend: ReplayBackend) -> None:
+async def test_an_item_of_it_can_be_referred_to(stateful: RunningServer, backend: ReplayBackend) -> None:
     _, conversation = await stateful.post("/conversations", json={"items": [HELLO]})
     _, listed = await stateful.get(f"/conversations/{conversation['id']}/items")
     reference = {"type": "item_reference", "id": listed["data"][0]["id"]}  # type: ignore[index]
@@ -186,29 +190,29 @@ WRONG: list[tuple[str, str, Any, int, str | None, str | None]] = [
 
 @pytest.mark.parametrize(("method", "path", "body", "status", "code", "param"), WRONG)
 async def test_what_is_wrong_is_refused(
-    served: Served, method: str, path: str, body: Any, status: int, code: str | None, param: str | None
+    server: RunningServer, method: str, path: str, body: Any, status: int, code: str | None, param: str | None
 ) -> None:
-    _, conversation = await served.post("/conversations")
-    url = f"{served.url}/conversations{path.replace('{id}', str(conversation['id']))}"
-    async with served.http.request(method, url, json=body) as response:
+    _, conversation = await server.post("/conversations")
+    url = f"{server.url}/conversations{path.replace('{id}', str(conversation['id']))}"
+    async with server.http.request(method, url, json=body) as response:
         error = (await response.json())["error"]
 
     assert (response.status, error["code"], error["param"]) == (status, code, param)
 
 
-async def test_an_unknown_one_makes_no_response(served: Served) -> None:
+async def test_an_unknown_one_makes_no_response(server: RunningServer) -> None:
     for body in ({"background": False}, {"background": True}):
-        status, reply = await served.post(
+        status, reply = await server.post(
             "/responses", json={"model": "m", "input": "x", "conversation": "conv_x"} | body
         )
         assert (status, reply["error"]["code"], reply["error"]["param"]) == (404, None, "conversation")  # type: ignore[index]
 
 
-async def test_the_same_item_twice_is_refused(served: Served) -> None:
+async def test_the_same_item_twice_is_refused(server: RunningServer) -> None:
     item = {**HELLO, "id": "msg_mine"}
-    _, conversation = await served.post("/conversations", json={"items": [item]})
-    status, reply = await served.post(f"/conversations/{conversation['id']}/items", json={"items": [item]})
+    _, conversation = await server.post("/conversations", json={"items": [item]})
+    status, reply = await server.post(f"/conversations/{conversation['id']}/items", json={"items": [item]})
     assert (status, reply["error"]["param"]) == (400, "items")  # type: ignore[index]
     body = {"model": "m", "input": [item], "conversation": conversation["id"]}
-    status, reply = await served.post("/responses", json=body)
+    status, reply = await server.post("/responses", json=body)
     assert (status, reply["error"]["param"]) == (400, "input")  # type: ignore[index]

@@ -18,10 +18,10 @@ from antiphon.config import Settings
 from antiphon.sharing.memory import Memory
 from antiphon.storage.operations import files as stored_files
 from antiphon.storage.records.files import BLOB_PART
-from antiphon.storage.sqlite.file import blobs_beside
+from antiphon.storage.sqlite.file import blobs_next_to
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.small_bucket import small_bucket
 from tests.support.waiting import eventually, until
 
@@ -36,78 +36,85 @@ async def run(work: Callable[[], T]) -> T:
 
 def form(content: bytes = TEXT, filename: str | None = "a.txt", **fields: str) -> aiohttp.FormData:
     """A form as a browser sends it, with the file first."""
-    made = aiohttp.FormData()
-    made.add_field("file", BytesIO(content), filename=filename or "", content_type="text/plain")
+    created = aiohttp.FormData()
+    created.add_field("file", BytesIO(content), filename=filename or "", content_type="text/plain")
     for name, value in ({"purpose": "user_data"} | fields).items():
-        made.add_field(name.replace("__", "[") + "]" * ("__" in name), value)
-    return made
+        created.add_field(name.replace("__", "[") + "]" * ("__" in name), value)
+    return created
 
 
-async def upload(served: Served, content: bytes = TEXT, filename: str = "a.txt", **fields: str) -> dict[str, Any]:
-    status, made = await served.post("/files", data=form(content, filename, **fields))
-    assert status == 200, made
-    return made
+async def upload(
+    server: RunningServer, content: bytes = TEXT, filename: str = "a.txt", **fields: str
+) -> dict[str, Any]:
+    status, created = await server.post("/files", data=form(content, filename, **fields))
+    assert status == 200, created
+    return created
 
 
-async def refused(served: Served, status: int, **kwargs: Any) -> dict[str, Any]:
-    found, told = await served.post("/files", **kwargs)
-    assert found == status, told
-    error: dict[str, Any] = told["error"]  # type: ignore[assignment]
+async def refused(server: RunningServer, status: int, **kwargs: Any) -> dict[str, Any]:
+    found, body = await server.post("/files", **kwargs)
+    assert found == status, body
+    error: dict[str, Any] = body["error"]  # type: ignore[assignment]
     return error
 
 
 @pytest.mark.wide
 async def test_the_sdk_uploads_lists_retrieves_reads_and_deletes(client: OpenAI) -> None:
     def story() -> None:
-        made = client.files.create(file=("notes é.txt", TEXT), purpose="assistants")
-        FileObject.model_validate(made.model_dump(), strict=True)
-        assert made.id.startswith("file-")
-        assert len(made.id) == len("file-") + 22
-        assert (made.object, made.bytes, made.filename, made.purpose) == ("file", 8, "notes é.txt", "assistants")
-        assert (made.status, made.expires_at, made.status_details) == ("processed", None, None)
-        assert abs(made.created_at - time.time()) < 60
-        assert client.files.retrieve(made.id) == made
-        assert client.files.wait_for_processing(made.id) == made
-        assert client.files.content(made.id).read() == TEXT
+        created = client.files.create(file=("notes é.txt", TEXT), purpose="assistants")
+        FileObject.model_validate(created.model_dump(), strict=True)
+        assert created.id.startswith("file-")
+        assert len(created.id) == len("file-") + 22
+        assert (created.object, created.bytes, created.filename, created.purpose) == (
+            "file",
+            8,
+            "notes é.txt",
+            "assistants",
+        )
+        assert (created.status, created.expires_at, created.status_details) == ("processed", None, None)
+        assert abs(created.created_at - time.time()) < 60
+        assert client.files.retrieve(created.id) == created
+        assert client.files.wait_for_processing(created.id) == created
+        assert client.files.content(created.id).read() == TEXT
         other = client.files.create(file=b"raw", purpose="batch")
         assert other.expires_at == other.created_at + 30 * 86_400
-        assert [one.id for one in client.files.list()] == [other.id, made.id]
-        assert [one.id for one in client.files.list(limit=1)] == [other.id, made.id]
+        assert [one.id for one in client.files.list()] == [other.id, created.id]
+        assert [one.id for one in client.files.list(limit=1)] == [other.id, created.id]
         assert [one.id for one in client.files.list(order="asc", purpose="batch")] == [other.id]
-        gone = client.files.delete(made.id)
-        assert (gone.id, gone.object, gone.deleted) == (made.id, "file", True)
+        deleted = client.files.delete(created.id)
+        assert (deleted.id, deleted.object, deleted.deleted) == (created.id, "file", True)
         with pytest.raises(openai.NotFoundError, match="No such File object: file-"):
-            client.files.retrieve(made.id)
+            client.files.retrieve(created.id)
 
     await run(story)
 
 
-async def test_the_sdk_does_the_same_asynchronously(stateful: Served, tmp_path: Path) -> None:
+async def test_the_sdk_does_the_same_asynchronously(stateful: RunningServer, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_bytes(b"a,b\n" * 700_000)
     sdk = stateful.sdk
-    made = await sdk.files.create(
+    created = await sdk.files.create(
         file=path, purpose="user_data", expires_after={"anchor": "created_at", "seconds": 3600}
     )
-    assert (made.bytes, made.filename, made.expires_at) == (2_800_000, "data.csv", made.created_at + 3600)
-    content = await sdk.files.content(made.id)
+    assert (created.bytes, created.filename, created.expires_at) == (2_800_000, "data.csv", created.created_at + 3600)
+    content = await sdk.files.content(created.id)
     assert content.content == path.read_bytes()
-    assert [one.id async for one in sdk.files.list()] == [made.id]
-    assert (await sdk.files.delete(made.id)).deleted
+    assert [one.id async for one in sdk.files.list()] == [created.id]
+    assert (await sdk.files.delete(created.id)).deleted
 
 
 @pytest.mark.parametrize("size", [0, 1, BLOB_PART - 1, BLOB_PART, BLOB_PART + 1, 3 * BLOB_PART])
-async def test_content_of_any_size_comes_back_byte_for_byte(served: Served, size: int) -> None:
+async def test_content_of_any_size_comes_back_byte_for_byte(server: RunningServer, size: int) -> None:
     content = (hashlib.sha256(b"%d" % size).digest() * (size // 32 + 1))[:size]
-    made = await upload(served, content)
-    assert made["bytes"] == size
-    async with served.http.get(f"{served.url}/files/{made['id']}/content") as reply:
+    created = await upload(server, content)
+    assert created["bytes"] == size
+    async with server.http.get(f"{server.url}/files/{created['id']}/content") as reply:
         assert await reply.read() == content
         assert reply.headers["content-length"] == str(size)
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "first", "end"),
+    ("requested", "status", "first", "end"),
     [
         ("bytes=0-0", 206, 0, 1),
         ("bytes=2-5", 206, 2, 6),
@@ -122,36 +129,40 @@ async def test_content_of_any_size_comes_back_byte_for_byte(served: Served, size
         ("lines=1-2", 200, 0, BLOB_PART + 9),
     ],
 )
-async def test_a_range_of_the_content_is_sent(served: Served, asked: str, status: int, first: int, end: int) -> None:
+async def test_a_range_of_the_content_is_sent(
+    server: RunningServer, requested: str, status: int, first: int, end: int
+) -> None:
     content = bytes(range(251)) * (BLOB_PART // 251 + 2)
     content = content[: BLOB_PART + 9]
-    made = await upload(served, content)
-    async with served.http.get(f"{served.url}/files/{made['id']}/content", headers={"range": asked}) as reply:
+    created = await upload(server, content)
+    async with server.http.get(f"{server.url}/files/{created['id']}/content", headers={"range": requested}) as reply:
         assert reply.status == status
         assert await reply.read() == content[first:end]
-        told = f"bytes {first}-{end - 1}/{len(content)}" if status == 206 else None
-        assert reply.headers.get("content-range") == told
+        reported = f"bytes {first}-{end - 1}/{len(content)}" if status == 206 else None
+        assert reply.headers.get("content-range") == reported
 
 
-async def test_a_range_behind_the_end_is_refused(served: Served) -> None:
-    made = await upload(served)
-    for asked in ("bytes=8-", "bytes=-0"):
-        async with served.http.get(f"{served.url}/files/{made['id']}/content", headers={"range": asked}) as reply:
+async def test_a_range_behind_the_end_is_refused(server: RunningServer) -> None:
+    created = await upload(server)
+    for requested in ("bytes=8-", "bytes=-0"):
+        async with server.http.get(
+            f"{server.url}/files/{created['id']}/content", headers={"range": requested}
+        ) as reply:
             assert (reply.status, reply.headers["content-range"]) == (416, "bytes */8")
             assert (await reply.json())["error"]["code"] == "invalid_range"
 
 
-async def test_a_browser_saves_content_and_never_shows_it(served: Served) -> None:
-    made = (await served.sdk.files.create(file=("x/../ü, 1.html", b"<script>"), purpose="vision")).model_dump()
-    assert made["filename"] == "ü, 1.html"
-    async with served.http.get(f"{served.url}/files/{made['id']}/content") as reply:
+async def test_a_browser_saves_content_and_never_shows_it(server: RunningServer) -> None:
+    created = (await server.sdk.files.create(file=("x/../ü, 1.html", b"<script>"), purpose="vision")).model_dump()
+    assert created["filename"] == "ü, 1.html"
+    async with server.http.get(f"{server.url}/files/{created['id']}/content") as reply:
         assert reply.headers["content-type"] == "application/octet-stream"
         assert reply.headers["x-content-type-options"] == "nosniff"
-        shown = reply.headers["content-disposition"]
-        assert shown == "attachment; filename=\"_, 1.html\"; filename*=UTF-8''%C3%BC%2C%201.html"
+        displayed = reply.headers["content-disposition"]
+        assert displayed == "attachment; filename=\"_, 1.html\"; filename*=UTF-8''%C3%BC%2C%201.html"
 
 
-async def test_a_file_that_is_sent_last_or_in_tiny_pieces_is_the_same(served: Served) -> None:
+async def test_a_file_that_is_sent_last_or_in_tiny_pieces_is_the_same(server: RunningServer) -> None:
     body = (
         b'--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nvision\r\n'
         b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n12\r\n--\r\n--b--\r\n'
@@ -163,11 +174,11 @@ async def test_a_file_that_is_sent_last_or_in_tiny_pieces_is_the_same(served: Se
 
     headers = {"content-type": "multipart/form-data; boundary=b"}
     for data in (body, pieces()):
-        status, made = await served.post("/files", data=data, headers=headers)
-        assert (status, made["bytes"], made["purpose"]) == (200, 6, "vision")
+        status, created = await server.post("/files", data=data, headers=headers)
+        assert (status, created["bytes"], created["purpose"]) == (200, 6, "vision")
 
 
-async def test_each_mistake_of_a_form_is_named(served: Served) -> None:
+async def test_each_mistake_of_a_form_is_named(server: RunningServer) -> None:
     for kwargs, status, param, code in (
         ({"data": form(purpose="none")}, 400, "purpose", "invalid_value"),
         ({"data": form(purpose="batch_output")}, 400, "purpose", "invalid_value"),
@@ -191,22 +202,22 @@ async def test_each_mistake_of_a_form_is_named(served: Served) -> None:
         ({"data": b"--b", "headers": {"content-type": "multipart/form-data; boundary=b"}}, 400, None, None),
         ({"data": b"x", "headers": {"content-type": "multipart/form-data"}}, 400, None, "invalid_multipart_form"),
     ):
-        error = await refused(served, status, **kwargs)
+        error = await refused(server, status, **kwargs)
         assert (error["param"], error["type"]) == (param, "invalid_request_error"), error
         assert code is None or error["code"] == code, error
     only_fields = aiohttp.FormData({"purpose": "vision"}, default_to_multipart=True)
-    error = await refused(served, 400, data=only_fields)
+    error = await refused(server, 400, data=only_fields)
     assert (error["param"], error["code"]) == ("file", "missing_required_parameter")
     twice = form()
     twice.add_field("file", b"2", filename="b.txt")
-    assert (await refused(served, 400, data=twice))["param"] == "file"
-    status, listed = await served.get("/files")
+    assert (await refused(server, 400, data=twice))["param"] == "file"
+    status, listed = await server.get("/files")
     assert (status, listed["data"]) == (200, []), "what was refused is stored"
 
 
-async def test_a_compressed_form_is_refused(served: Served) -> None:
+async def test_a_compressed_form_is_refused(server: RunningServer) -> None:
     headers = {"content-type": "multipart/form-data; boundary=b", "content-encoding": "gzip"}
-    error = await refused(served, 415, data=b"--b", headers=headers)
+    error = await refused(server, 415, data=b"--b", headers=headers)
     assert error["code"] == "unsupported_media_type"
 
 
@@ -214,22 +225,22 @@ async def test_a_compressed_form_is_refused(served: Served) -> None:
     ("query", "param"),
     [("limit=0", "limit"), ("limit=10001", "limit"), ("order=up", "order"), ("after=file-none", "after")],
 )
-async def test_a_list_names_what_is_wrong_with_its_query(served: Served, query: str, param: str) -> None:
-    status, told = await served.get(f"/files?{query}")
-    assert (status, told["error"]["param"]) == (400, param)  # type: ignore[index]
+async def test_a_list_names_what_is_wrong_with_its_query(server: RunningServer, query: str, param: str) -> None:
+    status, body = await server.get(f"/files?{query}")
+    assert (status, body["error"]["param"]) == (400, param)  # type: ignore[index]
 
 
-async def test_lists_are_in_pages(served: Served) -> None:
-    made = [(await upload(served, b"%d" % n, purpose="vision" if n else "evals"))["id"] for n in range(3)]
+async def test_lists_are_in_pages(server: RunningServer) -> None:
+    created = [(await upload(server, b"%d" % n, purpose="vision" if n else "evals"))["id"] for n in range(3)]
     for query, ids, has_more in (
-        ("", made[::-1], False),
-        ("?limit=2", [made[2], made[1]], True),
-        (f"?limit=2&after={made[1]}", [made[0]], False),
-        (f"?order=asc&after={made[0]}", made[1:], False),
-        ("?purpose=evals", made[:1], False),
+        ("", created[::-1], False),
+        ("?limit=2", [created[2], created[1]], True),
+        (f"?limit=2&after={created[1]}", [created[0]], False),
+        (f"?order=asc&after={created[0]}", created[1:], False),
+        ("?purpose=evals", created[:1], False),
         ("?purpose=assistants", [], False),
     ):
-        status, page = await served.get(f"/files{query}")
+        status, page = await server.get(f"/files{query}")
         assert status == 200
         assert [one["id"] for one in page["data"]] == ids, query  # type: ignore[attr-defined]
         first, last = (ids[0], ids[-1]) if ids else (None, None)
@@ -237,39 +248,39 @@ async def test_lists_are_in_pages(served: Served) -> None:
         assert page["has_more"] is has_more
 
 
-async def test_an_unknown_file_is_not_found(served: Served) -> None:
+async def test_an_unknown_file_is_not_found(server: RunningServer) -> None:
     for method, path in (("GET", ""), ("DELETE", ""), ("GET", "/content")):
-        async with served.http.request(method, f"{served.url}/files/file-none{path}") as reply:
-            told = (await reply.json())["error"]
-            assert (reply.status, told["message"]) == (404, "No such File object: file-none")
-            assert (told["param"], told["code"]) == ("id", None)
+        async with server.http.request(method, f"{server.url}/files/file-none{path}") as reply:
+            error = (await reply.json())["error"]
+            assert (reply.status, error["message"]) == (404, "No such File object: file-none")
+            assert (error["param"], error["code"]) == ("id", None)
 
 
 @pytest.mark.wide
 async def test_files_are_larger_than_bodies_may_be_and_take_no_memory(backend: ReplayBackend) -> None:
     """The server holds 8 MiB for clients, and the file has 24."""
     content = b"0123456789abcdef" * (24 * 65_536)
-    async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as served:
-        made = await upload(served, content)
-        async with served.http.get(f"{served.url}/files/{made['id']}/content") as reply:
+    async with serve(HttpBackend("r", backend.url, ""), memory=8 * 1024 * 1024) as server:
+        created = await upload(server, content)
+        async with server.http.get(f"{server.url}/files/{created['id']}/content") as reply:
             assert hashlib.sha256(await reply.read()).digest() == hashlib.sha256(content).digest()
-        assert served.parts.run.history.memory.left == served.parts.run.history.memory.size
+        assert server.parts.run.history.memory.left == server.parts.run.history.memory.size
 
 
 async def test_the_limits_are_settings(backend: ReplayBackend) -> None:
     settings = Settings(max_file=2000, max_files=2, max_file_bytes=2500)
-    async with serve(HttpBackend("r", backend.url, ""), settings=settings) as served:
-        error = await refused(served, 413, data=form(b"x" * 2001))
+    async with serve(HttpBackend("r", backend.url, ""), settings=settings) as server:
+        error = await refused(server, 413, data=form(b"x" * 2001))
         assert (error["param"], error["code"]) == ("file", "file_too_large")
-        await upload(served, b"x" * 2000)
-        error = await refused(served, 429, data=form(b"y" * 501))
+        await upload(server, b"x" * 2000)
+        error = await refused(server, 429, data=form(b"y" * 501))
         assert (error["type"], error["code"]) == ("insufficient_quota", "storage_quota_exceeded")
-        made = await upload(served, b"y" * 499)
-        error = await refused(served, 429, data=form(b""))
+        created = await upload(server, b"y" * 499)
+        error = await refused(server, 429, data=form(b""))
         assert error["code"] == "storage_quota_exceeded"
         assert "2 files with 2499 bytes are stored" in error["message"]
-        await served.sdk.files.delete(str(made["id"]))
-        await upload(served, b"y" * 500)
+        await server.sdk.files.delete(str(created["id"]))
+        await upload(server, b"y" * 500)
 
 
 async def test_files_that_come_at_once_share_the_quota_before_they_are_stored(
@@ -284,15 +295,15 @@ async def test_files_that_come_at_once_share_the_quota_before_they_are_stored(
         await goes_on.wait()
         yield b"\r\n--b--\r\n"
 
-    async with serve(HttpBackend("r", backend.url, ""), settings=settings) as served:
+    async with serve(HttpBackend("r", backend.url, ""), settings=settings) as server:
         headers = {"content-type": "multipart/form-data; boundary=b"}
-        first = asyncio.create_task(served.post("/files", data=slow(), headers=headers))
+        first = asyncio.create_task(server.post("/files", data=slow(), headers=headers))
         await until(lambda: written(tmp_path) >= 2 * BLOB_PART)
-        error = await refused(served, 429, data=form(bytes(2 * BLOB_PART)))
+        error = await refused(server, 429, data=form(bytes(2 * BLOB_PART)))
         assert error["code"] == "storage_quota_exceeded"
         goes_on.set()
         assert (await first)[0] == 200
-        await upload(served, bytes(BLOB_PART))
+        await upload(server, bytes(BLOB_PART))
 
 
 def written(folder: Path) -> int:
@@ -301,9 +312,9 @@ def written(folder: Path) -> int:
 
 
 async def test_a_body_that_announces_too_much_is_refused_before_it_is_read(backend: ReplayBackend) -> None:
-    async with serve(HttpBackend("r", backend.url, ""), settings=Settings(max_file=2000)) as served:
+    async with serve(HttpBackend("r", backend.url, ""), settings=Settings(max_file=2000)) as server:
         headers = {"content-type": "multipart/form-data; boundary=b", "content-length": str(2**40)}
-        reader, writer = await asyncio.open_connection("127.0.0.1", int(served.url.split(":")[2].split("/")[0]))
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.split(":")[2].split("/")[0]))
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         writer.write(f"POST /v1/files HTTP/1.1\r\nhost: 127.0.0.1\r\n{head}\r\n".encode())
         async with asyncio.timeout(30):
@@ -313,25 +324,25 @@ async def test_a_body_that_announces_too_much_is_refused_before_it_is_read(backe
 
 async def test_all_that_a_tenant_stores_counts_with_its_files(backend: ReplayBackend) -> None:
     settings = Settings(max_stored_bytes=1000)
-    async with serve(HttpBackend("r", backend.url, ""), settings=settings) as served:
-        await upload(served, b"x" * 900)
-        error = await refused(served, 429, data=form(b"y" * 101))
+    async with serve(HttpBackend("r", backend.url, ""), settings=settings) as server:
+        await upload(server, b"x" * 900)
+        error = await refused(server, 429, data=form(b"y" * 101))
         assert "900 bytes are stored, and 1000 are allowed" in error["message"]
 
 
-async def test_the_same_idempotency_key_makes_one_file(stateful: Served) -> None:
+async def test_the_same_idempotency_key_makes_one_file(stateful: RunningServer) -> None:
     headers = {"idempotency-key": "k1"}
     first = await stateful.post("/files", data=form(), headers=headers)
     again = await stateful.post("/files", data=form(), headers=headers)
     assert first == again
     assert first[0] == 200
-    status, told = await stateful.post("/files", data=form(b"other"), headers=headers)
-    assert (status, told["error"]["code"]) == (422, "idempotency_key_reused")  # type: ignore[index]
+    status, body = await stateful.post("/files", data=form(b"other"), headers=headers)
+    assert (status, body["error"]["code"]) == (422, "idempotency_key_reused")  # type: ignore[index]
     _, listed = await stateful.get("/files")
     assert len(listed["data"]) == 1  # type: ignore[arg-type]
 
 
-async def test_the_same_content_is_stored_once_and_deleted_with_its_last_file(stateful: Served) -> None:
+async def test_the_same_content_is_stored_once_and_deleted_with_its_last_file(stateful: RunningServer) -> None:
     store, content = stateful.parts.store, b"z" * (BLOB_PART + 1)
     first, second = await upload(stateful, content), await upload(stateful, content, "b.txt")
     files = [await store.read(stored_files.load, "", str(one["id"])) for one in (first, second)]
@@ -346,7 +357,7 @@ async def test_the_same_content_is_stored_once_and_deleted_with_its_last_file(st
     assert (await store.inspect())["files"] == 0
 
 
-async def test_a_client_that_leaves_in_the_middle_leaves_nothing(stateful: Served) -> None:
+async def test_a_client_that_leaves_in_the_middle_leaves_nothing(stateful: RunningServer) -> None:
     async def half() -> AsyncIterator[bytes]:
         yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n' + b"x" * (3 * BLOB_PART)
         raise ConnectionResetError
@@ -364,11 +375,11 @@ async def test_a_client_that_leaves_in_the_middle_leaves_nothing(stateful: Serve
 
 async def test_content_is_in_a_file_of_its_own(tmp_path: Path, backend: ReplayBackend) -> None:
     path = tmp_path / "antiphon.db"
-    async with serve(HttpBackend("r", backend.url, ""), store=f"sqlite://{path}") as served:
-        assert not blobs_beside(path).exists()
-        await upload(served, b"x" * 3 * BLOB_PART)
-        assert blobs_beside(path) == tmp_path / "antiphon-files.db"
-        assert blobs_beside(path).stat().st_mode & 0o777 == 0o600
+    async with serve(HttpBackend("r", backend.url, ""), store=f"sqlite://{path}") as server:
+        assert not blobs_next_to(path).exists()
+        await upload(server, b"x" * 3 * BLOB_PART)
+        assert blobs_next_to(path) == tmp_path / "antiphon-files.db"
+        assert blobs_next_to(path).stat().st_mode & 0o777 == 0o600
         assert path.stat().st_size < BLOB_PART
 
 
@@ -378,16 +389,16 @@ async def test_replicas_share_files_and_uploads(backend: ReplayBackend, store_ur
         serve(HttpBackend("r", backend.url, ""), store=store_url) as two,
     ):
         content = bytes(range(256)) * 8000
-        made = await upload(one, content)
-        assert (await two.sdk.files.content(made["id"])).content == content
+        created = await upload(one, content)
+        assert (await two.sdk.files.content(created["id"])).content == content
         begun = await one.sdk.uploads.create(bytes=4, filename="a", mime_type="x/y", purpose="vision")
         parts = [await each.sdk.uploads.parts.create(begun.id, data=b"12") for each in (one, two)]
         done = await two.sdk.uploads.complete(begun.id, part_ids=[part.id for part in parts])
         assert done.file is not None
         assert (await one.sdk.files.content(done.file.id)).content == b"1212"
-        await two.sdk.files.delete(made["id"])
+        await two.sdk.files.delete(created["id"])
         with pytest.raises(openai.NotFoundError):
-            await one.sdk.files.content(made["id"])
+            await one.sdk.files.content(created["id"])
 
 
 async def test_content_can_be_in_a_bucket(
@@ -399,19 +410,19 @@ async def test_content_can_be_in_a_bucket(
         settings = Settings(
             file_storage="s3://bucket/f", file_storage_endpoint=bucket.url, file_storage_region="eu-central-1"
         )
-        async with serve(HttpBackend("r", backend.url, ""), store=store_url, settings=settings) as served:
-            made = await upload(served, b"x" * (6 * 1024 * 1024))
+        async with serve(HttpBackend("r", backend.url, ""), store=store_url, settings=settings) as server:
+            created = await upload(server, b"x" * (6 * 1024 * 1024))
             assert [len(content) for content in bucket.objects.values()] == [6 * 1024 * 1024]
-            async with served.http.get(
-                f"{served.url}/files/{made['id']}/content", headers={"range": "bytes=-3"}
+            async with server.http.get(
+                f"{server.url}/files/{created['id']}/content", headers={"range": "bytes=-3"}
             ) as reply:
                 assert (reply.status, await reply.read()) == (206, b"xxx")
             bucket.is_broken = True
-            status, told = await served.post("/files", data=form(b"y"))
+            status, body = await server.post("/files", data=form(b"y"))
             assert status == 503
-            assert told["error"]["message"].endswith("file_storage failed: PermissionDeniedError.")
-            async with served.http.get(f"{served.url}/files/{made['id']}/content") as reply:
+            assert body["error"]["message"].endswith("file_storage failed: PermissionDeniedError.")
+            async with server.http.get(f"{server.url}/files/{created['id']}/content") as reply:
                 assert reply.status == 503
             bucket.is_broken = False
-            await served.sdk.files.delete(made["id"])
+            await server.sdk.files.delete(created["id"])
             assert bucket.objects == {}

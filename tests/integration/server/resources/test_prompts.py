@@ -8,7 +8,7 @@ from antiphon.build.prompts import named_prompts
 from antiphon.config import PromptConfig
 from antiphon.objects import prompts
 from antiphon.protocol.validation.prompts import MOST_TEMPLATE
-from tests.support.server import Served
+from tests.support.server import RunningServer
 
 TEMPLATE = {
     "name": "support",
@@ -19,19 +19,19 @@ TEMPLATE = {
 }
 
 
-async def made(served: Served, **template: Any) -> dict[str, Any]:
-    status, prompt = await served.post("/prompts", json=template or TEMPLATE)
+async def built(server: RunningServer, **template: Any) -> dict[str, Any]:
+    status, prompt = await server.post("/prompts", json=template or TEMPLATE)
     assert status == 200, prompt
     return prompt
 
 
-async def deleted(served: Served, path: str) -> tuple[int, Any]:
-    async with served.http.delete(served.url + path) as reply:
+async def deleted(server: RunningServer, path: str) -> tuple[int, Any]:
+    async with server.http.delete(server.url + path) as reply:
         return reply.status, await reply.json()
 
 
-async def test_a_prompt_is_made_read_and_deleted(stateful: Served) -> None:
-    prompt = await made(stateful)
+async def test_a_prompt_is_created_read_and_deleted(stateful: RunningServer) -> None:
+    prompt = await built(stateful)
     assert prompt["id"].startswith("pmpt_")
     assert set(prompt["id"].removeprefix("pmpt_")) <= set("0123456789abcdef")
     created = prompt.pop("created_at")
@@ -53,8 +53,8 @@ async def test_a_prompt_is_made_read_and_deleted(stateful: Served) -> None:
         assert (status, reply["error"]["message"]) == (404, f"Prompt with id '{prompt['id']}' not found.")
 
 
-async def test_versions_are_added_and_never_change(stateful: Served) -> None:
-    path = f"/prompts/{(await made(stateful))['id']}"
+async def test_versions_are_added_and_never_change(stateful: RunningServer) -> None:
+    path = f"/prompts/{(await built(stateful))['id']}"
     _, second = await stateful.post(path, json={"instructions": "Two {{a}}"})
     _, third = await stateful.post(path, json={"instructions": "Three", "name": "new", "set_as_default": False})
     assert (second["version"], second["is_default"], second["name"]) == (2, True, "support")
@@ -81,14 +81,14 @@ async def test_versions_are_added_and_never_change(stateful: Served) -> None:
         assert (await stateful.post(f"{path}/default_version", json={"version": wrong}))[0] == 400
 
 
-async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_oldest(stateful: Served) -> None:
+async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_oldest(stateful: RunningServer) -> None:
     named = {name: PromptConfig(instructions=name) for name in ("first", "second")}
     stateful.parts.objects.named_prompts = named_prompts(named)
     listed_before: Any = (await stateful.get("/prompts?limit=100"))[1]["data"]
     for one in listed_before:
         if one["id"] not in named:
             await deleted(stateful, f"/prompts/{one['id']}")
-    ids = ["first", "second", *[(await made(stateful))["id"] for _ in range(3)]]
+    ids = ["first", "second", *[(await built(stateful))["id"] for _ in range(3)]]
     for order, expected in (("asc", ids), ("desc", ids[::-1])):
         for limit in (1, 2, 3, 4, 100):
             listed: list[str] = []
@@ -134,9 +134,9 @@ async def test_prompts_are_listed_in_pages_with_those_of_the_settings_as_the_old
     ],
 )
 async def test_a_template_that_is_wrong_is_rejected(
-    stateful: Served, body: dict[str, Any], code: str | None, param: str | None
+    stateful: RunningServer, body: dict[str, Any], code: str | None, param: str | None
 ) -> None:
-    path = f"/prompts/{(await made(stateful))['id']}"
+    path = f"/prompts/{(await built(stateful))['id']}"
     for one in ("/prompts", path):
         status, reply = await stateful.post(one, json=body)
         assert status == 400, reply
@@ -144,13 +144,15 @@ async def test_a_template_that_is_wrong_is_rejected(
             assert (reply["error"]["code"], reply["error"]["param"]) == (code, param)
 
 
-async def test_a_template_has_a_largest_size(stateful: Served) -> None:
+async def test_a_template_has_a_largest_size(stateful: RunningServer) -> None:
     status, reply = await stateful.post("/prompts", json={"instructions": "x" * MOST_TEMPLATE})
     assert (status, "262,144" in reply["error"]["message"]) == (413, True)
 
 
-async def test_a_tenant_has_so_many_versions_and_no_more(stateful: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = f"/prompts/{(await made(stateful))['id']}"
+async def test_a_tenant_has_so_many_versions_and_no_more(
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"/prompts/{(await built(stateful))['id']}"
     monkeypatch.setattr(prompts, "MOST_VERSIONS", 1)
     for one in ("/prompts", path):
         status, reply = await stateful.post(one, json=TEMPLATE)
@@ -158,6 +160,6 @@ async def test_a_tenant_has_so_many_versions_and_no_more(stateful: Served, monke
 
 
 @pytest.mark.parametrize("path", ["/prompts/pmpt_x", "/prompts/pmpt_x/versions", "/prompts/pmpt_x?version=1"])
-async def test_an_unknown_prompt_is_a_404(stateful: Served, path: str) -> None:
+async def test_an_unknown_prompt_is_a_404(stateful: RunningServer, path: str) -> None:
     status, reply = await stateful.get(path)
     assert (status, reply["error"]["code"], reply["error"]["param"]) == (404, None, None)

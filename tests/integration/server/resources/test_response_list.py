@@ -12,33 +12,33 @@ from antiphon.upstream.http import HttpBackend
 from tests.store.facts import new_facts
 from tests.support.changed_stores import replace_operation
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import eventually
 
 
-async def listed(served: Served, query: str = "") -> dict[str, Any]:
-    status, page = await served.get(f"/responses{query}")
+async def listed(server: RunningServer, query: str = "") -> dict[str, Any]:
+    status, page = await server.get(f"/responses{query}")
     assert status == 200, page
     return page
 
 
-async def test_a_response_is_listed_as_a_summary(stateful: Served) -> None:
-    made = await stateful.sdk.responses.create(model="m", input="What is it?", metadata={"team": "billing"})
+async def test_a_response_is_listed_as_a_summary(stateful: RunningServer) -> None:
+    created = await stateful.sdk.responses.create(model="m", input="What is it?", metadata={"team": "billing"})
     page = await listed(stateful)
 
     (one,) = page["data"]
     assert {name: page[name] for name in page if name != "data"} == {
         "object": "list",
-        "first_id": made.id,
-        "last_id": made.id,
+        "first_id": created.id,
+        "last_id": created.id,
         "has_more": False,
     }
-    assert abs(one.pop("created_at") - made.created_at) <= 1
-    assert one.pop("completed_at") >= made.created_at
+    assert abs(one.pop("created_at") - created.created_at) <= 1
+    assert one.pop("completed_at") >= created.created_at
     times = [one.pop(name) for name in ("queue_ms", "first_token_ms", "duration_ms")]
     assert times == sorted(times) and one.pop("request_bytes") > 10
     assert one == {
-        "id": made.id,
+        "id": created.id,
         "object": "response.summary",
         "status": "completed",
         "error_code": None,
@@ -66,19 +66,19 @@ async def test_a_response_is_listed_as_a_summary(stateful: Served) -> None:
             "total_tokens": 6,
         },
         "input": "What is it?",
-        "output": made.output_text,
+        "output": created.output_text,
     }
 
 
-async def test_an_unstored_response_is_listed_without_words(served: Served) -> None:
-    await served.sdk.responses.create(model="m", input="A secret", store=False)
-    found = (await eventually(lambda: listed(served), lambda page: page["data"]))["data"]
+async def test_an_unstored_response_is_listed_without_words(server: RunningServer) -> None:
+    await server.sdk.responses.create(model="m", input="A secret", store=False)
+    found = (await eventually(lambda: listed(server), lambda page: page["data"]))["data"]
     assert (found[0]["store"], found[0]["input"], found[0]["output"]) == (False, None, None)
 
 
-async def test_pages_follow_each_other_in_both_directions(stateful: Served) -> None:
-    made = [(await stateful.sdk.responses.create(model="m", input=f"{i}")).id for i in range(5)]
-    for order, ids in (("desc", made[::-1]), ("asc", made)):
+async def test_pages_follow_each_other_in_both_directions(stateful: RunningServer) -> None:
+    created = [(await stateful.sdk.responses.create(model="m", input=f"{i}")).id for i in range(5)]
+    for order, ids in (("desc", created[::-1]), ("asc", created)):
         first = await listed(stateful, f"?limit=2&order={order}")
         assert ([one["id"] for one in first["data"]], first["has_more"]) == (ids[:2], True)
         rest = await listed(stateful, f"?order={order}&after={first['last_id']}")
@@ -99,7 +99,7 @@ async def test_pages_follow_each_other_in_both_directions(stateful: Served) -> N
         ("since:1h until:2100-01-01", ["Why?", "Which light house?"]),
     ],
 )
-async def test_filters_choose(stateful: Served, line: str, expected: list[str]) -> None:
+async def test_filters_choose(stateful: RunningServer, line: str, expected: list[str]) -> None:
     await stateful.sdk.responses.create(model="m", input="Which light house?", metadata={"team": "billing"})
     await stateful.sdk.responses.create(model="m", input="Why?")
 
@@ -107,16 +107,16 @@ async def test_filters_choose(stateful: Served, line: str, expected: list[str]) 
     assert [one["input"] for one in page["data"]] == expected
 
 
-async def test_a_list_that_stopped_early_says_where_it_goes_on(served: Served) -> None:
+async def test_a_truncated_list_has_its_continuation(server: RunningServer) -> None:
     facts = [new_facts(tenant="", began=began, backend="b" if began == 1 else "a") for began in range(1, 11)]
-    await served.parts.store.write(stored_facts.put_new, facts)
+    await server.parts.store.write(stored_facts.put_new, facts)
 
     async def few(tenant: str, query: FactsQuery) -> Any:
         names = FactsQuery.__struct_fields__
         return await found(tenant, FactsQuery(**{name: getattr(query, name) for name in names} | {"most_read": 6}))
 
-    found = replace_operation(served.parts.store, facts_page.page, few)
-    page = await listed(served, "?q=backend:b")
+    found = replace_operation(server.parts.store, facts_page.page, few)
+    page = await listed(server, "?q=backend:b")
     assert page == {
         "object": "list",
         "data": [],
@@ -126,7 +126,7 @@ async def test_a_list_that_stopped_early_says_where_it_goes_on(served: Served) -
         "partial": True,
         "after": facts[4].id,
     }
-    rest = await listed(served, f"?q=backend:b&after={page['after']}")
+    rest = await listed(server, f"?q=backend:b&after={page['after']}")
     assert ([one["id"] for one in rest["data"]], rest["has_more"]) == ([facts[0].id], False)
 
 
@@ -141,14 +141,14 @@ async def test_a_list_that_stopped_early_says_where_it_goes_on(served: Served) -
         ("?order=up", "order", "Supported values are"),
     ],
 )
-async def test_a_wrong_query_is_refused_by_name(served: Served, query: str, param: str, part: str) -> None:
-    status, body = await served.get(f"/responses{query}")
+async def test_a_wrong_query_is_refused_by_name(server: RunningServer, query: str, param: str, part: str) -> None:
+    status, body = await server.get(f"/responses{query}")
     error: Any = body["error"]
     assert (status, error["param"]) == (400, param)
     assert part in error["message"]
 
 
 async def test_without_facts_the_list_is_empty(backend: ReplayBackend) -> None:
-    async with serve(HttpBackend("replay", backend.url), facts=False) as served:
-        await served.sdk.responses.create(model="m", input="Hi")
-        assert (await listed(served))["data"] == []
+    async with serve(HttpBackend("replay", backend.url), facts=False) as server:
+        await server.sdk.responses.create(model="m", input="Hi")
+        assert (await listed(server))["data"] == []

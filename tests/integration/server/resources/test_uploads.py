@@ -20,7 +20,7 @@ from antiphon.storage.operations import files, uploads
 from antiphon.storage.records.files import FileQuota, FileUse
 from antiphon.upstream.http import HttpBackend
 from tests.support.replay import ReplayBackend
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 
 T = TypeVar("T")
 
@@ -34,26 +34,26 @@ async def run(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
 
 
-async def create(served: Served, **given: Any) -> str:
-    status, made = await served.post("/uploads", json=NEW | given)
-    assert status == 200, made
-    return str(made["id"])
+async def create(server: RunningServer, **value: Any) -> str:
+    status, created = await server.post("/uploads", json=NEW | value)
+    assert status == 200, created
+    return str(created["id"])
 
 
-async def send(served: Served, upload: str, content: bytes, name: str = "data") -> tuple[int, dict[str, Any]]:
+async def send(server: RunningServer, upload: str, content: bytes, name: str = "data") -> tuple[int, dict[str, Any]]:
     form = aiohttp.FormData()
     form.add_field(name, io.BytesIO(content), filename="part")
-    return await served.post(f"/uploads/{upload}/parts", data=form)
+    return await server.post(f"/uploads/{upload}/parts", data=form)
 
 
-async def add(served: Served, upload: str, content: bytes) -> str:
-    status, made = await send(served, upload, content)
-    assert status == 200, made
-    return str(made["id"])
+async def add(server: RunningServer, upload: str, content: bytes) -> str:
+    status, created = await send(server, upload, content)
+    assert status == 200, created
+    return str(created["id"])
 
 
-async def complete(served: Served, upload: str, *parts: str, **given: Any) -> tuple[int, dict[str, Any]]:
-    return await served.post(f"/uploads/{upload}/complete", json={"part_ids": parts, **given})
+async def complete(server: RunningServer, upload: str, *parts: str, **value: Any) -> tuple[int, dict[str, Any]]:
+    return await server.post(f"/uploads/{upload}/complete", json={"part_ids": parts, **value})
 
 
 async def test_the_sdk_uploads_a_file_in_parts(client: OpenAI, tmp_path: Path) -> None:
@@ -84,47 +84,47 @@ async def test_the_sdk_uploads_a_file_in_parts(client: OpenAI, tmp_path: Path) -
     await run(story)
 
 
-async def test_the_sdk_does_the_same_asynchronously_and_parts_come_at_once(stateful: Served) -> None:
+async def test_the_sdk_does_the_same_asynchronously_and_parts_come_at_once(stateful: RunningServer) -> None:
     sdk = stateful.sdk
-    made = await sdk.uploads.create(
+    created = await sdk.uploads.create(
         bytes=len(CONTENT),
         filename="data.bin",
         mime_type="x/y",
         purpose="batch",
         expires_after={"anchor": "created_at", "seconds": 7200},
     )
-    assert (made.status, made.file) == ("pending", None)
+    assert (created.status, created.file) == ("pending", None)
     pieces = [CONTENT[:1_000_001], CONTENT[1_000_001:1_000_002], CONTENT[1_000_002:]]
-    parts = await asyncio.gather(*(sdk.uploads.parts.create(made.id, data=piece) for piece in pieces))
+    parts = await asyncio.gather(*(sdk.uploads.parts.create(created.id, data=piece) for piece in pieces))
     for part in parts:
         UploadPart.model_validate(part.model_dump(), strict=True)
-        assert (part.object, part.upload_id) == ("upload.part", made.id)
-    done = await sdk.uploads.complete(made.id, part_ids=[part.id for part in parts])
+        assert (part.object, part.upload_id) == ("upload.part", created.id)
+    done = await sdk.uploads.complete(created.id, part_ids=[part.id for part in parts])
     assert done.file is not None
     assert done.file.expires_at == done.file.created_at + 7200
     assert (await sdk.files.content(done.file.id)).content == CONTENT
     assert await stateful.parts.store.write(files.claim_stale, 10) == [], "the parts are stored still"
     with pytest.raises(openai.BadRequestError, match="already completed"):
-        await sdk.uploads.parts.create(made.id, data=b"more")
+        await sdk.uploads.parts.create(created.id, data=b"more")
     other = await sdk.uploads.create(bytes=1, filename="b", mime_type="x/y", purpose="batch")
     assert (await sdk.uploads.cancel(other.id)).status == "cancelled"
     with pytest.raises(openai.BadRequestError, match="was cancelled"):
         await sdk.uploads.complete(other.id, part_ids=["part_1"])
 
 
-async def test_the_order_of_the_request_is_the_order_of_the_file(served: Served) -> None:
-    upload = await create(served)
-    one, two = await add(served, upload, b"abc"), await add(served, upload, b"def")
-    status, done = await complete(served, upload, two, one)
+async def test_the_order_of_the_request_is_the_order_of_the_file(server: RunningServer) -> None:
+    upload = await create(server)
+    one, two = await add(server, upload, b"abc"), await add(server, upload, b"def")
+    status, done = await complete(server, upload, two, one)
     assert status == 200
-    assert await (await served.sdk.files.content(done["file"]["id"])).aread() == b"defabc"
+    assert await (await server.sdk.files.content(done["file"]["id"])).aread() == b"defabc"
 
 
-async def test_a_wrong_sum_leaves_the_upload_pending(stateful: Served) -> None:
+async def test_a_wrong_sum_leaves_the_upload_pending(stateful: RunningServer) -> None:
     upload = await create(stateful)
     one, two = await add(stateful, upload, b"abc"), await add(stateful, upload, b"def")
     foreign = await add(stateful, await create(stateful), b"ghi")
-    for parts, given, param in (
+    for parts, provided, param in (
         ((one,), {}, "part_ids"),
         ((one, foreign), {}, "part_ids[1]"),
         ((one, one), {}, "part_ids[1]"),
@@ -132,14 +132,14 @@ async def test_a_wrong_sum_leaves_the_upload_pending(stateful: Served) -> None:
         ((one, two), {"md5": "x"}, "md5"),
         ((), {}, "part_ids"),
     ):
-        status, told = await complete(stateful, upload, *parts, **given)
-        assert (status, told["error"]["param"]) == (400, param), told
+        status, body = await complete(stateful, upload, *parts, **provided)
+        assert (status, body["error"]["param"]) == (400, param), body
     assert (await stateful.parts.store.read(files.use, "")).files == 2
     status, done = await complete(stateful, upload, one, two, md5=hashlib.md5(b"abcdef").hexdigest().upper())
     assert (status, done["status"]) == (200, "completed")
 
 
-async def test_of_many_who_complete_an_upload_one_does(stateful: Served) -> None:
+async def test_exactly_one_of_many_completions_of_an_upload_succeeds(stateful: RunningServer) -> None:
     upload = await create(stateful)
     part = await add(stateful, upload, b"abcdef")
     done = await asyncio.gather(*(complete(stateful, upload, part) for _ in range(5)))
@@ -148,48 +148,48 @@ async def test_of_many_who_complete_an_upload_one_does(stateful: Served) -> None
 
 
 @pytest.mark.wide
-async def test_parts_that_are_too_much_are_refused(served: Served) -> None:
-    upload = await create(served)
-    status, told = await send(served, upload, b"1234567")
-    assert (status, told["error"]["param"]) == (400, "data")
-    await add(served, upload, b"1234")
-    status, told = await send(served, upload, b"567")
-    assert (status, told["error"]["param"]) == (400, "data")
-    await add(served, upload, b"56")
-    large = await create(served, bytes=100 * 1024 * 1024)
+async def test_parts_that_are_too_much_are_refused(server: RunningServer) -> None:
+    upload = await create(server)
+    status, answer = await send(server, upload, b"1234567")
+    assert (status, answer["error"]["param"]) == (400, "data")
+    await add(server, upload, b"1234")
+    status, answer = await send(server, upload, b"567")
+    assert (status, answer["error"]["param"]) == (400, "data")
+    await add(server, upload, b"56")
+    large = await create(server, bytes=100 * 1024 * 1024)
     headers = {"content-type": "multipart/form-data; boundary=b"}
     body = b'--b\r\nContent-Disposition: form-data; name="data"\r\n\r\n' + bytes(64 * 1024 * 1024 + 1) + b"\r\n--b--"
-    status, told = await served.post(f"/uploads/{large}/parts", data=io.BytesIO(body), headers=headers)
-    assert (status, told["error"]["code"]) == (413, "file_too_large")
+    status, answer = await server.post(f"/uploads/{large}/parts", data=io.BytesIO(body), headers=headers)
+    assert (status, answer["error"]["code"]) == (413, "file_too_large")
 
 
-async def test_an_upload_that_has_expired_takes_nothing(stateful: Served) -> None:
+async def test_an_upload_that_has_expired_takes_nothing(stateful: RunningServer) -> None:
     store, upload = stateful.parts.store, await create(stateful)
     found = await store.read(uploads.load, "", upload)
     assert found is not None
     old = replace(found, id="upload_old", expires_at=found.created_at - 1)
     assert await store.write(uploads.create, old, FileQuota(100, 1000))
     for path, body in (("complete", {"part_ids": ["part_1"]}), ("cancel", {})):
-        status, told = await stateful.post(f"/uploads/{old.id}/{path}", json=body)
-        assert (status, told["error"]["code"]) == (400, "upload_not_pending")
-    status, told = await send(stateful, old.id, b"1")
-    assert (status, told["error"]["code"]) == (400, "upload_not_pending")
+        status, answer = await stateful.post(f"/uploads/{old.id}/{path}", json=body)
+        assert (status, answer["error"]["code"]) == (400, "upload_not_pending")
+    status, answer = await send(stateful, old.id, b"1")
+    assert (status, answer["error"]["code"]) == (400, "upload_not_pending")
 
 
 async def test_the_limits_hold_for_uploads(backend: ReplayBackend) -> None:
     settings = Settings(max_upload=2000, max_file_bytes=2500, max_files=2)
-    async with serve(HttpBackend("r", backend.url, ""), settings=settings) as served:
-        status, told = await served.post("/uploads", json=NEW | {"bytes": 2001})
-        assert (status, told["error"]["param"]) == (413, "bytes")
-        upload = await create(served, bytes=2000)
-        status, told = await served.post("/uploads", json=NEW | {"bytes": 501})
-        assert (status, told["error"]["code"]) == (429, "storage_quota_exceeded")
-        assert (await served.post(f"/uploads/{upload}/cancel"))[0] == 200
-        await create(served, bytes=501)
+    async with serve(HttpBackend("r", backend.url, ""), settings=settings) as server:
+        status, body = await server.post("/uploads", json=NEW | {"bytes": 2001})
+        assert (status, body["error"]["param"]) == (413, "bytes")
+        upload = await create(server, bytes=2000)
+        status, body = await server.post("/uploads", json=NEW | {"bytes": 501})
+        assert (status, body["error"]["code"]) == (429, "storage_quota_exceeded")
+        assert (await server.post(f"/uploads/{upload}/cancel"))[0] == 200
+        await create(server, bytes=501)
 
 
 @pytest.mark.parametrize(
-    ("given", "param"),
+    ("provided", "param"),
     [
         ({"filename": None}, "filename"),
         ({"filename": "../"}, "filename"),
@@ -201,31 +201,31 @@ async def test_the_limits_hold_for_uploads(backend: ReplayBackend) -> None:
         ({"other": 1}, "other"),
     ],
 )
-async def test_each_mistake_is_named(served: Served, given: dict[str, Any], param: str) -> None:
-    status, told = await served.post("/uploads", json=NEW | given)
-    assert (status, told["error"]["param"]) == (400, param)  # type: ignore[index]
-    if given == {"filename": "../"}:
-        assert told["error"]["message"].startswith("Invalid 'filename': ")
+async def test_each_mistake_is_named(server: RunningServer, provided: dict[str, Any], param: str) -> None:
+    status, body = await server.post("/uploads", json=NEW | provided)
+    assert (status, body["error"]["param"]) == (400, param)  # type: ignore[index]
+    if provided == {"filename": "../"}:
+        assert body["error"]["message"].startswith("Invalid 'filename': ")
 
 
-async def test_a_part_is_in_the_field_data(served: Served) -> None:
-    upload = await create(served)
-    status, told = await send(served, upload, b"abc", "file")
-    assert (status, told["error"]["code"]) == (400, "unknown_parameter")
+async def test_a_part_is_in_the_field_data(server: RunningServer) -> None:
+    upload = await create(server)
+    status, body = await send(server, upload, b"abc", "file")
+    assert (status, body["error"]["code"]) == (400, "unknown_parameter")
     empty = aiohttp.FormData(default_to_multipart=True)
     empty.add_field("data", "", content_type="text/plain")
-    assert (await served.post(f"/uploads/{upload}/parts", data=empty))[0] == 200
+    assert (await server.post(f"/uploads/{upload}/parts", data=empty))[0] == 200
 
 
-async def test_the_same_idempotency_key_begins_one_upload(stateful: Served) -> None:
+async def test_the_same_idempotency_key_begins_one_upload(stateful: RunningServer) -> None:
     headers = {"idempotency-key": "k1"}
     first = await stateful.post("/uploads", json=NEW, headers=headers)
     assert await stateful.post("/uploads", json=NEW, headers=headers) == first
     assert (await stateful.parts.store.read(files.use, "")).files == 1
 
 
-async def test_an_unknown_upload_is_not_found(served: Served) -> None:
+async def test_an_unknown_upload_is_not_found(server: RunningServer) -> None:
     for path in ("parts", "complete", "cancel"):
         body = {"json": {"part_ids": ["part_1"]}} if path != "parts" else {"data": b""}
-        status, told = await served.post(f"/uploads/upload_none/{path}", **body)
-        assert (status, told["error"]["message"]) == (404, "No such Upload object: upload_none")  # type: ignore[index]
+        status, answer = await server.post(f"/uploads/upload_none/{path}", **body)
+        assert (status, answer["error"]["message"]) == (404, "No such Upload object: upload_none")  # type: ignore[index]

@@ -20,26 +20,26 @@ from openai.types.vector_stores import (
 from pydantic import TypeAdapter
 
 from tests.support.recordings import MISSING, recorded
-from tests.support.server import Served
+from tests.support.server import RunningServer
 
 TEXT = b"Paris is the capital of France. It is known for the Eiffel Tower."
 
 
-async def everything(served: Served) -> dict[str, Any]:
+async def everything(server: RunningServer) -> dict[str, Any]:
     """One of each object, as JSON."""
-    uploaded = (await served.sdk.files.create(file=("a.txt", TEXT), purpose="assistants")).id
-    made = (await served.post("/vector_stores", json={"name": "test", "metadata": {"a": "b"}}))[1]
-    path = f"/vector_stores/{made['id']}"
-    attached = (await served.post(f"{path}/files", json={"file_id": uploaded, "attributes": {"a": 1}}))[1]
-    batch = (await served.post(f"{path}/file_batches", json={"file_ids": [uploaded]}))[1]
-    await served.sdk.vector_stores.files.poll(uploaded, vector_store_id=str(made["id"]), poll_interval_ms=20)
-    listed = (await served.get(f"{path}/file_batches/{batch['id']}/files"))[1]
-    found = (await served.post(f"{path}/search", json={"query": "capital"}))[1]
-    content = (await served.get(f"{path}/files/{uploaded}/content"))[1]
-    entry = (await served.get(f"{path}/files/{uploaded}"))[1]
-    detached = await deleted(served, f"{path}/files/{uploaded}")
+    uploaded = (await server.sdk.files.create(file=("a.txt", TEXT), purpose="assistants")).id
+    created = (await server.post("/vector_stores", json={"name": "test", "metadata": {"a": "b"}}))[1]
+    path = f"/vector_stores/{created['id']}"
+    attached = (await server.post(f"{path}/files", json={"file_id": uploaded, "attributes": {"a": 1}}))[1]
+    batch = (await server.post(f"{path}/file_batches", json={"file_ids": [uploaded]}))[1]
+    await server.sdk.vector_stores.files.poll(uploaded, vector_store_id=str(created["id"]), poll_interval_ms=20)
+    listed = (await server.get(f"{path}/file_batches/{batch['id']}/files"))[1]
+    found = (await server.post(f"{path}/search", json={"query": "capital"}))[1]
+    content = (await server.get(f"{path}/files/{uploaded}/content"))[1]
+    entry = (await server.get(f"{path}/files/{uploaded}"))[1]
+    detached = await deleted(server, f"{path}/files/{uploaded}")
     return {
-        "made": made,
+        "made": created,
         "attached": attached,
         "entry": entry,
         "batch": batch,
@@ -47,16 +47,16 @@ async def everything(served: Served) -> dict[str, Any]:
         "found": found,
         "content": content,
         "detached": detached,
-        "deleted": await deleted(served, path),
+        "deleted": await deleted(server, path),
     }
 
 
-async def deleted(served: Served, path: str) -> Any:
-    async with served.http.delete(served.url + path) as response:
+async def deleted(server: RunningServer, path: str) -> Any:
+    async with server.http.delete(server.url + path) as response:
         return await response.json()
 
 
-async def test_every_object_is_of_its_type(stateful: Served) -> None:
+async def test_every_object_is_of_its_type(stateful: RunningServer) -> None:
     found = await everything(stateful)
     assert all(key in found["listed"] for key in ("object", "data", "first_id", "last_id", "has_more"))
     for kind, values in (
@@ -82,11 +82,13 @@ RECORDED: list[Any] = [pytest.param(one, id=name) for name, one in READ.items() 
 
 
 @pytest.mark.parametrize("recording", RECORDED)
-async def test_an_object_has_the_keys_and_types_of_the_recorded_one(served: Served, recording: Any) -> None:
-    made = (await everything(served))[KINDS[recording["object"]]]
+async def test_an_object_has_the_keys_and_types_of_the_recorded_one(server: RunningServer, recording: Any) -> None:
+    created = (await everything(server))[KINDS[recording["object"]]]
 
-    assert made.keys() == recording.keys()
-    assert shape({**made, "metadata": {}, "attributes": {}}) == shape({**recording, "metadata": {}, "attributes": {}})
+    assert created.keys() == recording.keys()
+    assert shape({**created, "metadata": {}, "attributes": {}}) == shape(
+        {**recording, "metadata": {}, "attributes": {}}
+    )
 
 
 def shape(value: Any) -> Any:
@@ -97,7 +99,7 @@ def shape(value: Any) -> Any:
 
 
 @pytest.mark.wide
-async def test_the_sdk_without_asyncio_uploads_polls_searches_and_deletes(stateful: Served) -> None:
+async def test_the_sdk_without_asyncio_uploads_polls_searches_and_deletes(stateful: RunningServer) -> None:
     def use() -> tuple[str, int, list[str], bool]:
         with openai.OpenAI(base_url=stateful.url, api_key="sk-test", max_retries=0) as sdk:
             store = sdk.vector_stores.create(name="sync")

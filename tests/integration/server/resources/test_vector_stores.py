@@ -12,24 +12,24 @@ import pytest
 from antiphon.documents.reader import DocumentReader
 from antiphon.ids import new_id
 from antiphon.storage.operations import vector_stores
-from antiphon.storage.records.vector_stores import VectorStore
-from tests.support.server import Served
+from antiphon.storage.records.vector_stores import StoredVectorStore
+from tests.support.server import RunningServer
 from tests.support.waiting import eventually
 
 ROME = "Rome is the capital of Italy, a city of seven hills."
 PARIS = "Paris is the capital of France. It is known for the Eiffel Tower."
 
 
-async def store_file(served: Served, content: str | bytes, filename: str = "a.txt") -> str:
+async def store_file(server: RunningServer, content: str | bytes, filename: str = "a.txt") -> str:
     body = content.encode() if isinstance(content, str) else content
-    return (await served.sdk.files.create(file=(filename, body), purpose="assistants")).id
+    return (await server.sdk.files.create(file=(filename, body), purpose="assistants")).id
 
 
-async def made(served: Served, **fields: Any) -> str:
-    return (await served.sdk.vector_stores.create(name="notes", **fields)).id
+async def created(server: RunningServer, **fields: Any) -> str:
+    return (await server.sdk.vector_stores.create(name="notes", **fields)).id
 
 
-async def test_the_sdk_makes_reads_changes_and_deletes_a_store(stateful: Served) -> None:
+async def test_the_sdk_makes_reads_changes_and_deletes_a_store(stateful: RunningServer) -> None:
     stores = stateful.sdk.vector_stores
     one = await stores.create(name="notes", metadata={"a": "b"}, expires_after={"anchor": "last_active_at", "days": 7})
     assert one.id.startswith("vs_")
@@ -45,14 +45,14 @@ async def test_the_sdk_makes_reads_changes_and_deletes_a_store(stateful: Served)
         await stores.retrieve(one.id)
 
 
-async def test_a_change_leaves_what_it_does_not_name(stateful: Served) -> None:
+async def test_a_change_leaves_what_it_does_not_name(stateful: RunningServer) -> None:
     stores = stateful.sdk.vector_stores
     one = await stores.create(name="notes", metadata={"a": "b"}, expires_after={"anchor": "last_active_at", "days": 1})
     changed = await stores.update(one.id, name="n\0tes")
     assert (changed.name, changed.metadata, changed.expires_at) == ("n\0tes", {"a": "b"}, one.expires_at)
 
 
-async def test_stores_are_listed_in_pages_in_both_directions(stateful: Served) -> None:
+async def test_stores_are_listed_in_pages_in_both_directions(stateful: RunningServer) -> None:
     stores = stateful.sdk.vector_stores
     ids = [(await stores.create(name=f"{i}")).id for i in range(5)]
     assert [one.id async for one in stores.list(limit=2)] == ids[::-1]
@@ -65,8 +65,8 @@ async def test_stores_are_listed_in_pages_in_both_directions(stateful: Served) -
         await stores.list(after="vs_none")
 
 
-async def test_what_is_in_progress_says_when_to_poll_again(stateful: Served) -> None:
-    store, file = await made(stateful), await store_file(stateful, PARIS)
+async def test_a_response_in_progress_has_its_poll_interval(stateful: RunningServer) -> None:
+    store, file = await created(stateful), await store_file(stateful, PARIS)
     stores = stateful.sdk.vector_stores
 
     async def poll_after(batch_id: str) -> set[str | None]:
@@ -74,7 +74,7 @@ async def test_what_is_in_progress_says_when_to_poll_again(stateful: Served) -> 
         several = await stores.file_batches.with_raw_response.retrieve(batch_id, vector_store_id=store)
         return {reply.headers.get("openai-poll-after-ms") for reply in (one, several)}
 
-    with held_reader() as reading:
+    with blocked_reader() as reading:
         batch = await stores.file_batches.create(store, file_ids=[file])
         await asyncio.wait_for(reading.wait(), 30)
         assert await poll_after(batch.id) == {"250"}
@@ -82,9 +82,9 @@ async def test_what_is_in_progress_says_when_to_poll_again(stateful: Served) -> 
     assert await poll_after(batch.id) == {None}
 
 
-async def test_the_sdk_attaches_polls_changes_and_detaches_a_file(stateful: Served) -> None:
+async def test_the_sdk_attaches_polls_changes_and_detaches_a_file(stateful: RunningServer) -> None:
     files = stateful.sdk.vector_stores.files
-    store, file = await made(stateful), await store_file(stateful, PARIS)
+    store, file = await created(stateful), await store_file(stateful, PARIS)
     begun = await files.create(store, file_id=file)
     assert (begun.id, begun.status, begun.last_error, begun.usage_bytes) == (file, "in_progress", None, 0)
     done = await files.poll(file, vector_store_id=store, poll_interval_ms=20)
@@ -96,17 +96,17 @@ async def test_the_sdk_attaches_polls_changes_and_detaches_a_file(stateful: Serv
     changed = await files.update(file, vector_store_id=store, attributes={"year": 2026, "draft": False, "by": "x"})
     assert changed.attributes == {"year": 2026, "draft": False, "by": "x"}
     assert [part.text async for part in files.content(file, vector_store_id=store)] == [PARIS]
-    gone = await files.delete(file, vector_store_id=store)
-    assert (gone.id, gone.deleted, gone.object) == (file, True, "vector_store.file.deleted")
+    deleted = await files.delete(file, vector_store_id=store)
+    assert (deleted.id, deleted.deleted, deleted.object) == (file, True, "vector_store.file.deleted")
     with pytest.raises(openai.NotFoundError, match=f"No file found with id '{file}' in vector store '{store}'"):
         await files.retrieve(file, vector_store_id=store)
     assert (await stateful.sdk.vector_stores.retrieve(store)).usage_bytes == 0
 
 
 @pytest.mark.wide
-async def test_the_sdk_uploads_and_polls_files(stateful: Served) -> None:
+async def test_the_sdk_uploads_and_polls_files(stateful: RunningServer) -> None:
     stores = stateful.sdk.vector_stores
-    store = await made(stateful)
+    store = await created(stateful)
     done = await stores.files.upload_and_poll(vector_store_id=store, file=("a.md", PARIS.encode()), poll_interval_ms=20)
     assert (done.status, done.last_error) == ("completed", None)
     batch = await stores.file_batches.upload_and_poll(
@@ -117,18 +117,18 @@ async def test_the_sdk_uploads_and_polls_files(stateful: Served) -> None:
 
 
 @pytest.mark.wide
-async def test_a_store_is_made_with_its_first_files(stateful: Served) -> None:
+async def test_a_store_is_created_with_its_first_files(stateful: RunningServer) -> None:
     ids = [await store_file(stateful, f"{PARIS} {i}") for i in range(3)]
-    store = await made(stateful, file_ids=[*ids, ids[0]])
+    store = await created(stateful, file_ids=[*ids, ids[0]])
     await finished(stateful, store)
     listed = [one.id async for one in stateful.sdk.vector_stores.files.list(store, limit=2, order="asc")]
     assert listed == ids
 
 
 @pytest.mark.wide
-async def test_files_are_listed_by_their_status(stateful: Served) -> None:
+async def test_files_are_listed_by_their_status(stateful: RunningServer) -> None:
     good, bad = await store_file(stateful, PARIS), await store_file(stateful, b"\xff\xfe\xff", "a.txt")
-    store = await made(stateful, file_ids=[good, bad])
+    store = await created(stateful, file_ids=[good, bad])
     await finished(stateful, store)
     files = stateful.sdk.vector_stores.files
     assert [one.id async for one in files.list(store, filter="completed")] == [good]
@@ -139,15 +139,15 @@ async def test_files_are_listed_by_their_status(stateful: Served) -> None:
     assert failed.last_error.message
 
 
-async def finished(served: Served, store: str) -> Any:
+async def finished(server: RunningServer, store: str) -> Any:
     """Return a store once none of its files is in progress."""
-    stores = served.sdk.vector_stores
+    stores = server.sdk.vector_stores
     return await eventually(lambda: stores.retrieve(store), lambda found: not found.file_counts.in_progress)
 
 
 @pytest.mark.wide
-async def test_the_sdk_attaches_a_batch_and_polls_it(stateful: Served) -> None:
-    batches, store = stateful.sdk.vector_stores.file_batches, await made(stateful)
+async def test_the_sdk_attaches_a_batch_and_polls_it(stateful: RunningServer) -> None:
+    batches, store = stateful.sdk.vector_stores.file_batches, await created(stateful)
     ids = [await store_file(stateful, f"{PARIS} {i}") for i in range(4)]
     done = await batches.create_and_poll(store, file_ids=ids, attributes={"a": 1}, poll_interval_ms=20)
     assert (done.status, done.file_counts.completed, done.file_counts.total) == ("completed", 4, 4)
@@ -160,15 +160,15 @@ async def test_the_sdk_attaches_a_batch_and_polls_it(stateful: Served) -> None:
     assert unchanged.status == "completed"
 
 
-async def test_files_of_a_batch_have_attributes_and_sizes_of_their_own(stateful: Served) -> None:
-    batches, store = stateful.sdk.vector_stores.file_batches, await made(stateful)
+async def test_files_of_a_batch_have_attributes_and_sizes_of_their_own(stateful: RunningServer) -> None:
+    batches, store = stateful.sdk.vector_stores.file_batches, await created(stateful)
     ids = [await store_file(stateful, f"{PARIS} {i}") for i in range(2)]
     static: Any = {"type": "static", "static": {"max_chunk_size_tokens": 100, "chunk_overlap_tokens": 0}}
-    made_of: Any = [
+    created_of: Any = [
         {"file_id": ids[0], "attributes": {"n": 1}, "chunking_strategy": static},
         {"file_id": ids[1], "chunking_strategy": {"type": "auto"}},
     ]
-    done = await batches.create_and_poll(store, files=made_of, poll_interval_ms=20)
+    done = await batches.create_and_poll(store, files=created_of, poll_interval_ms=20)
     first, second = [one async for one in batches.list_files(done.id, vector_store_id=store, order="asc")]
     assert first.attributes == {"n": 1}
     assert first.chunking_strategy is not None
@@ -180,15 +180,15 @@ async def test_files_of_a_batch_have_attributes_and_sizes_of_their_own(stateful:
     }
 
 
-async def test_a_batch_with_one_unknown_file_attaches_none(stateful: Served) -> None:
-    store, file = await made(stateful), await store_file(stateful, PARIS)
+async def test_a_batch_with_one_unknown_file_attaches_none(stateful: RunningServer) -> None:
+    store, file = await created(stateful), await store_file(stateful, PARIS)
     with pytest.raises(openai.NotFoundError, match="No such File object: file-none"):
         await stateful.sdk.vector_stores.file_batches.create(store, file_ids=[file, "file-none"])
     assert [one async for one in stateful.sdk.vector_stores.files.list(store)] == []
 
 
-async def test_a_file_that_is_attached_again_keeps_one_row_with_new_attributes(stateful: Served) -> None:
-    store, file = await made(stateful), await store_file(stateful, PARIS)
+async def test_a_file_that_is_attached_again_keeps_one_row_with_new_attributes(stateful: RunningServer) -> None:
+    store, file = await created(stateful), await store_file(stateful, PARIS)
     files = stateful.sdk.vector_stores.files
     await files.create_and_poll(file, vector_store_id=store, attributes={"a": 1}, poll_interval_ms=20)
     again = await files.create(store, file_id=file, attributes={"b": "2"})
@@ -197,9 +197,9 @@ async def test_a_file_that_is_attached_again_keeps_one_row_with_new_attributes(s
 
 
 @pytest.mark.wide
-async def test_one_file_may_be_in_many_stores_and_leaves_all_when_it_is_deleted(stateful: Served) -> None:
+async def test_one_file_may_be_in_many_stores_and_leaves_all_when_it_is_deleted(stateful: RunningServer) -> None:
     file = await store_file(stateful, PARIS)
-    stores = [await made(stateful, file_ids=[file]) for _ in range(3)]
+    stores = [await created(stateful, file_ids=[file]) for _ in range(3)]
     for store in stores:
         assert (await finished(stateful, store)).file_counts.completed == 1
     await stateful.sdk.files.delete(file)
@@ -208,8 +208,8 @@ async def test_one_file_may_be_in_many_stores_and_leaves_all_when_it_is_deleted(
         assert (found.file_counts.total, found.usage_bytes) == (0, 0)
 
 
-async def test_a_search_finds_chunks_by_words_and_filters(stateful: Served) -> None:
-    store = await made(stateful)
+async def test_a_search_finds_chunks_by_words_and_filters(stateful: RunningServer) -> None:
+    store = await created(stateful)
     paris, rome = await store_file(stateful, PARIS, "paris.txt"), await store_file(stateful, ROME, "rome.txt")
     files = stateful.sdk.vector_stores.files
     await files.create_and_poll(paris, vector_store_id=store, attributes={"year": 2025}, poll_interval_ms=20)
@@ -234,8 +234,8 @@ async def test_a_search_finds_chunks_by_words_and_filters(stateful: Served) -> N
     assert [one.file_id for one in (await search(store, query="capital")).data] == [rome]
 
 
-async def test_an_expired_store_is_readable_and_neither_searched_nor_filled(stateful: Served) -> None:
-    old = VectorStore(new_id("vs"), "", int(time.time()) - 2 * 86_400, days=1)
+async def test_an_expired_store_is_readable_and_neither_searched_nor_filled(stateful: RunningServer) -> None:
+    old = StoredVectorStore(new_id("vs"), "", int(time.time()) - 2 * 86_400, days=1)
     await stateful.parts.store.write(vector_stores.create, old)
     assert (await stateful.sdk.vector_stores.retrieve(old.id)).status == "expired"
     file = await store_file(stateful, PARIS)
@@ -248,19 +248,19 @@ async def test_an_expired_store_is_readable_and_neither_searched_nor_filled(stat
 
 
 @pytest.mark.wide
-async def test_reindexing_has_all_files_ingested_again(stateful: Served) -> None:
+async def test_reindexing_has_all_files_ingested_again(stateful: RunningServer) -> None:
     file = await store_file(stateful, PARIS)
-    store = await made(stateful, file_ids=[file])
+    store = await created(stateful, file_ids=[file])
     await finished(stateful, store)
-    status, shown = await stateful.post(f"/vector_stores/{store}/reindex")
-    assert (status, shown["id"], shown["status"]) == (200, store, "in_progress")
+    status, displayed = await stateful.post(f"/vector_stores/{store}/reindex")
+    assert (status, displayed["id"], displayed["status"]) == (200, store, "in_progress")
     assert [one.file_id for one in (await stateful.sdk.vector_stores.search(store, query="Paris")).data] == [file]
     assert (await finished(stateful, store)).file_counts.completed == 1
 
 
-async def test_a_cancelled_batch_ingests_no_more(stateful: Served) -> None:
-    store, file = await made(stateful), await store_file(stateful, PARIS)
-    with held_reader() as reading:
+async def test_a_cancelled_batch_ingests_no_more(stateful: RunningServer) -> None:
+    store, file = await created(stateful), await store_file(stateful, PARIS)
+    with blocked_reader() as reading:
         batches = stateful.sdk.vector_stores.file_batches
         batch = await batches.create(store, file_ids=[file])
         await asyncio.wait_for(reading.wait(), 30)
@@ -270,10 +270,10 @@ async def test_a_cancelled_batch_ingests_no_more(stateful: Served) -> None:
     assert (await stateful.sdk.vector_stores.search(store, query="Paris")).data == []
 
 
-async def test_a_file_that_is_deleted_while_it_is_read_is_gone_everywhere(stateful: Served) -> None:
+async def test_a_file_deleted_during_a_read_is_removed_everywhere(stateful: RunningServer) -> None:
     file = await store_file(stateful, PARIS)
-    with held_reader() as reading:
-        store = await made(stateful, file_ids=[file])
+    with blocked_reader() as reading:
+        store = await created(stateful, file_ids=[file])
         await asyncio.wait_for(reading.wait(), 30)
         await stateful.sdk.files.delete(file)
     assert (await finished(stateful, store)).file_counts.total == 0
@@ -281,24 +281,24 @@ async def test_a_file_that_is_deleted_while_it_is_read_is_gone_everywhere(statef
 
 
 @contextmanager
-def held_reader() -> Iterator[asyncio.Event]:
+def blocked_reader() -> Iterator[asyncio.Event]:
     """Have documents read only after the block; the event is set once one is to be read."""
     read, begun, may_go = DocumentReader.read, asyncio.Event(), asyncio.Event()
 
-    async def held(*given: Any) -> Any:
+    async def retained(*value: Any) -> Any:
         begun.set()
         await may_go.wait()
-        return await read(*given)
+        return await read(*value)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DocumentReader, "read", held)
+        patch.setattr(DocumentReader, "read", retained)
         yield begun
         may_go.set()
 
 
-async def test_a_reader_that_fails_makes_the_file_fail_and_not_the_batch(stateful: Served) -> None:
+async def test_a_reader_that_fails_makes_the_file_fail_and_not_the_batch(stateful: RunningServer) -> None:
     good, bad = await store_file(stateful, PARIS), await store_file(stateful, b"\x89PNG\r\n\x1a\n...", "a.png")
-    store = await made(stateful)
+    store = await created(stateful)
     done = await stateful.sdk.vector_stores.file_batches.create_and_poll(
         store, file_ids=[good, bad], poll_interval_ms=20
     )
@@ -347,17 +347,17 @@ BAD: list[tuple[str, str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("path", "what", "body", "param"), BAD, ids=[f"{path}-{what}" for path, what, *_ in BAD])
 async def test_a_wrong_body_is_refused_with_its_place(
-    served: Served, path: str, what: str, body: dict[str, Any], param: str
+    server: RunningServer, path: str, what: str, body: dict[str, Any], param: str
 ) -> None:
-    store = await made(served)
-    status, answer = await served.post(f"/vector_stores{path.format(store)}", json=body)
+    store = await created(server)
+    status, answer = await server.post(f"/vector_stores{path.format(store)}", json=body)
     assert (status, answer["error"]["param"]) == (400, param)  # type: ignore[index]
 
 
-async def test_an_id_of_another_form_is_refused(served: Served) -> None:
-    status, answer = await served.get("/vector_stores/x")
+async def test_an_id_of_another_form_is_refused(server: RunningServer) -> None:
+    status, answer = await server.get("/vector_stores/x")
     assert status == 400
     assert answer["error"]["message"].startswith("Invalid 'vector_store_id': 'x'.")  # type: ignore[index]
-    status, answer = await served.get("/vector_stores/vs_a%20b")
+    status, answer = await server.get("/vector_stores/vs_a%20b")
     assert status == 400
     assert "underscores, or dashes" in answer["error"]["message"]  # type: ignore[index]

@@ -13,7 +13,7 @@ from antiphon.upstream.demo.backend import DemoBackend
 from antiphon.webhooks import courier
 from tests.support.receiver import Receiver, receiving
 from tests.support.replay import Answer, ReplayBackend, delta, sse, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import eventually
 
 ALL = ["response.completed", "response.failed", "response.cancelled", "response.incomplete"]
@@ -23,56 +23,56 @@ BODY = {"model": "m", "input": "Hi", "background": True}
 @pytest.fixture(autouse=True)
 def promptly(monkeypatch: pytest.MonkeyPatch) -> None:
     """The outbox is looked at every second; these tests look more often."""
-    monkeypatch.setattr(courier, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(courier, "POLL_INTERVAL", 0.05)
 
 
-async def endpoint(served: Served, receiver: Receiver, *types: str) -> Any:
-    return await served.sdk.webhooks.create(name="mine", url=receiver.url, event_types=list(types) or ALL)  # type: ignore[arg-type]
+async def endpoint(server: RunningServer, receiver: Receiver, *types: str) -> Any:
+    return await server.sdk.webhooks.create(name="mine", url=receiver.url, event_types=list(types) or ALL)  # type: ignore[arg-type]
 
 
 @pytest.mark.wide
-async def test_the_sdk_manages_endpoints(stateful: Served) -> None:
+async def test_the_sdk_manages_endpoints(stateful: RunningServer) -> None:
     webhooks = stateful.sdk.webhooks
-    made = [
+    created = [
         await webhooks.create(name=f"n{i}", url=f"https://example.com/{i}", event_types=["response.completed"])
         for i in range(3)
     ]
-    assert made[0].signing_secret.startswith("whsec_")
-    assert made[0].signing_secret_hint != made[0].signing_secret
-    found = await webhooks.retrieve(made[0].id)
+    assert created[0].signing_secret.startswith("whsec_")
+    assert created[0].signing_secret_hint != created[0].signing_secret
+    found = await webhooks.retrieve(created[0].id)
     assert (found.url, found.name, found.event_types) == ("https://example.com/0", "n0", ["response.completed"])
     assert not hasattr(found, "signing_secret")
     listed = [one.id async for one in webhooks.list(limit=2)]
-    assert sorted(listed) == sorted(one.id for one in made)
-    changed = await webhooks.update(made[0].id, name="other", event_types=["response.failed"])
+    assert sorted(listed) == sorted(one.id for one in created)
+    changed = await webhooks.update(created[0].id, name="other", event_types=["response.failed"])
     assert (changed.name, changed.url, changed.event_types) == ("other", "https://example.com/0", ["response.failed"])
-    rotated = await webhooks.rotate_secret(made[0].id)
-    assert rotated.signing_secret != made[0].signing_secret
-    deleted = await webhooks.delete(made[0].id)
+    rotated = await webhooks.rotate_secret(created[0].id)
+    assert rotated.signing_secret != created[0].signing_secret
+    deleted = await webhooks.delete(created[0].id)
     assert (deleted.deleted, deleted.object) == (True, "webhook_endpoint.deleted")
     with pytest.raises(openai.NotFoundError):
-        await webhooks.retrieve(made[0].id)
+        await webhooks.retrieve(created[0].id)
     assert list((await webhooks.event_types.list()).data) == ALL
 
 
-async def test_a_delivery_is_signed_so_that_the_sdk_takes_it(stateful: Served) -> None:
+async def test_a_delivery_is_signed_so_that_the_sdk_takes_it(stateful: RunningServer) -> None:
     async with receiving() as receiver:
-        made = await endpoint(stateful, receiver)
+        created = await endpoint(stateful, receiver)
         response = await stateful.sdk.responses.create(**BODY)
         await receiver.wait_for(1)
 
         headers, body = receiver.received[0]
-        event: Any = stateful.sdk.webhooks.unwrap(body, headers, secret=made.signing_secret)
+        event: Any = stateful.sdk.webhooks.unwrap(body, headers, secret=created.signing_secret)
         assert (event.type, event.data.id) == ("response.completed", response.id)
         assert headers["webhook-id"].startswith("wh_")
         with pytest.raises(openai.InvalidWebhookSignatureError):
-            stateful.sdk.webhooks.unwrap(body + b" ", headers, secret=made.signing_secret)
+            stateful.sdk.webhooks.unwrap(body + b" ", headers, secret=created.signing_secret)
         assert (await stateful.sdk.responses.retrieve(event.data.id)).status == "completed"
 
 
-async def test_every_end_has_its_event_and_nobody_gets_another(stateful: Served, backend: ReplayBackend) -> None:
+async def test_every_end_has_exactly_its_own_event(stateful: RunningServer, backend: ReplayBackend) -> None:
     async with receiving() as everything, receiving() as failures:
-        made = await endpoint(stateful, everything)
+        created = await endpoint(stateful, everything)
         await endpoint(stateful, failures, "response.failed")
         scripts = {
             "response.completed": Answer([text("Hi")]),
@@ -92,19 +92,20 @@ async def test_every_end_has_its_event_and_nobody_gets_another(stateful: Served,
         await stateful.sdk.responses.create(**BODY)
         await everything.wait_for(5)
 
-    told = [
-        stateful.sdk.webhooks.unwrap(body, headers, secret=made.signing_secret) for headers, body in everything.received
+    reported = [
+        stateful.sdk.webhooks.unwrap(body, headers, secret=created.signing_secret)
+        for headers, body in everything.received
     ]
-    assert [one.type for one in told] == [*scripts, "response.completed"]
-    assert len({one.data.id for one in told}) == 5
+    assert [one.type for one in reported] == [*scripts, "response.completed"]
+    assert len({one.data.id for one in reported}) == 5
     assert len(failures.received) == 1
 
 
 async def test_what_is_not_received_comes_again_with_the_same_id(
-    stateful: Served, monkeypatch: pytest.MonkeyPatch
+    stateful: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(courier, "FIRST_WAIT", -2.0)  # what is postponed, by whole seconds, is due at once
-    monkeypatch.setattr(courier, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(courier, "POLL_INTERVAL", 0.05)
     async with receiving() as receiver:
         receiver.statuses = [500, 302, 404]
         await endpoint(stateful, receiver)
@@ -116,15 +117,15 @@ async def test_what_is_not_received_comes_again_with_the_same_id(
         await eventually(partial(stateful.parts.store.read, webhooks.deliveries), lambda one: not one)
 
 
-async def test_a_rotated_secret_overlaps_where_that_is_asked(stateful: Served) -> None:
+async def test_a_rotated_secret_overlaps_if_requested(stateful: RunningServer) -> None:
     async with receiving() as receiver:
-        made = await endpoint(stateful, receiver)
-        for keep, works in ((True, True), (False, False)):
-            old = made.signing_secret
-            made = await stateful.sdk.webhooks.rotate_secret(made.id, keep_old_secret_active_for_24_hours=keep)
-            result = await stateful.sdk.webhooks.test(made.id, event_type="response.completed")
+        created = await endpoint(stateful, receiver)
+        for save, works in ((True, True), (False, False)):
+            old = created.signing_secret
+            created = await stateful.sdk.webhooks.rotate_secret(created.id, keep_old_secret_active_for_24_hours=save)
+            result = await stateful.sdk.webhooks.test(created.id, event_type="response.completed")
             headers, body = receiver.received[-1]
-            stateful.sdk.webhooks.unwrap(body, headers, secret=made.signing_secret)
+            stateful.sdk.webhooks.unwrap(body, headers, secret=created.signing_secret)
             assert (result.status_code, result.success) == (200, True)
             try:
                 stateful.sdk.webhooks.unwrap(body, headers, secret=old)
@@ -144,37 +145,37 @@ async def test_a_rotated_secret_overlaps_where_that_is_asked(stateful: Served) -
     ],
 )
 async def test_an_address_that_is_not_public_is_refused(url: str) -> None:
-    async with serve(DemoBackend(), allows_private=False) as served:
+    async with serve(DemoBackend(), allows_private=False) as server:
         body = {"name": "n", "url": url, "event_types": ALL}
-        status, reply = await served.post("/webhook_endpoints", json=body)
+        status, reply = await server.post("/webhook_endpoints", json=body)
 
     assert (status, reply["error"]["code"], reply["error"]["param"]) == (400, "invalid_value", "url")  # type: ignore[index]
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.1", "2130706433", "0x7f000001", "localhost."])
 async def test_a_name_that_leads_home_is_not_connected_to(host: str) -> None:
-    async with receiving() as receiver, serve(DemoBackend(), allows_private=False) as served:
+    async with receiving() as receiver, serve(DemoBackend(), allows_private=False) as server:
         port = receiver.url.rpartition(":")[2]
         body = {"name": "n", "url": f"https://{host}:{port}", "event_types": ALL}
-        _, made = await served.post("/webhook_endpoints", json=body)
-        if "id" in made:
-            status, reply = await served.post(f"/webhook_endpoints/{made['id']}/test", json={"event_type": ALL[0]})
+        _, created = await server.post("/webhook_endpoints", json=body)
+        if "id" in created:
+            status, reply = await server.post(f"/webhook_endpoints/{created['id']}/test", json={"event_type": ALL[0]})
             assert (status, reply["error"]["code"]) == (400, "webhook_unreachable")  # type: ignore[index]
         assert receiver.received == []
 
 
-async def test_a_tenant_has_a_limited_number_of_endpoints(stateful: Served) -> None:
+async def test_a_tenant_has_a_limited_number_of_endpoints(stateful: RunningServer) -> None:
     stateful.endpoints.most = 2
     webhooks = stateful.sdk.webhooks
-    made = [
+    created = [
         await webhooks.create(name=f"n{i}", url="https://example.com/", event_types=["response.completed"])
         for i in range(2)
     ]
     with pytest.raises(openai.BadRequestError, match="the maximum on this server") as caught:
         await webhooks.create(name="more", url="https://example.com/", event_types=["response.completed"])
     assert caught.value.code == "webhook_endpoint_limit_reached"
-    await webhooks.update(made[0].id, name="other")
-    await webhooks.delete(made[1].id)
+    await webhooks.update(created[0].id, name="other")
+    await webhooks.delete(created[1].id)
     await webhooks.create(name="again", url="https://example.com/", event_types=["response.completed"])
 
 
@@ -196,28 +197,28 @@ WRONG: list[tuple[str, str, Any, int, str | None, str | None]] = [
 
 @pytest.mark.parametrize(("method", "path", "body", "status", "code", "param"), WRONG)
 async def test_what_is_wrong_is_refused(
-    served: Served, method: str, path: str, body: Any, status: int, code: str | None, param: str | None
+    server: RunningServer, method: str, path: str, body: Any, status: int, code: str | None, param: str | None
 ) -> None:
-    async with served.http.request(method, f"{served.url}/webhook_endpoints{path}", json=body) as response:
+    async with server.http.request(method, f"{server.url}/webhook_endpoints{path}", json=body) as response:
         error = (await response.json())["error"]
 
     assert (response.status, error["code"], error["param"]) == (status, code, param)
 
 
-async def test_what_cannot_be_delivered_is_given_up_after_three_days(served: Served) -> None:
+async def test_an_undeliverable_event_is_abandoned_after_three_days(server: RunningServer) -> None:
     async with receiving() as receiver:
-        made = await endpoint(served, receiver)
-    await served.sdk.responses.create(**BODY)
-    store = served.parts.store
+        created = await endpoint(server, receiver)
+    await server.sdk.responses.create(**BODY)
+    store = server.parts.store
     waiting = await eventually(
         partial(store.read, webhooks.deliveries), lambda waiting: waiting and waiting[0].last_error
     )
 
     assert "is unreachable" in waiting[0].last_error
-    assert waiting[0].endpoint.id == made.id
+    assert waiting[0].endpoint.id == created.id
     assert waiting[0].due_at >= int(time.time()) + 3
     total = attempts = 0
-    while total < courier.GIVEN_UP_AFTER:
+    while total < courier.ABANDONED_AFTER:
         attempts += 1
         total += courier.wait_after(attempts, 0.5)  # type: ignore[assignment]
     assert 20 < attempts < 40

@@ -13,14 +13,14 @@ from antiphon.gateway import Gateway
 from antiphon.http_server import host
 from antiphon.http_server import websocket_limits as bounded
 from antiphon.server.application import create_app
-from antiphon.server.limits import Limits
+from antiphon.server.limits import ServerLimits
 from antiphon.server.websocket import connection as websocket
-from antiphon.server.websocket.channel import Channel
+from antiphon.server.websocket.channel import EventChannel
 from antiphon.upstream.http import HttpBackend
 from tests.support.parts import scripted_parts
 from tests.support.raw import connected
 from tests.support.replay import Answer, ReplayBackend, delta, echo, sse, text
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.socket import talk, text_of
 from tests.support.waiting import PATIENCE, let_others_run, until
 
@@ -38,55 +38,55 @@ class Slow:
 # Messages.
 
 
-async def test_a_binary_message_is_refused_and_ends_the_connection(served: Served):
-    async with talk(served) as one:
-        await one.say(b"{}")
-        heard = await one.hear()
+async def test_a_binary_message_is_refused_and_ends_the_connection(server: RunningServer):
+    async with talk(server) as one:
+        await one.send_text(b"{}")
+        received = await one.receive_event()
         code = await one.closed()
-    assert (heard["error"]["code"], code) == ("unsupported_message", 1003)
+    assert (received["error"]["code"], code) == ("unsupported_message", 1003)
 
 
 @pytest.mark.wide
-async def test_a_message_that_is_too_large_ends_the_connection_and_says_why(served: Served, monkeypatch):
-    async with talk(served) as one:
+async def test_a_too_large_message_closes_the_connection_with_the_reason(server: RunningServer, monkeypatch):
+    async with talk(server) as one:
         with pytest.raises(ConnectionClosed):  # where the end is seen while sending
-            await one.say(b" ".join([b"x" * 1024] * 1024 * 65).decode())
-            await one.hear()
+            await one.send_text(b" ".join([b"x" * 1024] * 1024 * 65).decode())
+            await one.receive_event()
         assert one.socket.close_code == 1009
 
 
-async def test_a_large_message_is_taken(served: Served):
+async def test_a_large_message_is_taken(server: RunningServer):
     words = "x" * 2_000_000
-    async with talk(served, max_size=None) as one:
-        assert text_of(await one.made(words)) == f"You said: {words} "
+    async with talk(server, max_size=None) as one:
+        assert text_of(await one.created(words)) == f"You said: {words} "
 
 
 @pytest.mark.parametrize("frame", [b"\x81\x85\0\0\0\0\xff\xfe\xff\xfe\xff", b"\xf1\x80\0\0\0\0", b"\x83\x80\0\0\0\0"])
-async def test_what_breaks_the_protocol_ends_the_connection(served: Served, frame: bytes):
-    async with talk(served) as one:
+async def test_what_breaks_the_protocol_ends_the_connection(server: RunningServer, frame: bytes):
+    async with talk(server) as one:
         one.socket.transport.write(frame)
         with pytest.raises(ConnectionClosed):
-            await one.hear()
+            await one.receive_event()
         assert one.socket.close_code in {1002, 1007}
 
 
 MASK = b"\0\0\0\0"
 
 
-async def test_a_message_in_very_many_fragments_ends_the_connection(served: Served):
-    async with talk(served) as one:
+async def test_a_message_in_very_many_fragments_ends_the_connection(server: RunningServer):
+    async with talk(server) as one:
         one.socket.transport.write(b"\x01\x80" + MASK + (b"\x00\x80" + MASK) * 20_000)
         with pytest.raises(ConnectionClosed):
-            await one.hear()
+            await one.receive_event()
         assert one.socket.close_code == 1009
 
 
-async def test_a_frame_that_is_too_large_ends_the_connection(served: Served, monkeypatch: pytest.MonkeyPatch):
+async def test_a_frame_that_is_too_large_ends_the_connection(server: RunningServer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(bounded, "MAX_FRAME", 100_000)
-    async with talk(served) as one:
+    async with talk(server) as one:
         one.socket.transport.write(b"\x81\xff" + (30_000_000).to_bytes(8, "big") + MASK + b" " * 110_000)
         with pytest.raises(ConnectionClosed):
-            await one.hear()
+            await one.receive_event()
         assert one.socket.close_code == 1009
         one.socket.transport.abort()
 
@@ -96,8 +96,8 @@ async def test_what_a_client_sends_after_a_frame_that_is_too_large_takes_no_memo
 ):
     monkeypatch.setattr(bounded, "MAX_FRAME", 50_000)
     async with (
-        serve(HttpBackend("replay", backend.url), memory=200_000) as served,
-        connected(served.url) as (reader, writer),
+        serve(HttpBackend("replay", backend.url), memory=200_000) as server,
+        connected(server.url) as (reader, writer),
     ):
         writer.write(
             b"GET /v1/responses HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
@@ -108,22 +108,24 @@ async def test_what_a_client_sends_after_a_frame_that_is_too_large_takes_no_memo
         assert (1009).to_bytes(2, "big") in await asyncio.wait_for(reader.read(), PATIENCE)
         writer.write(b" " * 2_000_000)
         await until(lambda: writer.transport.get_write_buffer_size() == 0)
-        async with talk(served, compression=None) as other:
-            assert (await other.made("x" * 40_000))["status"] == "completed"
+        async with talk(server, compression=None) as other:
+            assert (await other.created("x" * 40_000))["status"] == "completed"
 
 
-async def test_a_message_can_have_more_bytes_than_each_of_its_frames(served: Served, monkeypatch: pytest.MonkeyPatch):
+async def test_a_message_can_have_more_bytes_than_each_of_its_frames(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(bounded, "MAX_FRAME", 10_000)
     body = json.dumps({"type": "response.create", "model": "m", "input": "x" * 50_000})
-    async with talk(served, compression=None) as one:
+    async with talk(server, compression=None) as one:
         await one.socket.send(body[start : start + 5_000] for start in range(0, len(body), 5_000))
         assert (await one.until("response.completed"))[-1]["type"] == "response.completed"
 
 
 async def test_messages_that_are_not_whole_have_room_together(backend: ReplayBackend):
     begun = b"\x01\xfe" + (60_000).to_bytes(2, "big") + MASK + b" " * 50_000
-    async with serve(HttpBackend("replay", backend.url), memory=90_000) as served:
-        async with talk(served) as one, talk(served) as other:
+    async with serve(HttpBackend("replay", backend.url), memory=90_000) as server:
+        async with talk(server) as one, talk(server) as other:
             one.socket.transport.write(begun)
             other.socket.transport.write(begun)
             ended = [asyncio.create_task(each.socket.wait_closed()) for each in (one, other)]
@@ -132,37 +134,37 @@ async def test_messages_that_are_not_whole_have_room_together(backend: ReplayBac
             for each in (one, other):  # in the middle of a message nobody can say goodbye
                 each.socket.transport.abort()
         assert codes == {None, 1013}
-        async with talk(served) as third:
-            assert (await third.made())["status"] == "completed"
+        async with talk(server) as third:
+            assert (await third.created())["status"] == "completed"
 
 
 async def test_messages_that_are_whole_and_not_received_have_room_together(
     backend: ReplayBackend, monkeypatch: pytest.MonkeyPatch
 ):
-    gate, hear = asyncio.Event(), Channel.hear
+    gate, receive = asyncio.Event(), EventChannel.receive_event
 
-    async def hear_late(channel: Channel) -> bytes | None:
+    async def receive_late(channel: EventChannel) -> bytes | None:
         await gate.wait()
-        return await hear(channel)
+        return await receive(channel)
 
-    monkeypatch.setattr(Channel, "hear", hear_late)
-    async with serve(HttpBackend("replay", backend.url), memory=90_000) as served:
-        async with talk(served, compression=None) as one, talk(served, compression=None) as other:
-            await one.ask("x" * 50_000)
-            await other.ask("x" * 50_000)
+    monkeypatch.setattr(EventChannel, "receive_event", receive_late)
+    async with serve(HttpBackend("replay", backend.url), memory=90_000) as server:
+        async with talk(server, compression=None) as one, talk(server, compression=None) as other:
+            await one.send_request("x" * 50_000)
+            await other.send_request("x" * 50_000)
             ended = [asyncio.create_task(each.socket.wait_closed()) for each in (one, other)]
             await asyncio.wait(ended, return_when=asyncio.FIRST_COMPLETED, timeout=30)
             assert {one.socket.close_code, other.socket.close_code} == {None, 1013}
             gate.set()
-        async with talk(served) as third:
-            assert (await third.made("x" * 50_000))["status"] == "completed"
+        async with talk(server) as third:
+            assert (await third.created("x" * 50_000))["status"] == "completed"
 
 
 @pytest.mark.wide
-async def test_who_reads_no_answers_to_its_pings_gets_no_more_of_them(served: Served):
-    async with talk(served) as one:
+async def test_a_client_that_reads_no_pongs_receives_no_more_of_them(server: RunningServer):
+    async with talk(server) as one:
         one.socket.transport.pause_reading()
-        connections = served.host.server_state.connections
+        connections = server.host.server_state.connections
         (serving,) = (each for each in connections if isinstance(each, bounded.BoundedWebSocket))
         # The kernel shall hold few of the 5 MB of answers. Where pings arrive it would drop what does not fit, and
         # the client would send that again after ever longer pauses.
@@ -180,7 +182,7 @@ async def test_who_reads_no_answers_to_its_pings_gets_no_more_of_them(served: Se
 # Who reads slowly, or not at all.
 
 
-async def test_a_client_that_does_not_read_slows_its_model_down(served: Served, backend: ReplayBackend):
+async def test_a_client_that_does_not_read_slows_its_model_down(server: RunningServer, backend: ReplayBackend):
     """The rest stays with the model's server: 64 MB are offered, a few are taken."""
     piece, taken = sse(delta(content="x" * 65_536), done=False), 0
 
@@ -192,166 +194,166 @@ async def test_a_client_that_does_not_read_slows_its_model_down(served: Served, 
                 yield piece
 
     backend.script = lambda request: Answer(Counted())
-    async with talk(served, compression=None) as one:
+    async with talk(server, compression=None) as one:
         one.socket.transport.pause_reading()
-        await one.ask()
+        await one.send_request()
         await until(lambda: taken)
         for _ in range(50):
-            await served.get("/models")  # of the same backend, which so has time to send more
+            await server.get("/models")  # of the same backend, which so has time to send more
         assert taken < 512
         one.socket.transport.abort()
 
 
-async def test_who_answers_no_ping_is_let_go(backend: ReplayBackend, monkeypatch):
+async def test_a_client_without_pongs_is_disconnected(backend: ReplayBackend, monkeypatch):
     monkeypatch.setattr(host, "PING_EVERY", 0.05)
     monkeypatch.setattr(bounded, "LAST_WORDS", 0.05)
     Slow(backend)
-    async with serve(HttpBackend("replay", backend.url, "k")) as served, talk(served, ping_interval=None) as one:
-        await one.ask()
+    async with serve(HttpBackend("replay", backend.url, "k")) as server, talk(server, ping_interval=None) as one:
+        await one.send_request()
         await one.until("response.output_text.delta")
         one.socket.transport.pause_reading()
         await asyncio.wait_for(backend.left.wait(), 30)
         one.socket.transport.abort()
 
 
-async def test_who_answers_pings_stays(backend: ReplayBackend, monkeypatch):
+async def test_a_client_with_pongs_stays_connected(backend: ReplayBackend, monkeypatch):
     monkeypatch.setattr(host, "PING_EVERY", 0.02)
     pongs = []
     taken = bounded.BoundedWebSocket.handle_pong
     monkeypatch.setattr(
         bounded.BoundedWebSocket, "handle_pong", lambda self, frame: (pongs.append(frame), taken(self, frame))
     )
-    async with serve(HttpBackend("replay", backend.url, "k")) as served, talk(served) as one:
+    async with serve(HttpBackend("replay", backend.url, "k")) as server, talk(server) as one:
         await until(lambda: len(pongs) > 3)
-        assert (await one.made())["status"] == "completed"
+        assert (await one.created())["status"] == "completed"
 
 
-async def test_a_silent_model_is_covered_up_as_in_a_stream(served: Served, backend: ReplayBackend, monkeypatch):
+async def test_a_silent_model_is_covered_up_as_in_a_stream(server: RunningServer, backend: ReplayBackend, monkeypatch):
     monkeypatch.setattr(websocket, "KEEPALIVE_AFTER", 0.1)
     backend.script = lambda request: Answer([b": wait\n\n"], wait=asyncio.Event())
-    async with talk(served) as one:
-        await one.ask()
-        heard = await one.until("keepalive")
-    assert [event["type"] for event in heard] == ["response.created", "response.in_progress", "keepalive"]
-    assert [event["sequence_number"] for event in heard] == [0, 1, 2]
+    async with talk(server) as one:
+        await one.send_request()
+        received = await one.until("keepalive")
+    assert [event["type"] for event in received] == ["response.created", "response.in_progress", "keepalive"]
+    assert [event["sequence_number"] for event in received] == [0, 1, 2]
 
 
 # Who leaves.
 
 
 @pytest.mark.parametrize("leave", ["close", "abort"])
-async def test_a_client_that_leaves_ends_what_is_made_for_it(served: Served, backend: ReplayBackend, leave: str):
+async def test_a_disconnected_client_ends_the_work_for_it(server: RunningServer, backend: ReplayBackend, leave: str):
     Slow(backend)
-    async with talk(served) as one:
-        await one.ask()
+    async with talk(server) as one:
+        await one.send_request()
         begun = await one.until("response.output_text.delta")
         if leave == "close":
             await one.socket.close()
         else:
             one.socket.transport.abort()
         await asyncio.wait_for(backend.left.wait(), 30)
-    await until(lambda: not served.parts.process.runs)
+    await until(lambda: not server.parts.process.runs)
 
-    _, stored = await served.get(f"/responses/{begun[0]['response']['id']}")
+    _, stored = await server.get(f"/responses/{begun[0]['response']['id']}")
     assert (stored["status"], stored["output_text"]) == ("cancelled", "Once")
 
 
-async def test_what_waited_is_not_begun_after_its_client_has_left(served: Served, backend: ReplayBackend):
+async def test_what_waited_is_not_begun_after_its_client_has_left(server: RunningServer, backend: ReplayBackend):
     Slow(backend)
-    async with talk(served) as one:
+    async with talk(server) as one:
         for _ in range(3):
-            await one.ask()
+            await one.send_request()
         await one.until("response.output_text.delta")
     await asyncio.wait_for(backend.left.wait(), 30)
-    await until(lambda: not served.parts.process.runs)
+    await until(lambda: not server.parts.process.runs)
     assert len(backend.requests) == 1
 
 
 # The 60-minute limit.
 
 
-async def test_a_connection_that_is_too_old_is_told_so_and_closed(served: Served, monkeypatch):
+async def test_an_outdated_connection_is_notified_and_closed(server: RunningServer, monkeypatch):
     monkeypatch.setattr(websocket, "OPEN_FOR", 0.05)
-    async with talk(served) as one:
-        heard = await one.hear()
+    async with talk(server) as one:
+        received = await one.receive_event()
         code = await one.closed()
-    assert heard["error"]["code"] == "websocket_connection_limit_reached"
-    assert (heard["status"], code) == (400, 1001)
+    assert received["error"]["code"] == "websocket_connection_limit_reached"
+    assert (received["status"], code) == (400, 1001)
 
 
-async def test_what_is_being_made_ends_first_and_nothing_new_begins(
-    served: Served, backend: ReplayBackend, monkeypatch
+async def test_running_responses_end_first_and_no_new_one_begins(
+    server: RunningServer, backend: ReplayBackend, monkeypatch
 ):
     slow, turned = Slow(backend), asyncio.Event()
     reached = websocket.limit_reached
 
-    def told():
+    def reported():
         turned.set()
         return reached()
 
     monkeypatch.setattr(websocket, "OPEN_FOR", 0.2)
-    monkeypatch.setattr(websocket, "limit_reached", told)
-    async with talk(served) as one:
-        await one.ask(stream_id="a")
+    monkeypatch.setattr(websocket, "limit_reached", reported)
+    async with talk(server) as one:
+        await one.send_request(stream_id="a")
         await one.until("response.output_text.delta")
         while not turned.is_set():
-            await one.ask("Late", stream_id="b", generate=False)
+            await one.send_request("Late", stream_id="b", generate=False)
             late = (await one.until("response.completed", "error", stream_id="b"))[-1]
         slow.go.set()
-        heard = await one.until("response.completed", stream_id="a")
+        received = await one.until("response.completed", stream_id="a")
         code = await one.closed()
     assert late["error"]["code"] == "websocket_connection_limit_reached"
-    assert (heard[-1]["response"]["status"], code) == ("completed", 1001)
+    assert (received[-1]["response"]["status"], code) == ("completed", 1001)
 
 
 # The end of the server.
 
 
 @pytest.fixture
-async def patient(backend: ReplayBackend) -> AsyncIterator[Served]:
+async def patient(backend: ReplayBackend) -> AsyncIterator[RunningServer]:
     """A server that gives its replies time to finish."""
     async with serve(HttpBackend("replay", backend.url, "k"), grace=30) as one:
         yield one
 
 
-async def test_an_idle_socket_is_closed_at_once_when_the_server_stops(patient: Served):
+async def test_an_idle_socket_is_closed_at_once_when_the_server_stops(patient: RunningServer):
     async with talk(patient) as one:
-        await one.made()
+        await one.created()
         patient.host.stop(30)
         assert await one.closed() == 1001
 
 
-async def test_what_is_being_made_is_finished_when_the_server_stops(patient: Served, backend: ReplayBackend):
+async def test_running_responses_complete_when_the_server_stops(patient: RunningServer, backend: ReplayBackend):
     slow = Slow(backend)
     async with talk(patient) as one:
-        await one.ask(stream_id="a")
+        await one.send_request(stream_id="a")
         await one.until("response.output_text.delta")
         patient.host.stop(30)
         await until(lambda: not patient.parts.process.accepts_work)
         (late,) = await one.create(stream_id="b")
         slow.go.set()
-        heard = await one.until("response.completed")
+        received = await one.until("response.completed")
         code = await one.closed()
     assert (late["status"], late["error"]["headers"]) == (503, {"retry-after": "1"})
-    assert (heard[-1]["stream_id"], code) == ("a", 1001)
+    assert (received[-1]["stream_id"], code) == ("a", 1001)
 
 
-async def test_what_is_not_finished_in_time_fails_in_its_own_words(served: Served, backend: ReplayBackend):
+async def test_what_is_not_finished_in_time_fails_in_its_own_words(server: RunningServer, backend: ReplayBackend):
     Slow(backend)
-    async with talk(served) as one:
-        await one.ask()
+    async with talk(server) as one:
+        await one.send_request()
         await one.until("response.output_text.delta")
-        served.host.stop(0)
-        heard = await one.until("response.failed")
+        server.host.stop(0)
+        received = await one.until("response.failed")
         code = await one.closed()
-    assert "shutting down" in heard[-1]["response"]["error"]["message"]
+    assert "shutting down" in received[-1]["response"]["error"]["message"]
     assert code == 1001
 
 
-async def test_a_server_that_stops_takes_no_more_sockets(patient: Served, backend: ReplayBackend):
+async def test_a_server_that_stops_takes_no_more_sockets(patient: RunningServer, backend: ReplayBackend):
     slow = Slow(backend)
     async with talk(patient) as one:
-        await one.ask()
+        await one.send_request()
         await one.until("response.output_text.delta")
         patient.host.stop(30)
         await until(lambda: not patient.parts.process.accepts_work)
@@ -396,10 +398,10 @@ async def test_a_client_that_leaves_before_its_socket_is_open_is_no_fault(caplog
 
 @pytest.mark.parametrize(("path", "status"), [("/v1/nowhere", 404), ("/v1/responses", 403)])
 async def test_a_refused_upgrade_is_one_line_of_the_access_log(
-    served: Served, caplog: pytest.LogCaptureFixture, path: str, status: int
+    server: RunningServer, caplog: pytest.LogCaptureFixture, path: str, status: int
 ) -> None:
     caplog.set_level("INFO", "antiphon.access")
-    url = served.url.replace("http://", "ws://").removesuffix("/v1") + path
+    url = server.url.replace("http://", "ws://").removesuffix("/v1") + path
     with pytest.raises(InvalidStatus) as refused:
         async with connect(url, origin="http://elsewhere.example" if status == 403 else None):
             pass
@@ -414,57 +416,57 @@ async def test_a_refused_upgrade_is_one_line_of_the_access_log(
 
 async def test_what_waits_and_what_is_remembered_have_a_bound_in_each_connection(backend: ReplayBackend):
     slow = Slow(backend)
-    limits = Limits(body=50_000, connection=100_000)
-    async with serve(HttpBackend("replay", backend.url), limits=limits) as served, talk(served) as one:
-        await one.ask("x" * 40_000)
+    limits = ServerLimits(body=50_000, connection=100_000)
+    async with serve(HttpBackend("replay", backend.url), limits=limits) as server, talk(server) as one:
+        await one.send_request("x" * 40_000)
         await one.until("response.output_text.delta")
-        await one.ask("y" * 40_000)
+        await one.send_request("y" * 40_000)
         error = await one.refusal("z" * 40_000)
         assert (error["code"], error["type"]) == ("too_many_requests", "requests")
         slow.go.set()
         ended = [(await one.until("response.completed"))[-1]["response"]["status"] for _ in range(2)]
         assert ended == ["completed", "completed"]
         backend.script = echo
-        assert (await one.made("z" * 40_000))["status"] == "completed"
+        assert (await one.created("z" * 40_000))["status"] == "completed"
 
 
 async def test_the_bytes_of_a_connection_are_free_again_when_it_ends(backend: ReplayBackend):
     Slow(backend)
-    limits = Limits(body=50_000, connection=60_000)
-    async with serve(HttpBackend("replay", backend.url), limits=limits, memory=60_000) as served:
-        async with talk(served) as one:
-            await one.ask("x" * 40_000)
+    limits = ServerLimits(body=50_000, connection=60_000)
+    async with serve(HttpBackend("replay", backend.url), limits=limits, memory=60_000) as server:
+        async with talk(server) as one:
+            await one.send_request("x" * 40_000)
             await one.until("response.output_text.delta")
-            async with talk(served) as other:
+            async with talk(server) as other:
                 assert (await other.refusal("y" * 40_000))["code"] == "server_is_overloaded"
         backend.script = echo
-        async with talk(served) as third, asyncio.timeout(30):
+        async with talk(server) as third, asyncio.timeout(30):
             while (await third.create("y" * 40_000))[-1]["type"] == "error":
                 pass  # until the server has seen the first connection end
 
 
 async def test_thousands_of_small_messages_do_not_keep_another_connection_waiting(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both clients write in one step of the loop, so the server has everything before it answers anything."""
-    answered: list[Channel] = []
-    refuse = Channel.refuse
+    answered: list[EventChannel] = []
+    refuse = EventChannel.refuse
 
-    async def noted(channel: Channel, *arguments: object) -> None:
+    async def noted(channel: EventChannel, *arguments: object) -> None:
         answered.append(channel)
         await refuse(channel, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Channel, "refuse", noted)
-    async with talk(served) as flood, talk(served) as calm:
+    monkeypatch.setattr(EventChannel, "refuse", noted)
+    async with talk(server) as flood, talk(server) as calm:
         for one, count in ((flood, 1000), (calm, 1)):
             for _ in range(count):
                 one.socket.protocol.send_text(b'{"type":"x"}')
         flood.socket.send_data()
         calm.socket.send_data()
-        await calm.hear()
+        await calm.receive_event()
         before = len(answered)
         for _ in range(1000):
-            await flood.hear()
+            await flood.receive_event()
 
     assert len(set(answered)) == 2
     assert before < 500

@@ -79,7 +79,7 @@ async def test_any_range_of_it_is_read(blobs: BlobStorage) -> None:
         assert await read(blobs, blob, start, end) == content[start:end]
 
 
-async def test_deleted_content_is_gone_and_deleting_again_does_nothing(blobs: BlobStorage) -> None:
+async def test_deleted_content_is_removed_and_deleting_again_does_nothing(blobs: BlobStorage) -> None:
     first, second = blobs.new_name(), blobs.new_name()
     for blob in (first, second):
         await blobs.write(blob, pieces(b"x" * BLOB_PART), "t")

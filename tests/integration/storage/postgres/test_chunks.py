@@ -12,7 +12,7 @@ from tests.support.postgres import Postgres
 _SCANS = "SELECT seq_scan, idx_scan FROM pg_stat_xact_user_tables WHERE relname = 'chunk_words'"
 
 
-async def test_a_word_is_looked_up_in_the_index_whatever_the_planner_thinks_of_so_few_rows(postgres: Postgres) -> None:
+async def test_a_word_is_found_by_the_index_even_for_few_rows(postgres: Postgres) -> None:
     async with postgres.store() as url:
         store = await PostgresStore.open(url)
         file = IndexedFile("t", "vs_1", "file-1", 1, "a.txt")

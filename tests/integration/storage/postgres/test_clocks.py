@@ -32,7 +32,7 @@ from antiphon.storage.records.lessons import StoredLesson
 from antiphon.storage.records.profiles import StoredProfile
 from antiphon.storage.records.sessions import ConsoleSession
 from antiphon.storage.records.tenants import Announcement, StoredAnswer, WebhookEndpoint
-from antiphon.storage.records.vector_stores import VectorStore
+from antiphon.storage.records.vector_stores import StoredVectorStore
 from antiphon.storage.store import Store
 from antiphon.storage.upkeep import trim_answers
 from tests.store import containers
@@ -92,7 +92,7 @@ async def a_chat_completion(wrong: Store, right: Store, now: int) -> list[int | 
 async def a_file(wrong: Store, right: Store, now: int) -> list[int | None]:
     await put(wrong, one := new_file(T, expires_at=now))
     found = await right.read(files.load, T, one.id)
-    await wrong.write(file_texts.keep, FileText(T, one.digest, 1, "pdf", 2, is_cut=False, body=b"text", expires_at=now))
+    await wrong.write(file_texts.put, FileText(T, one.digest, 1, "pdf", 2, is_cut=False, body=b"text", expires_at=now))
     text = await right.read(file_texts.find, T, one.digest, 1)
     return [found and found.expires_at, text and text.expires_at]
 
@@ -124,7 +124,7 @@ async def a_container(wrong: Store, right: Store, now: int) -> list[int | None]:
 
 
 async def a_vector_store(wrong: Store, right: Store, now: int) -> list[int | None]:
-    await wrong.write(vector_stores.create, VectorStore("vs_1", T, now))
+    await wrong.write(vector_stores.create, StoredVectorStore("vs_1", T, now))
     found = await right.read(vector_stores.find, T, "vs_1")
     return [found and found.created_at]
 
@@ -173,16 +173,16 @@ async def test_what_expires_does_so_by_the_database(stores: tuple[Store, Store])
     now = int(ahead())
     for name, until in ((b"old", now - 60), (b"new", now + 600)):
         await wrong.write(sessions.put_code, name, until)
-        await wrong.write(answers.keep, StoredAnswer(T, name, b"body", now, until))
+        await wrong.write(answers.put, StoredAnswer(T, name, b"body", now, until))
 
     assert [await find_answer(right, T, name) for name in (b"old", b"new")] == [None, b"body"]
     assert [await right.write(sessions.redeem_code, name) for name in (b"old", b"new")] == [False, True]
 
 
-async def test_the_answer_that_was_used_first_goes_first_whoever_says_when(stores: tuple[Store, Store]) -> None:
+async def test_the_least_recently_used_answer_is_evicted_first_whatever_the_clock(stores: tuple[Store, Store]) -> None:
     wrong, right = stores
     for store, name, now in ((wrong, b"old", int(ahead()) - 600), (right, b"new", int(time.time()))):
-        await store.write(answers.keep, StoredAnswer(T, name, bytes(1000), now, now + 6_000))
+        await store.write(answers.put, StoredAnswer(T, name, bytes(1000), now, now + 6_000))
     await trim_answers(right, await right.read(answers.size) - 1)
 
     assert [await find_answer(right, T, name) is not None for name in (b"old", b"new")] == [False, True]

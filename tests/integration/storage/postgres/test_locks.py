@@ -13,7 +13,7 @@ from antiphon.ids import new_id
 from antiphon.storage.operations import api_keys, jobs, leases, webhooks
 from antiphon.storage.postgres.store import PostgresStore
 from antiphon.storage.records.money import Budget, MoneyClaim
-from antiphon.storage.records.tenants import ApiKey, Limits, WebhookEndpoint
+from antiphon.storage.records.tenants import ApiKey, KeyLimits, WebhookEndpoint
 from tests.store.making import new_key, new_response
 from tests.support.postgres import Postgres
 from tests.support.waiting import PATIENCE, eventually
@@ -30,7 +30,7 @@ class Other:
         self.store, self.connection = store, connection
 
     @asynccontextmanager
-    async def holding(self, rows: str) -> AsyncIterator[None]:
+    async def leases(self, rows: str) -> AsyncIterator[None]:
         """Hold the locks of these rows."""
         async with self.connection.transaction():
             await self.connection.execute(f"SELECT FROM {rows} FOR UPDATE")
@@ -74,7 +74,7 @@ async def test_requests_of_one_tenant_for_endpoints_count_one_after_the_other(ot
     store, mine = other.store, endpoint("acme")
     await store.write(webhooks.put, mine)
     await store.write(webhooks.put, endpoint("other"))
-    async with other.holding("webhook_endpoints WHERE tenant = 'acme'"):
+    async with other.leases("webhook_endpoints WHERE tenant = 'acme'"):
         await other.connection.execute(COPY, "acme")
         second = await other.is_waited_for(store.write(webhooks.put, endpoint("acme"), most=2))
         assert await without_waiting(store.write(webhooks.put, endpoint("other"), most=2))
@@ -93,18 +93,18 @@ async def test_requests_for_one_budget_are_decided_one_after_the_other(other: Ot
 
     async def has_room(key: ApiKey, budget: Budget | None = own, of_tenant: Budget | None = None) -> bool:
         claim = MoneyClaim(key.tenant, key.id, 10, budget, of_tenant)
-        return (await store.write(api_keys.take, key.id, Limits(), 0, claim)).is_granted
+        return (await store.write(api_keys.take, key.id, KeyLimits(), 0, claim)).is_granted
 
     for key in (first, second, stranger):
         assert await has_room(key)
-    async with other.holding(f"budget_levels WHERE api_key = '{first.id}'"):
+    async with other.leases(f"budget_levels WHERE api_key = '{first.id}'"):
         waits = await other.is_waited_for(has_room(first))
         assert await without_waiting(has_room(second))
         assert await without_waiting(has_room(stranger))
     assert await waits
     for key in (second, stranger):
         assert await has_room(key, own, shared)
-    async with other.holding("budget_levels WHERE api_key = '' AND tenant = 'acme'"):
+    async with other.leases("budget_levels WHERE api_key = '' AND tenant = 'acme'"):
         waits = await other.is_waited_for(has_room(second, None, shared))
         assert await without_waiting(has_room(stranger, own, shared))
     assert await waits
@@ -114,7 +114,7 @@ async def test_workers_choose_the_next_job_one_after_the_other(other: Other) -> 
     """The choice depends on all jobs in progress; a heartbeat does not wait for it."""
     store, queued = other.store, new_response(status="queued")
     await store.write(jobs.enqueue, queued, b"", [])
-    async with other.holding("workers WHERE id = ''"):
+    async with other.leases("workers WHERE id = ''"):
         claim = await other.is_waited_for(store.write(jobs.claim, "worker", 10))
         await without_waiting(store.write(leases.beat, "another"))
 
@@ -123,12 +123,12 @@ async def test_workers_choose_the_next_job_one_after_the_other(other: Other) -> 
     assert job.response.id == queued.id
 
 
-async def test_what_a_worker_did_not_finish_is_given_back_one_job_at_a_time(other: Other) -> None:
+async def test_unfinished_jobs_of_a_worker_are_returned_one_at_a_time(other: Other) -> None:
     store, mine, theirs = other.store, *(new_response(status="queued") for _ in range(2))
     for worker, response in (("one", mine), ("two", theirs)):
         await store.write(jobs.enqueue, response, b"", [])
         assert await store.write(jobs.claim, worker, 10) is not None
-    async with other.holding("jobs WHERE owner = 'one'"):
+    async with other.leases("jobs WHERE owner = 'one'"):
         waits = await other.is_waited_for(store.write(leases.give_back, "one", mine.id))
         await without_waiting(store.write(leases.give_back, "two", theirs.id))
         assert set(await store.read(leases.owned, "one")) == {mine.id}

@@ -23,7 +23,7 @@ async def place(postgres: Postgres) -> AsyncIterator[tuple[Any, str]]:
         await owner.close()
 
 
-async def test_a_role_has_what_it_needs_or_is_told_what_it_lacks(place: tuple[Any, str]) -> None:
+async def test_a_role_has_its_privileges_or_the_missing_ones_are_reported(place: tuple[Any, str]) -> None:
     owner, url = place
 
     async def refusal(*, is_written: bool) -> str:

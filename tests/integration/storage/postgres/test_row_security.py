@@ -45,7 +45,7 @@ from antiphon.storage.records.reports import StoredReport
 from antiphon.storage.records.responses import StoredConversation, StoredItem, StoredResponse
 from antiphon.storage.records.sessions import ConsoleSession
 from antiphon.storage.records.tenants import ApiKey, StoredAnswer, UsageRecord, WebhookEndpoint
-from antiphon.storage.records.vector_stores import NewStoreFile, VectorStore
+from antiphon.storage.records.vector_stores import NewAttachment, StoredVectorStore
 from antiphon.storage.sql import QUERIES, migrations
 from tests.store.check import check_store
 from tests.store.containers import new_container, new_container_file
@@ -105,7 +105,7 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     await store.write(jobs.enqueue, queued, b"", [])
     await store.write(idempotency.reserve, tenant, "key", b"", new_id("resp"), "worker")
     await store.write(webhooks.put, WebhookEndpoint(new_id("we"), tenant, "n", "https://x", ("a",), now, now, "s"))
-    await store.write(answers.keep, StoredAnswer(tenant, b"key", b"", now, now + 600))
+    await store.write(answers.put, StoredAnswer(tenant, b"key", b"", now, now + 600))
     await store.write(
         chat_completions.save,
         StoredCompletion(new_id("chatcmpl"), b"{}", ("m", "m"), messages=[b"{}"], tenant=tenant, expires_at=now + 600),
@@ -115,13 +115,13 @@ async def fill(store: PostgresStore, tenant: str) -> None:
     image = StoredItem(new_id("ig"), b"{}", None, file.blob, 1)
     await store.write(conversations.create, StoredConversation(new_id("conv"), now, b"{}", tenant), [image])
     await store.write(
-        file_texts.keep, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
+        file_texts.put, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
     )
-    vector_store = VectorStore(new_id("vs"), tenant, now)
+    vector_store = StoredVectorStore(new_id("vs"), tenant, now)
     await store.write(vector_stores.create, vector_store)
-    await store.write(vector_stores.attach, tenant, vector_store.id, [NewStoreFile(file.id)], new_id("vsfb"))
+    await store.write(vector_stores.attach, tenant, vector_store.id, [NewAttachment(file.id)], new_id("vsfb"))
     await store.write(
-        file_texts.keep, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
+        file_texts.put, FileText(tenant, b"digest", 1, "text", 0, is_cut=False, body=b"", expires_at=now + 600)
     )
     upload, blob = new_id("upload"), new_id("row")
     await store.write(uploads.create, StoredUpload(upload, tenant, "a", "vision", 7, "", now, now + 600, None), AMPLE)
@@ -150,8 +150,8 @@ async def rows(connection: Any, table: str) -> int:
     return int(await connection.fetchval(f"SELECT count(*) FROM {table}"))
 
 
-async def see(connection: Any, told: str) -> None:
-    await connection.execute("SELECT set_config('antiphon.tenant', $1, false)", told)
+async def see(connection: Any, text: str) -> None:
+    await connection.execute("SELECT set_config('antiphon.tenant', $1, false)", text)
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ async def test_an_ordinary_roles_store_keeps_every_promise(url: str) -> None:
 
 
 @pytest.mark.wide
-async def test_each_transaction_behind_a_pooler_says_what_it_sees(url: str) -> None:
+async def test_each_transaction_behind_a_pooler_sets_its_tenant(url: str) -> None:
     store = await PostgresStore.open(f"{url}&pooler=transaction")
     await fill(store, "one")
     await fill(store, "other")
@@ -187,21 +187,23 @@ async def test_every_table_has_its_wall_or_its_reason(connection: Any) -> None:
 
 
 @pytest.mark.wide
-async def test_a_statement_sees_one_tenants_rows_whatever_it_says(connection: Any) -> None:
+async def test_a_statement_sees_one_tenants_rows_whatever_it_contains(connection: Any) -> None:
     tables = sorted(WALLED - {"webhook_deliveries"} - OF_THE_SERVER)
     several = {"sums": 6, "blobs": 2}  # a minute, an hour and four, by model and by key; a file's, and a part's
     each = [several.get(table, 1) for table in tables]
     assert [await rows(connection, table) for table in tables] == [0] * len(tables)
-    for told, count in (("=one", 1), ("=other", 1), ("=nobody", 0), ("=", 0), ("", 0), ("one", 0), ("*", 2)):
-        await see(connection, told)
-        assert [await rows(connection, table) for table in tables] == [count * one for one in each], told
+    for reported, count in (("=one", 1), ("=other", 1), ("=nobody", 0), ("=", 0), ("", 0), ("one", 0), ("*", 2)):
+        await see(connection, reported)
+        assert [await rows(connection, table) for table in tables] == [count * one for one in each], reported
 
 
 @pytest.mark.wide
 async def test_a_statement_for_a_tenant_sees_no_session_of_the_console(connection: Any) -> None:
-    for told, count in (("=one", 0), ("=", 0), ("", 0), ("*", 2)):
-        await see(connection, told)
-        assert [await rows(connection, table) for table in sorted(OF_THE_SERVER)] == [count] * len(OF_THE_SERVER), told
+    for reported, count in (("=one", 0), ("=", 0), ("", 0), ("*", 2)):
+        await see(connection, reported)
+        assert [await rows(connection, table) for table in sorted(OF_THE_SERVER)] == [count] * len(OF_THE_SERVER), (
+            reported
+        )
 
 
 @pytest.mark.wide
@@ -229,19 +231,19 @@ async def test_a_migration_changes_the_rows_of_all_tenants_and_leaves_none_visib
 
 
 @pytest.mark.wide
-async def test_what_is_told_for_one_request_is_told_anew_for_the_next(url: str) -> None:
+async def test_the_tenant_is_set_again_for_every_statement_of_a_pooled_connection(url: str) -> None:
     store = await PostgresStore.open(url, connections=2)
-    made = [StoredResponse(new_id("resp"), 1, "completed", None, b"{}", tenant=f"t{n % 5}") for n in range(100)]
-    await asyncio.gather(*(store.save(one) for one in made))
-    found = await asyncio.gather(*(store.read(responses.load, one.tenant, one.id) for one in made * 3))
-    foreign = await asyncio.gather(*(store.read(responses.load, "t0", one.id) for one in made if one.tenant != "t0"))
+    created = [StoredResponse(new_id("resp"), 1, "completed", None, b"{}", tenant=f"t{n % 5}") for n in range(100)]
+    await asyncio.gather(*(store.save(one) for one in created))
+    found = await asyncio.gather(*(store.read(responses.load, one.tenant, one.id) for one in created * 3))
+    foreign = await asyncio.gather(*(store.read(responses.load, "t0", one.id) for one in created if one.tenant != "t0"))
     await store.close()
 
-    assert [one and one.id for one in found] == [one.id for one in made * 3]
+    assert [one and one.id for one in found] == [one.id for one in created * 3]
     assert foreign == [None] * 80
 
 
-def test_rows_without_a_wall_are_read_by_what_only_their_response_tells() -> None:
+def test_rows_without_row_security_are_read_only_by_their_response() -> None:
     for name, statement in QUERIES.items():
         if re.search(r"\b(FROM|JOIN|UPDATE) chat_completion_messages\b", statement):
             assert re.search(r"\bcompletion = \$1", statement), name

@@ -28,8 +28,8 @@ from tests.support.waiting import eventually, let_others_run
 
 
 def response(id: str, **fields: object) -> StoredResponse:
-    given = {"created_at": 1, "status": "completed", "previous_response_id": None, "body": b"{}"} | fields
-    return StoredResponse(id=id, **given)  # type: ignore[arg-type]
+    provided = {"created_at": 1, "status": "completed", "previous_response_id": None, "body": b"{}"} | fields
+    return StoredResponse(id=id, **provided)  # type: ignore[arg-type]
 
 
 @pytest.mark.wide
@@ -40,16 +40,16 @@ async def test_it_keeps_every_promise(postgres: Postgres) -> None:
 
 
 @pytest.mark.wide
-async def test_two_stores_see_and_hear_each_other(postgres: Postgres) -> None:
+async def test_two_stores_notify_each_other(postgres: Postgres) -> None:
     url = await postgres.database()
     one, other = await PostgresStore.open(url), await PostgresStore.open(url)
-    heard: asyncio.Queue[str] = asyncio.Queue()
-    other.on_change(heard.put_nowait)
+    received: asyncio.Queue[str] = asyncio.Queue()
+    other.on_change(received.put_nowait)
     one.on_change(lambda _: None)
-    assert await asyncio.wait_for(heard.get(), 30) == ""  # it listens from now on
+    assert await asyncio.wait_for(received.get(), 30) == ""  # it listens from now on
     await one.write(jobs.enqueue, response("resp_1", status="queued"), b"", [])
 
-    while await asyncio.wait_for(heard.get(), 30) != "resp_1":
+    while await asyncio.wait_for(received.get(), 30) != "resp_1":
         pass
     assert await other.read(stored_responses.load, "", "resp_1") is not None
     for store in (one, other):
@@ -158,7 +158,7 @@ async def test_a_connection_that_is_killed_is_replaced(postgres: Postgres) -> No
 
 
 @pytest.mark.wide
-async def test_a_standby_says_that_it_cannot_be_written(postgres: Postgres) -> None:
+async def test_a_standby_is_reported_as_read_only(postgres: Postgres) -> None:
     url = await postgres.database()
     store = await PostgresStore.open(url)
     name = url.rpartition("?")[0].rpartition("/")[2]
@@ -248,7 +248,7 @@ INVALID = "the URL is invalid; write postgresql://user@host/database"
 
 
 @pytest.mark.parametrize(
-    ("place", "shown", "reason"),
+    ("place", "displayed", "reason"),
     [
         ("127.0.0.1:1/d?password=sk-secret", "127.0.0.1:1/d?password=…", "connection refused"),
         ("nowhere.test/d", "nowhere.test/d", "DNS lookup failed (unknown name)"),
@@ -256,8 +256,8 @@ INVALID = "the URL is invalid; write postgresql://user@host/database"
         ("[::1/d", "[::1/d", INVALID),
     ],
 )
-async def test_a_database_that_cannot_be_used_is_said_without_its_password(
-    monkeypatch: pytest.MonkeyPatch, place: str, shown: str, reason: str
+async def test_an_unusable_database_is_reported_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, place: str, displayed: str, reason: str
 ) -> None:
     def unknown(*name: object, **how: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "unknown name")
@@ -265,10 +265,10 @@ async def test_a_database_that_cannot_be_used_is_said_without_its_password(
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with pytest.raises(ConfigError) as refused:
         await PostgresStore.open(f"postgresql://u:sk-secret@{place}")
-    assert refused.value.message == f"store: postgresql://…@{shown} cannot be used: {reason}"
+    assert refused.value.message == f"store: postgresql://…@{displayed} cannot be used: {reason}"
 
 
-async def test_a_database_that_is_unknown_is_said_to_be(postgres: Postgres) -> None:
+async def test_an_unknown_database_is_reported(postgres: Postgres) -> None:
     with pytest.raises(ConfigError, match=r'cannot be used: database "nowhere" does not exist$'):
         await PostgresStore.open(postgres.url("nowhere"))
 

@@ -22,7 +22,7 @@ def open_files(folder: Path) -> list[str]:
     return [name for name in map(os.path.realpath, Path("/proc/self/fd").iterdir()) if name.startswith(str(folder))]
 
 
-async def test_a_closed_file_says_so() -> None:
+async def test_a_closed_file_raises_an_error() -> None:
     blobs = BlobFile(None)
     await blobs.put("row_1", 0, b"content", is_last=True)
     await blobs.close()
@@ -56,7 +56,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Connection]:
     return connections
 
 
-async def test_the_last_part_waits_for_the_disk_and_the_file_is_made_for_large_rows(
+async def test_the_last_part_waits_for_the_disk_and_the_file_is_created_for_large_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[sqlite3.Connection]
 ) -> None:
     monkeypatch.setattr(file, "SYNCHRONOUS", "FULL")
@@ -89,7 +89,7 @@ async def test_the_connection_of_each_thread_is_closed_after_its_last_operation(
             connection.execute("SELECT 1")
 
 
-async def test_a_damaged_file_says_so(tmp_path: Path) -> None:
+async def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_bytes(b"no database any more " * 1000)
     blobs = BlobFile(tmp_path / "a.db")
     with pytest.raises(StoreError, match=r"^The store's file is damaged\.$"):
@@ -97,7 +97,7 @@ async def test_a_damaged_file_says_so(tmp_path: Path) -> None:
     await blobs.close()
 
 
-async def test_a_file_that_another_program_made_in_the_meantime_is_left_alone(tmp_path: Path) -> None:
+async def test_a_file_created_by_another_program_meanwhile_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     blobs = BlobFile(path)
     with closing(sqlite3.connect(path)) as connection:

@@ -21,7 +21,7 @@ from antiphon.storage.records.responses import StoredResponse
 from antiphon.storage.schema import EARLIER, EARLIER_STORE
 from antiphon.storage.sql import migrations
 from antiphon.storage.sqlite.file import (
-    blobs_beside,
+    blobs_next_to,
     open_file,
     open_memory,
     open_reader,
@@ -31,7 +31,7 @@ from antiphon.storage.sqlite.file import (
 )
 from antiphon.storage.sqlite.store import SqliteStore
 
-NOBODY = 65534
+NO_CALLER = 65534
 
 
 def mode(path: Path) -> int:
@@ -97,7 +97,7 @@ def test_every_connection_has_its_settings(tmp_path: Path) -> None:
             assert settings(one, "foreign_keys", "query_only") == {"foreign_keys": 1, "query_only": 1}
 
 
-def test_a_connection_that_cannot_replace_another_says_so(tmp_path: Path) -> None:
+def test_a_connection_that_cannot_replace_another_raises_an_error(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     path.write_bytes(b"no database any more " * 1000)
     with pytest.raises(sqlite3.DatabaseError, match="not a database"):
@@ -140,12 +140,12 @@ def test_any_other_address_is_refused(url: str) -> None:
     assert caught.value.message == f"store: {url} is not a valid store URL; {advice}"
 
 
-def test_the_home_of_nobody_is_refused() -> None:
+def test_the_home_of_an_unknown_user_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^store: ~no-such-user/antiphon\.db: "):
         SqliteStore.open("sqlite:///~no-such-user/antiphon.db")
 
 
-async def test_files_and_folders_are_made_for_their_owner_alone(tmp_path: Path) -> None:
+async def test_files_and_folders_are_created_for_their_owner_alone(tmp_path: Path) -> None:
     store = SqliteStore.open(f"sqlite://{tmp_path}/one/two/antiphon.db")
     await store.save(StoredResponse("resp_1", 1, "completed", None, b"{}"))
     folder = tmp_path / "one" / "two"
@@ -276,22 +276,22 @@ def test_another_programs_database_is_refused_unchanged(tmp_path: Path) -> None:
 )
 def test_a_content_file_that_is_not_ours_is_refused_unchanged(tmp_path: Path, mark: int, reason: str) -> None:
     path = tmp_path / "antiphon.db"
-    with closing(sqlite3.connect(blobs_beside(path))) as connection:
+    with closing(sqlite3.connect(blobs_next_to(path))) as connection:
         connection.execute(f"PRAGMA application_id = {mark}")
         connection.execute("CREATE TABLE blob_parts (id)")
-    content = blobs_beside(path).read_bytes()
+    content = blobs_next_to(path).read_bytes()
 
     with pytest.raises(ConfigError) as refused:
         SqliteStore.open(f"sqlite://{path}")
 
     assert refused.value.message.startswith(f"store: {tmp_path}/antiphon-files.db {reason}. Move it away")
     assert "another database" not in str(refused.value)  # its name follows from that of the store
-    assert blobs_beside(path).read_bytes() == content
+    assert blobs_next_to(path).read_bytes() == content
 
 
 async def test_a_damaged_content_file_does_not_keep_the_store_from_opening(tmp_path: Path) -> None:
     path = tmp_path / "antiphon.db"
-    blobs_beside(path).write_bytes(b"no database any more " * 1000)
+    blobs_next_to(path).write_bytes(b"no database any more " * 1000)
     store = SqliteStore.open(f"sqlite://{path}")
 
     assert await store.read(responses.load, "", "resp_1") is None
@@ -325,7 +325,7 @@ def mere_user() -> Iterator[None]:
     """Nobody may write everywhere, not even root, while this test runs."""
     user = os.geteuid()
     if user == 0:
-        os.seteuid(NOBODY)
+        os.seteuid(NO_CALLER)
     yield
     os.seteuid(user)
 
@@ -355,7 +355,7 @@ def test_a_file_that_is_locked_for_a_moment_is_opened(tmp_path: Path, monkeypatc
     assert waits.now > 0
 
 
-def test_a_file_that_stays_locked_is_given_up_after_twice_the_time_of_a_write(
+def test_a_locked_file_times_out_after_twice_the_time_of_a_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "antiphon.db"
@@ -398,7 +398,7 @@ async def test_a_file_in_a_read_only_folder_is_refused_unchanged(shared_folder: 
     path.parent.chmod(0o700)
 
 
-def test_a_folder_that_cannot_be_made_is_refused(shared_folder: Path, mere_user: None) -> None:
+def test_a_folder_that_cannot_be_created_is_refused(shared_folder: Path, mere_user: None) -> None:
     shared = shared_folder / "closed"
     shared.mkdir(mode=0o500)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.storage.sqlite.file import connect
-from antiphon.storage.sqlite.forks import Connection, Forks
+from antiphon.storage.sqlite.forks import Forks, ForkSafeConnection
 from tests.support.command import environment
 
 URL = "import asyncio, os, signal, sys, threading\nfrom antiphon.storage.open import open_store\nURL = sys.argv[1]\n"
@@ -96,7 +96,7 @@ async def test_children_of_a_process_that_is_writing_open_the_same_file(tmp_path
 
 
 @pytest.mark.wide
-async def test_what_a_child_writes_after_its_parent_closed_the_file_is_kept(tmp_path: Path) -> None:
+async def test_output_of_a_child_after_its_parent_closed_the_file_is_captured(tmp_path: Path) -> None:
     assert await output_of(PARENT_CLOSES_FIRST, tmp_path) == ("row_of_the_child", "")
 
 
@@ -116,13 +116,13 @@ def test_a_child_does_not_use_what_it_inherits(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def connection() -> Iterator[Connection]:
-    one = sqlite3.connect(":memory:", factory=Connection)
+def connection() -> Iterator[ForkSafeConnection]:
+    one = sqlite3.connect(":memory:", factory=ForkSafeConnection)
     yield one
     one.close()
 
 
-def is_closed(connection: Connection) -> bool:
+def is_closed(connection: ForkSafeConnection) -> bool:
     try:
         connection.execute("SELECT 1")
     except sqlite3.ProgrammingError:
@@ -130,26 +130,26 @@ def is_closed(connection: Connection) -> bool:
     return False
 
 
-def is_held(gate: threading.Lock) -> bool:
+def is_retained(gate: threading.Lock) -> bool:
     is_free = gate.acquire(blocking=False)
     if is_free:
         gate.release()
     return not is_free
 
 
-def test_no_thread_enters_during_a_fork_and_the_child_closes_connections(connection: Connection) -> None:
+def test_no_thread_enters_during_a_fork_and_the_child_closes_connections(connection: ForkSafeConnection) -> None:
     forks = Forks(patience=30)
     gates = [forks.new_gate(), forks.new_gate()]
     forks.opened(connection)
     for end, closes in ((forks.end, False), (forks.end_in_child, True)):
         forks.begin()
-        assert [is_held(gate) for gate in gates] == [True, True]
+        assert [is_retained(gate) for gate in gates] == [True, True]
         end()
-        assert [is_held(gate) for gate in gates] == [False, False]
+        assert [is_retained(gate) for gate in gates] == [False, False]
         assert is_closed(connection) == closes
 
 
-def test_a_fork_waits_for_a_thread_that_is_inside(connection: Connection) -> None:
+def test_a_fork_waits_for_a_thread_that_is_inside(connection: ForkSafeConnection) -> None:
     forks = Forks(patience=30)
     gate = forks.new_gate()
     forks.opened(connection)
@@ -161,7 +161,9 @@ def test_a_fork_waits_for_a_thread_that_is_inside(connection: Connection) -> Non
     assert is_closed(connection)
 
 
-def test_a_thread_that_stays_inside_keeps_the_connections_of_the_next_child_alone(connection: Connection) -> None:
+def test_a_thread_that_stays_inside_keeps_the_connections_of_the_next_child_alone(
+    connection: ForkSafeConnection,
+) -> None:
     forks = Forks(patience=0.001)
     gates = [forks.new_gate(), forks.new_gate()]
     forks.opened(connection)
@@ -170,7 +172,7 @@ def test_a_thread_that_stays_inside_keeps_the_connections_of_the_next_child_alon
         forks.begin()
         forks.end_in_child()
         assert is_closed(connection) == closes
-        assert [is_held(gate) for gate in gates] == [not closes, False]
+        assert [is_retained(gate) for gate in gates] == [not closes, False]
         if not closes:
             gates[0].release()
 

@@ -41,7 +41,7 @@ def test_an_older_database_gets_only_what_it_has_not_seen(connection: sqlite3.Co
     assert connection.execute("SELECT x FROM a").fetchall() == [("one",), ("two",)]
 
 
-def test_a_migration_that_another_process_makes_meanwhile_is_not_made_again(tmp_path: Path) -> None:
+def test_a_migration_that_another_process_ran_meanwhile_is_not_repeated(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
 
     class Overtaken(sqlite3.Connection):

@@ -17,8 +17,8 @@ from antiphon.sharing.scheduler import FairScheduler
 from antiphon.storage.input_pages import input_page
 from antiphon.storage.operations import responses
 from antiphon.storage.operations import responses as stored_responses
-from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
-from antiphon.storage.records.responses import ItemPage, PageQuery, StoredItem, StoredResponse
+from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, query_rows
+from antiphon.storage.records.responses import PageQuery, StoredItem, StoredItemPage, StoredResponse
 from antiphon.storage.sqlite.file import open_reader
 from antiphon.storage.sqlite.readers import Readers
 from antiphon.storage.sqlite.store import SqliteStore
@@ -90,7 +90,7 @@ async def test_the_end_of_a_list_of_large_items_is_known(store: SqliteStore) -> 
         (PageQuery(1, before=second.id), [first]),
         (PageQuery(2, third.id, descending=True), [second, first]),
     ):
-        assert await input_page(store, T, response.id, query) == ItemPage(items)
+        assert await input_page(store, T, response.id, query) == StoredItemPage(items)
 
 
 async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(store: SqliteStore, reads: FairScheduler) -> None:
@@ -113,7 +113,7 @@ async def test_a_large_read_waits_for_its_turn_and_small_ones_do_not(store: Sqli
     assert reads.in_use == 0
 
 
-async def test_a_read_that_nobody_waits_for_any_more_holds_its_place_until_it_ends(
+async def test_a_read_without_waiters_occupies_its_place_until_its_end(
     store: SqliteStore, reads: FairScheduler
 ) -> None:
     big = large()
@@ -138,7 +138,7 @@ async def test_the_connections_are_closed_after_the_last_read(
         return opened[-1]
 
     def count() -> Operation[int]:
-        (row,) = yield from ask("counts")
+        (row,) = yield from query_rows("counts")
         return int(row[0])
 
     readers = Readers(connect, reads)
@@ -151,14 +151,14 @@ async def test_the_connections_are_closed_after_the_last_read(
         connection.execute("SELECT 1")
 
 
-async def test_the_failure_of_a_read_that_nobody_waits_for_any_more_is_not_reported(reads: FairScheduler) -> None:
+async def test_the_failure_of_a_read_without_waiters_is_not_reported(reads: FairScheduler) -> None:
     reported: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
     may_end = threading.Event()
 
     def fail() -> Operation[None]:
         assert may_end.wait(30)
-        yield from ask("no query has this name")
+        yield from query_rows("no query has this name")
 
     readers = Readers(partial(sqlite3.connect, ":memory:", check_same_thread=False), reads)
     left = asyncio.create_task(readers.read(act_of(fail), T))

@@ -14,7 +14,7 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.storage.operations import responses
 from antiphon.storage.sqlite import reserve as reserves
-from antiphon.storage.sqlite.reserve import Reserve, reserve_beside
+from antiphon.storage.sqlite.reserve import Reserve, reserve_next_to
 from antiphon.storage.sqlite.store import SqliteStore
 from antiphon.storage.sqlite.writer import Writer
 from tests.store.making import T, new_response
@@ -24,23 +24,23 @@ from tests.support.waiting import until
 @pytest.fixture
 def free(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The bytes that are free on the disk, as the file system says; the last one counts."""
-    told = [10**12]
+    reported = [10**12]
 
     class Found:
         f_frsize = 1
 
         @property
         def f_bavail(self) -> int:
-            return told[-1]
+            return reported[-1]
 
     monkeypatch.setattr(os, "statvfs", lambda path: Found())
     monkeypatch.setattr(reserves, "SIZE", 1024 * 1024)
-    yield told
+    yield reported
 
 
-def full(connection: sqlite3.Connection, given: Sequence[Any]) -> Iterator[Any]:
+def full(connection: sqlite3.Connection, provided: Sequence[Any]) -> Iterator[Any]:
     """Fail as long as the reserve, which is the argument, has its space."""
-    for path in given:
+    for path in provided:
         if path.stat().st_size:
             error = sqlite3.OperationalError()
             error.sqlite_errorcode = sqlite3.SQLITE_FULL
@@ -51,7 +51,7 @@ def full(connection: sqlite3.Connection, given: Sequence[Any]) -> Iterator[Any]:
 async def test_only_what_frees_space_uses_the_reserve(tmp_path: Path, free: list[int]) -> None:
     path = tmp_path / "reserve"
     reserve = Reserve(path)
-    assert reserve.keep() and path.stat().st_size == reserves.SIZE
+    assert reserve.save() and path.stat().st_size == reserves.SIZE
     writer = Writer(sqlite3.connect(tmp_path / "a.db", isolation_level=None, check_same_thread=False), None, reserve)
 
     free.append(0)
@@ -67,12 +67,12 @@ async def test_only_what_frees_space_uses_the_reserve(tmp_path: Path, free: list
     assert (refusals, outcomes[1::2]) == ([True, False, True, False], ["done", "done"])
 
     free.append(10**12)
-    assert await writer.submit(lambda _, given: given, "any") == "any"
+    assert await writer.submit(lambda _, provided: provided, "any") == "any"
     assert path.stat().st_size == reserves.SIZE
     await writer.close()
 
 
-async def test_a_store_without_its_reserve_can_be_read_inspected_and_emptied_and_hears_of_others(
+async def test_a_store_without_its_reserve_can_be_read_inspected_and_emptied_and_receives_notifications(
     tmp_path: Path, free: list[int]
 ) -> None:
     path = tmp_path / "a.db"
@@ -80,7 +80,7 @@ async def test_a_store_without_its_reserve_can_be_read_inspected_and_emptied_and
     response = new_response()
     await store.save(response)
     await store.put_blob_part("row_1", 0, b"content", is_last=True)
-    reserve_beside(path).touch()  # another process released it
+    reserve_next_to(path).touch()  # another process released it
     free.append(0)
 
     for refused in (store.save(new_response()), store.put_blob_part("row_1", 1, b"more", is_last=True)):
@@ -93,20 +93,20 @@ async def test_a_store_without_its_reserve_can_be_read_inspected_and_emptied_and
     assert await store.clock_skew() == 0.0
     await store.delete_blob_parts("row_1")
     assert await store.write(responses.delete, T, response.id)
-    await hear_of_another_process(store, path)
+    await learn_of_another_process(store, path)
     await store.close()
 
 
-async def hear_of_another_process(store: SqliteStore, path: Path) -> None:
-    heard: list[str] = []
-    store.on_change(heard.append)
+async def learn_of_another_process(store: SqliteStore, path: Path) -> None:
+    received: list[str] = []
+    store.on_change(received.append)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
 
-        def is_heard() -> bool:
+        def has_reader() -> bool:
             connection.execute("UPDATE clock SET asked = asked + 1")
-            return bool(heard)
+            return bool(received)
 
-        await until(is_heard)
+        await until(has_reader)
 
 
 FULL = """
@@ -142,16 +142,16 @@ async def test_a_store_has_room_if_the_disk_has_space_for_its_reserve_and_writes
 def test_a_disk_with_little_space_has_no_reserve(tmp_path: Path, free: list[int]) -> None:
     free.append(reserves.SIZE + reserves.ROOM - 1)
     reserve = Reserve(tmp_path / "reserve")
-    assert not reserve.keep()
+    assert not reserve.save()
     assert list(tmp_path.iterdir()) == []
     assert reserve.refill() and not reserve.release()
     free.append(reserves.SIZE + reserves.ROOM)
-    assert reserve.keep() and reserve.release()
+    assert reserve.save() and reserve.release()
 
 
 def test_a_store_in_memory_has_no_reserve(free: list[int]) -> None:
     reserve = Reserve(None)
-    assert reserve.keep() and reserve.refill() and not reserve.release()
+    assert reserve.save() and reserve.refill() and not reserve.release()
 
 
 def test_a_quota_leaves_no_room_although_the_disk_has_space(
@@ -161,10 +161,10 @@ def test_a_quota_leaves_no_room_although_the_disk_has_space(
         raise OSError(errno.EDQUOT, "")
 
     reserve = Reserve(tmp_path / "reserve")
-    assert reserve.keep() and reserve.release()
+    assert reserve.save() and reserve.release()
     for name in ("write", "posix_fallocate"):
         monkeypatch.setattr(os, name, refuse)
-    assert (reserve.keep(), reserve.refill()) == (False, False)
+    assert (reserve.save(), reserve.refill()) == (False, False)
     monkeypatch.undo()
     assert reserve.refill()
     assert [path.name for path in tmp_path.iterdir()] == ["reserve"]

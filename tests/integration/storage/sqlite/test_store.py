@@ -14,14 +14,14 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.ids import new_id
 from antiphon.storage.operations import clock, jobs, responses
-from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, ask
+from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Operation, query_rows
 from antiphon.storage.records.jobs import SOONEST, Deferral, Reservation
 from antiphon.storage.records.responses import StoredItem, StoredResponse
 from antiphon.storage.sql import QUERIES
-from antiphon.storage.sqlite.file import blobs_beside
+from antiphon.storage.sqlite.file import blobs_next_to
 from antiphon.storage.sqlite.marks import bound
 from antiphon.storage.sqlite.rows import perform_alone, statement
-from antiphon.storage.sqlite.store import LOOK_EVERY, SqliteStore
+from antiphon.storage.sqlite.store import POLL_INTERVAL, SqliteStore
 from antiphon.storage.upkeep import purge
 from tests.store.check import check_store
 from tests.support.acts import act_of
@@ -30,7 +30,7 @@ from tests.support.waiting import LoopClock, let_others_run, until
 OF_THE_SECOND_FILE = {"put_blob_part", "blob_part", "delete_blob_parts"}
 """Queries of the file with the content of files."""
 
-LOOK_AT_EVERYTHING = {"counts"}
+SELECT_EVERYTHING = {"counts"}
 SORT = {"next_waiting", "beats", "held", "jobs_of", "endpoints", "deliveries", "counts", "api_keys", "walk_up"}
 SORT |= {"due", "due_endpoints", "steps_up", "storage_use", "usage", "usage_of_all"}
 SORT |= {"next_ingestion", "batch_counts", "batch_files_up", "batch_files_down", "lock_stores_of_file"}
@@ -47,8 +47,8 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 
 def response(id: str, **fields: object) -> StoredResponse:
-    given = {"created_at": 1, "status": "completed", "previous_response_id": None, "body": b"{}"} | fields
-    return StoredResponse(id=id, **given)  # type: ignore[arg-type]
+    provided = {"created_at": 1, "status": "completed", "previous_response_id": None, "body": b"{}"} | fields
+    return StoredResponse(id=id, **provided)  # type: ignore[arg-type]
 
 
 @contextmanager
@@ -225,44 +225,44 @@ async def test_a_store_serves_one_event_loop_after_the_other(tmp_path: Path) -> 
     await store.close()
 
 
-async def test_many_listeners_share_one_look_at_the_file(store: SqliteStore, tmp_path: Path) -> None:
-    before, heard = asyncio.all_tasks(), asyncio.Event()
+async def test_many_listeners_share_one_check_of_the_file(store: SqliteStore, tmp_path: Path) -> None:
+    before, received = asyncio.all_tasks(), asyncio.Event()
     for _ in range(3):
-        store.on_change(lambda _: heard.set())
+        store.on_change(lambda _: received.set())
     assert len(asyncio.all_tasks() - before) == 1
     with another_program(tmp_path / "antiphon.db") as connection:
 
-        def is_heard() -> bool:
+        def has_reader() -> bool:
             connection.execute("UPDATE clock SET asked = asked + 1")
-            return heard.is_set()
+            return received.is_set()
 
-        await until(is_heard)
+        await until(has_reader)
     await store.close()
     await let_others_run()
     assert asyncio.all_tasks() == before
 
 
-async def test_each_write_of_another_program_is_told_once_and_no_own_write(
+async def test_each_write_of_another_program_is_reported_once_and_no_own_write(
     store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock, told = LoopClock(monkeypatch), list[str]()
-    store.on_change(told.append)
+    clock, reported = LoopClock(monkeypatch), list[str]()
+    store.on_change(reported.append)
 
-    async def look_again() -> None:
+    async def poll_again() -> None:
         for _ in range(3):
-            clock.advance(LOOK_EVERY)
+            clock.advance(POLL_INTERVAL)
             await let_others_run(3)
             await store.save(response("resp_own"))  # done after the look
 
-    await look_again()
-    assert "" not in told
+    await poll_again()
+    assert "" not in reported
     with another_program(tmp_path / "antiphon.db") as connection:
         connection.execute("UPDATE clock SET asked = asked + 1")
-    await look_again()
-    assert told.count("") == 1
+    await poll_again()
+    assert reported.count("") == 1
 
 
-async def test_nothing_is_looked_for_in_memory_which_no_other_program_writes() -> None:
+async def test_memory_stores_are_not_polled_because_no_other_program_writes_them() -> None:
     store = SqliteStore.open("sqlite://")
     before = asyncio.all_tasks()
     store.on_change(lambda _: None)
@@ -272,7 +272,7 @@ async def test_nothing_is_looked_for_in_memory_which_no_other_program_writes() -
 
 async def test_no_query_reads_a_table_from_end_to_end(tmp_path: Path, store: SqliteStore) -> None:
     with another_program(tmp_path / "antiphon.db") as connection:
-        for name in QUERIES.keys() - LOOK_AT_EVERYTHING - OF_THE_SECOND_FILE:
+        for name in QUERIES.keys() - SELECT_EVERYTHING - OF_THE_SECOND_FILE:
             query = statement(name).replace("{where}", "")
             parameters = dict.fromkeys(re.findall(r"\$(\d+)", query))
             plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", parameters)]
@@ -311,7 +311,7 @@ async def test_many_or_large_items_are_not_read_with_their_response(
 ) -> None:
     await store.save(response("resp_1", input=[StoredItem(f"msg_{place}", b"x" * size) for place in range(items)]))
     with another_program(tmp_path / "antiphon.db") as connection:
-        found = perform_alone(connection, act_of(ask, "load", "resp_1", "", 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
+        found = perform_alone(connection, act_of(query_rows, "load", "resp_1", "", 0, FEW_ITEMS, FEW_BYTES, FEW_BYTES))
 
     assert len(found) == rows
 
@@ -335,10 +335,10 @@ async def test_a_longer_queue_takes_no_more_steps_to_find_the_next_job(store: Sq
         for tenant in ("a", "b", "c"):
             for key in ("", "key"):
                 for deferral in (SOONEST, Deferral(2**40, "continued")):
-                    made = [response(new_id("resp"), status="queued", tenant=tenant) for _ in range(count)]
-                    whose = Reservation(key)
+                    created = [response(new_id("resp"), status="queued", tenant=tenant) for _ in range(count)]
+                    owner = Reservation(key)
                     await asyncio.gather(
-                        *(store.write(jobs.enqueue, one, b"", [], None, whose, deferral=deferral) for one in made)
+                        *(store.write(jobs.enqueue, one, b"", [], None, owner, deferral=deferral) for one in created)
                     )
 
     def steps() -> int:
@@ -367,7 +367,7 @@ DAY = 86_400
 
 
 @pytest.mark.parametrize(("ahead", "sees_expired"), [(DAY, False), (-DAY, True)])
-async def test_a_server_whose_clock_is_wrong_has_its_times_corrected_by_those_of_the_others(
+async def test_a_wrong_server_clock_is_corrected_by_those_of_the_others(
     tmp_path: Path, ahead: int, sees_expired: bool
 ) -> None:
     """Nobody knows which clock is right, so nothing expires before both agree that it has."""
@@ -413,7 +413,7 @@ async def test_both_files_are_inspected_whole(tmp_path: Path) -> None:
     await store.put_blob_part("row_1", 0, bytes(500_000), is_last=True)
     assert (await store.inspect())["responses"] == 1
     await store.close()
-    damage(blobs_beside(path))
+    damage(blobs_next_to(path))
     store = SqliteStore.open(f"sqlite://{path}")
     with pytest.raises(StoreError, match="content of files"):
         await store.inspect()

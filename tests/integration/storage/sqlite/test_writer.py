@@ -17,10 +17,10 @@ async def test_no_more_waits_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writers, "MOST_WAITING", 3)
     begun, go = threading.Event(), threading.Event()
 
-    def act(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
         begun.set()
         assert go.wait(30)
-        return given
+        return provided
 
     writer = Writer(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
     doing = [writer.submit(act, 0)]
@@ -39,19 +39,19 @@ async def test_an_operation_that_fails_leaves_nothing_and_a_full_disk_fails_all_
     database.execute("CREATE TABLE seen (number INTEGER)")
     begun, go = threading.Event(), threading.Event()
 
-    def wait(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+    def wait(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
         begun.set()
         assert go.wait(30)
-        return given
+        return provided
 
-    def act(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
-        for number in given:
+    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+        for number in provided:
             connection.execute("INSERT INTO seen VALUES (?)", (number,))
             if number < 0:
                 raise ValueError
-        return given
+        return provided
 
-    def fill(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+    def fill(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
         error = sqlite3.OperationalError()
         error.sqlite_errorcode = sqlite3.SQLITE_FULL
         raise error
@@ -84,18 +84,18 @@ async def test_only_an_error_of_the_disk_renews_the_connection(code: int, is_of_
     first, second = (sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False) for _ in range(2))
     writer = Writer(first, lambda: second)
 
-    def fail(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+    def fail(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
         error = sqlite3.OperationalError()
         error.sqlite_errorcode = code
         raise error
 
-    def look(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[sqlite3.Connection]:
-        return [connection] * len(given)
+    def poll(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[sqlite3.Connection]:
+        return [connection] * len(provided)
 
-    assert await writer.submit(look, 0) is first
+    assert await writer.submit(poll, 0) is first
     with pytest.raises(StoreError):
         await writer.submit(fail, 0)
-    assert await writer.submit(look, 0) is (second if is_of_the_disk else first)
+    assert await writer.submit(poll, 0) is (second if is_of_the_disk else first)
     if is_of_the_disk:
         with pytest.raises(sqlite3.ProgrammingError, match="closed"):
             first.execute("SELECT 1")
@@ -109,15 +109,15 @@ async def test_a_transaction_that_takes_long_ends_before_the_next_operation(monk
     writer = Writer(database)
     begun, go = threading.Event(), threading.Event()
 
-    def wait(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
+    def wait(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
         begun.set()
         assert go.wait(30)
-        return given
+        return provided
 
     commits: list[None] = []
 
-    def perform(connection: sqlite3.Connection, given: Sequence[int]) -> Iterator[int]:
-        return (len(commits) for _ in given)
+    def perform(connection: sqlite3.Connection, provided: Sequence[int]) -> Iterator[int]:
+        return (len(commits) for _ in provided)
 
     async def in_how_many(longest: float) -> int:
         """Return how many transactions five operations take that wait together."""
@@ -143,11 +143,11 @@ async def test_operations_that_are_done_together_are_done_once(monkeypatch: pyte
     begun, go = threading.Event(), threading.Event()
     done: list[int] = []
 
-    def act(connection: sqlite3.Connection, given: Sequence[int]) -> Sequence[int]:
-        done.extend(given)
+    def act(connection: sqlite3.Connection, provided: Sequence[int]) -> Sequence[int]:
+        done.extend(provided)
         begun.set()
         assert go.wait(30)
-        return given
+        return provided
 
     doing = [writer.submit(act, 0)]
     assert await asyncio.to_thread(begun.wait, 30)

@@ -73,8 +73,8 @@ async def test_commands_name_a_bad_url_of_the_collector_without_its_secret(
 async def test_a_server_sends_its_spans_before_it_ends(tmp_path: Path, backend: ReplayBackend, variable: str) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
     async with collecting() as collector:
-        told = {variable: collector.url, "OTEL_EXPORTER_OTLP_HEADERS": "x-team=mine"}
-        async with serving(tmp_path, *flags, **told) as server:
+        reported = {variable: collector.url, "OTEL_EXPORTER_OTLP_HEADERS": "x-team=mine"}
+        async with serving(tmp_path, *flags, **reported) as server:
             async with AsyncOpenAI(base_url=server.url, api_key="x") as sdk:
                 await sdk.responses.create(model="m", input="Hi")
             done = await server.stop(signal.SIGTERM)
@@ -88,8 +88,8 @@ async def test_a_server_sends_its_spans_before_it_ends(tmp_path: Path, backend: 
 async def test_a_server_may_have_another_name(tmp_path: Path, backend: ReplayBackend) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
     async with collecting() as collector:
-        told = {OTLP: collector.url, "OTEL_SERVICE_NAME": "mine"}
-        async with serving(tmp_path, *flags, **told) as server:
+        reported = {OTLP: collector.url, "OTEL_SERVICE_NAME": "mine"}
+        async with serving(tmp_path, *flags, **reported) as server:
             async with AsyncOpenAI(base_url=server.url, api_key="x") as sdk:
                 await sdk.models.list()
             await server.stop(signal.SIGTERM)
@@ -97,10 +97,10 @@ async def test_a_server_may_have_another_name(tmp_path: Path, backend: ReplayBac
     assert collector.resource()["service.name"] == "mine"
 
 
-async def test_a_collector_that_is_gone_costs_no_answer(tmp_path: Path, backend: ReplayBackend) -> None:
+async def test_a_collector_outage_does_not_affect_answers(tmp_path: Path, backend: ReplayBackend) -> None:
     flags = ("--port", "0", "--backend", backend.url, "--store", "sqlite://")
-    gone = {OTLP: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
-    async with serving(tmp_path, *flags, **gone) as server:
+    removed = {OTLP: "http://127.0.0.1:9", "OTEL_EXPORTER_OTLP_TIMEOUT": "1"}
+    async with serving(tmp_path, *flags, **removed) as server:
         async with AsyncOpenAI(base_url=server.url, api_key="x") as sdk:
             response = await sdk.responses.create(model="m", input="canary")
         done = await server.stop(signal.SIGTERM)

@@ -14,14 +14,14 @@ from antiphon.tools.code.tool import LOST_VARIABLES
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.code import AUTO, OUTPUTS, SHELL, coder, container_of, logs, settings
 from tests.support.keys import issued
-from tests.support.server import Served, serve
+from tests.support.server import RunningServer, serve
 from tests.support.waiting import until
 
 CANARY = "canary-4711"
 
 
 @asynccontextmanager
-async def coding_server(store: Any, **chosen: Any) -> AsyncIterator[Served]:
+async def coding_server(store: Any, **chosen: Any) -> AsyncIterator[RunningServer]:
     model = ScriptedBackend(coder, models=["m"])
     async with serve(model, store=store, settings=settings(**chosen), has_tools=True) as one:
         one.requests = model.requests  # type: ignore[attr-defined]
@@ -29,7 +29,7 @@ async def coding_server(store: Any, **chosen: Any) -> AsyncIterator[Served]:
 
 
 @pytest.fixture
-async def served(store_url: str) -> AsyncIterator[Served]:
+async def server(store_url: str) -> AsyncIterator[RunningServer]:
     async with coding_server(store_url) as one:
         yield one
 
@@ -41,39 +41,41 @@ async def run(sdk: AsyncOpenAI, code: str, container: str = "", **more: Any) -> 
     )
 
 
-def told(served: Served) -> str:
+def reported(server: RunningServer) -> str:
     """What the model read of the newest call."""
-    return str(served.requests[-1]["messages"][-1]["content"])  # type: ignore[attr-defined]
+    return str(server.requests[-1]["messages"][-1]["content"])  # type: ignore[attr-defined]
 
 
-async def test_code_prints_and_keeps_variables_and_files_from_turn_to_turn(served: Served) -> None:
-    first = await run(served.sdk, "x = 41\nopen('a.csv', 'w').write('1,2')\nprint('hi')\nx")
-    second = await run(served.sdk, "x + 1, open('a.csv').read()", previous_response_id=first.id)
+async def test_code_prints_and_keeps_variables_and_files_from_turn_to_turn(server: RunningServer) -> None:
+    first = await run(server.sdk, "x = 41\nopen('a.csv', 'w').write('1,2')\nprint('hi')\nx")
+    second = await run(server.sdk, "x + 1, open('a.csv').read()", previous_response_id=first.id)
 
     assert logs(first) == ["hi\n", "41"]
     assert logs(second) == ["(42, '1,2')"]
     assert container_of(first) == container_of(second)
 
 
-async def test_files_of_code_are_served_at_once_and_files_of_clients_are_in_the_next_call(served: Served) -> None:
-    first = await run(served.sdk, "open('a.csv', 'w').write('1,2')")
-    container, files = container_of(first), served.sdk.containers.files
-    (made,) = (await files.list(container)).data
-    assert (made.path, made.source, made.bytes) == ("/mnt/data/a.csv", "assistant", 3)
-    assert (await files.content.retrieve(made.id, container_id=container)).content == b"1,2"
+async def test_files_of_code_are_available_at_once_and_files_of_clients_in_the_next_call(
+    server: RunningServer,
+) -> None:
+    first = await run(server.sdk, "open('a.csv', 'w').write('1,2')")
+    container, files = container_of(first), server.sdk.containers.files
+    (created,) = (await files.list(container)).data
+    assert (created.path, created.source, created.bytes) == ("/mnt/data/a.csv", "assistant", 3)
+    assert (await files.content.retrieve(created.id, container_id=container)).content == b"1,2"
 
     uploaded = await files.create(container, file=("b.csv", b"3,4"))
-    await files.delete(made.id, container_id=container)
-    second = await run(served.sdk, "import os; sorted(os.listdir())", container)
+    await files.delete(created.id, container_id=container)
+    second = await run(server.sdk, "import os; sorted(os.listdir())", container)
 
     assert logs(second) == [repr([uploaded.path.removeprefix("/mnt/data/")])]
 
 
-async def test_files_of_the_tool_are_in_its_container(served: Served) -> None:
-    file = await served.sdk.files.create(file=("data.csv", b"1,2"), purpose="user_data")
+async def test_files_of_the_tool_are_in_its_container(server: RunningServer) -> None:
+    file = await server.sdk.files.create(file=("data.csv", b"1,2"), purpose="user_data")
     tool = {"type": "code_interpreter", "container": {"type": "auto", "file_ids": [file.id]}}
 
-    response = await run(served.sdk, f"open('{file.id}-data.csv').read()", tools=[tool])
+    response = await run(server.sdk, f"open('{file.id}-data.csv').read()", tools=[tool])
 
     assert logs(response) == ["'1,2'"]
 
@@ -83,11 +85,11 @@ async def test_a_container_moves_to_another_server_with_its_files(store_url: str
         first = await run(one.sdk, "x = 1; open('a', 'w').write('from one')")
         container = container_of(first)
         second = await run(other.sdk, "'x' in globals(), open('a').read(), open('b', 'w').write('new')", container)
-        moved = told(other)
+        moved = reported(other)
         third = await run(one.sdk, "'x' in globals(), open('b').read()", container)
 
         assert logs(second) == ["(False, 'from one', 3)"] and LOST_VARIABLES in moved
-        assert logs(third) == ["(False, 'new')"] and LOST_VARIABLES in told(one)
+        assert logs(third) == ["(False, 'new')"] and LOST_VARIABLES in reported(one)
         assert LOST_VARIABLES not in str(one.requests[1]["messages"])  # type: ignore[attr-defined]
 
 
@@ -143,8 +145,8 @@ async def test_no_tenant_reaches_the_container_of_another(store_url: str) -> Non
         with pytest.raises(NotFoundError):
             await run(mine, "x", tools=[tool])
         items = [{"type": "code_interpreter_call", "id": "ci_1", "container_id": container, "code": "x", "outputs": []}]
-        look = "import os\nprint(os.listdir('/mnt/data'), globals().get('x'))"
-        seen = await run(mine, "", input=[*items, {"role": "user", "content": look}])
+        poll = "import os\nprint(os.listdir('/mnt/data'), globals().get('x'))"
+        seen = await run(mine, "", input=[*items, {"role": "user", "content": poll}])
 
     assert foreign.value.message == unknown.value.message
     assert container_of(seen) != container
@@ -152,10 +154,10 @@ async def test_no_tenant_reaches_the_container_of_another(store_url: str) -> Non
     assert CANARY not in seen.to_json()
 
 
-async def test_nothing_of_the_server_is_in_a_machine(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nothing_of_the_server_is_in_a_machine(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTIPHON_BACKEND_KEY", CANARY)
     response = await run(
-        served.sdk,
+        server.sdk,
         "import os, glob\n"
         "print(dict(os.environ))\n"
         "for path in glob.glob('/proc/*/environ') + glob.glob('/proc/*/cmdline'):\n"
@@ -172,26 +174,26 @@ async def test_a_call_over_its_time_fails_and_keeps_files(store_url: str) -> Non
         first = await run(one.sdk, "x = 1; open('a', 'w').write('kept')\nprint('so far')\nwhile True: pass")
         call = first.output[0]
         assert (call.status, logs(first)) == ("failed", ["so far\n"])
-        assert "time limit of 1 seconds" in told(one)
+        assert "time limit of 1 seconds" in reported(one)
 
         second = await run(one.sdk, "'x' in globals(), open('a').read()", previous_response_id=first.id)
 
         assert logs(second) == ["(False, 'kept')"] and container_of(second) == container_of(first)
 
 
-async def test_a_deleted_container_ends_its_call(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deleted_container_ends_its_call(server: RunningServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.tools.code.holds.RENEW_EVERY", 0.1)
-    container = (await served.sdk.containers.create(name="mine")).id
-    running = asyncio.create_task(run(served.sdk, "open('a', 'w').write('1')\nimport time; time.sleep(100)", container))
+    container = (await server.sdk.containers.create(name="mine")).id
+    running = asyncio.create_task(run(server.sdk, "open('a', 'w').write('1')\nimport time; time.sleep(100)", container))
     await until(
-        lambda: served.parts.shared.usage().get("code_calls") and served.parts.shared.usage()["code_calls"].in_use
+        lambda: server.parts.shared.usage().get("code_calls") and server.parts.shared.usage()["code_calls"].in_use
     )
-    await served.sdk.containers.delete(container)
+    await server.sdk.containers.delete(container)
 
     response = await running
 
     assert response.output[0].status == "failed"
-    assert "deleted" in told(served)
+    assert "deleted" in reported(server)
 
 
 async def test_a_deleted_container_by_id_is_refused_and_auto_makes_a_new_one(store_url: str) -> None:
@@ -213,13 +215,13 @@ async def test_files_beyond_what_a_tenant_may_store_are_left_out_by_name(store_u
 
         paths = [file.path async for file in one.sdk.containers.files.list(container_of(response))]
         assert paths == ["/mnt/data/b"] and response.output[0].status == "completed"
-        assert "The file a was not kept" in told(one)
+        assert "The file a was not kept" in reported(one)
 
 
-async def test_commands_and_code_share_a_container(served: Served) -> None:
-    first = await run(served.sdk, "echo hi > a.txt && cat a.txt && exit 3", tools=[SHELL])
+async def test_commands_and_code_share_a_container(server: RunningServer) -> None:
+    first = await run(server.sdk, "echo hi > a.txt && cat a.txt && exit 3", tools=[SHELL])
     output = next(item for item in first.output if item.type == "shell_call_output").to_dict()["output"]
-    second = await run(served.sdk, "open('a.txt').read()", previous_response_id=first.id)
+    second = await run(server.sdk, "open('a.txt').read()", previous_response_id=first.id)
 
     assert [(one["stdout"], one["outcome"]["exit_code"]) for one in output] == [("", 0), ("hi\n", 0), ("", 3)]
     assert logs(second) == ["'hi\\n'"]
@@ -233,8 +235,8 @@ async def test_commands_and_code_share_a_container(served: Served) -> None:
         ({"type": "auto", "skills": [{"type": "skill_reference", "skill_id": "s"}]}, "tools[0].container.skills"),
     ],
 )
-async def test_what_no_container_here_has_is_refused(served: Served, container: Any, param: str) -> None:
+async def test_what_no_container_here_has_is_refused(server: RunningServer, container: Any, param: str) -> None:
     with pytest.raises(BadRequestError) as refused:
-        await run(served.sdk, "1", tools=[{"type": "code_interpreter", "container": container}])
+        await run(server.sdk, "1", tools=[{"type": "code_interpreter", "container": container}])
 
     assert str(refused.value.param).endswith(param)

@@ -11,8 +11,8 @@ from antiphon.storage.open import open_store
 from antiphon.storage.records.tenants import Role
 from antiphon.upstream.scripted import ScriptedBackend
 from tests.support.keys import issued
-from tests.support.parts import called, said
-from tests.support.server import Served, serve
+from tests.support.parts import called, stated
+from tests.support.server import RunningServer, serve
 
 TIDES = "High water in Brest is at nine in the morning and at half past nine in the evening."
 PORTS = "The port of Roscoff has ferries to Ireland."
@@ -22,8 +22,8 @@ RESULTS: Any = ["file_search_call.results"]
 
 
 @pytest.fixture
-async def served(store_url: str) -> AsyncIterator[Served]:
-    model = ScriptedBackend([SEARCH, said("At nine", " [1].")] * 3, models=["m"])
+async def server(store_url: str) -> AsyncIterator[RunningServer]:
+    model = ScriptedBackend([SEARCH, stated("At nine", " [1].")] * 3, models=["m"])
     async with serve(model, store=store_url, has_tools=True) as one:
         yield one
 
@@ -38,16 +38,16 @@ async def stocked(sdk: AsyncOpenAI, **texts: str) -> str:
     return store
 
 
-async def asked(sdk: AsyncOpenAI, *store_ids: str, **fields: Any) -> Any:
+async def requested(sdk: AsyncOpenAI, *store_ids: str, **fields: Any) -> Any:
     tool: Any = {"type": "file_search", "vector_store_ids": list(store_ids), **fields}
     return await sdk.responses.create(model="m", input="When?", tools=[tool], include=RESULTS)
 
 
 @pytest.mark.wide
-async def test_what_was_uploaded_is_found_and_cited(served: Served) -> None:
-    store = await stocked(served.sdk, tides=TIDES, ports=PORTS)
+async def test_what_was_uploaded_is_found_and_cited(server: RunningServer) -> None:
+    store = await stocked(server.sdk, tides=TIDES, ports=PORTS)
 
-    search, message = (await asked(served.sdk, store)).output
+    search, message = (await requested(server.sdk, store)).output
 
     assert (search.status, search.queries) == ("completed", ["high water in Brest", "tide table"])
     found = search.results[0]
@@ -59,27 +59,27 @@ async def test_what_was_uploaded_is_found_and_cited(served: Served) -> None:
 
 
 @pytest.mark.wide
-async def test_a_filter_leaves_files_out(served: Served) -> None:
-    store = await stocked(served.sdk, tides=TIDES, old=TIDES + " So it was in 1900.")
-    for one in (await served.sdk.vector_stores.files.list(store)).data:
-        name = (await served.sdk.files.retrieve(one.id)).filename
+async def test_a_filter_leaves_files_out(server: RunningServer) -> None:
+    store = await stocked(server.sdk, tides=TIDES, old=TIDES + " So it was in 1900.")
+    for one in (await server.sdk.vector_stores.files.list(store)).data:
+        name = (await server.sdk.files.retrieve(one.id)).filename
         year = 1900 if name == "old.md" else 2026
-        await served.sdk.vector_stores.files.update(one.id, vector_store_id=store, attributes={"year": year})
+        await server.sdk.vector_stores.files.update(one.id, vector_store_id=store, attributes={"year": year})
 
-    response = await asked(served.sdk, store, filters={"type": "gt", "key": "year", "value": 2000})
+    response = await requested(server.sdk, store, filters={"type": "gt", "key": "year", "value": 2000})
 
     assert [one.filename for one in response.output[0].results] == ["tides.md"]
     assert response.output[0].results[0].attributes == {"year": 2026}
 
 
 @pytest.mark.wide
-async def test_a_deleted_store_is_refused_and_its_files_are_found_no_more(served: Served) -> None:
-    store, other = await stocked(served.sdk, tides=TIDES), await stocked(served.sdk, ports=PORTS)
-    await served.sdk.vector_stores.delete(store)
+async def test_a_deleted_store_is_refused_and_its_files_are_found_no_more(server: RunningServer) -> None:
+    store, other = await stocked(server.sdk, tides=TIDES), await stocked(server.sdk, ports=PORTS)
+    await server.sdk.vector_stores.delete(store)
 
     with pytest.raises(NotFoundError, match=f"No vector store found with id '{store}'"):
-        await asked(served.sdk, store, other)
-    response = await asked(served.sdk, other)
+        await requested(server.sdk, store, other)
+    response = await requested(server.sdk, other)
 
     assert TIDES not in response.to_json()
 
@@ -88,7 +88,7 @@ async def test_a_deleted_store_is_refused_and_its_files_are_found_no_more(served
 async def test_no_tenant_searches_the_stores_of_another(store_url: str) -> None:
     opened = await open_store(store_url)
     owner, stranger = [(await issued(opened, name, role=Role.READ))[0] for name in ("owner", "stranger")]
-    answers = [said("I do not know.")]
+    answers = [stated("I do not know.")]
     model = ScriptedBackend(lambda request: answers.pop(), models=["m"])
     async with serve(model, store=opened, has_tools=True) as one:
         theirs = await stocked(one.sdk.with_options(api_key=owner), secret=CANARY)
@@ -97,18 +97,18 @@ async def test_no_tenant_searches_the_stores_of_another(store_url: str) -> None:
         answers.append(called("file_search", f'{{"queries": ["Brest"], "vector_store_ids": ["{theirs}"]}}'))
 
         with pytest.raises(NotFoundError) as foreign:
-            await asked(sdk, theirs)
+            await requested(sdk, theirs)
         with pytest.raises(NotFoundError) as unknown:
-            await asked(sdk, "vs_" + "0" * len(theirs.removeprefix("vs_")))
-        response = await asked(sdk, mine)
+            await requested(sdk, "vs_" + "0" * len(theirs.removeprefix("vs_")))
+        response = await requested(sdk, mine)
 
     assert str(foreign.value).replace(theirs, "") == str(unknown.value).replace("vs_" + "0" * (len(theirs) - 3), "")
     assert [found.filename for found in response.output[0].results] == ["tides.md"]
     assert CANARY not in response.to_json() + str(model.requests)
 
 
-async def test_a_wrong_filter_is_refused_by_its_path(served: Served) -> None:
-    store = await stocked(served.sdk, tides=TIDES)
+async def test_a_wrong_filter_is_refused_by_its_path(server: RunningServer) -> None:
+    store = await stocked(server.sdk, tides=TIDES)
     with pytest.raises(BadRequestError) as refused:
-        await asked(served.sdk, store, filters={"type": "eq", "key": "year"})
+        await requested(server.sdk, store, filters={"type": "eq", "key": "year"})
     assert refused.value.param == "tools[0].filters.value"

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from tests.support.web_app import serving_app
 
-Said = Mapping[str, Any] | web.StreamResponse | BaseException | None
+Content = Mapping[str, Any] | web.StreamResponse | BaseException | None
 """A result, or a whole answer; None for no answer at all."""
 
 HELLO = {
@@ -25,10 +25,10 @@ HELLO = {
 class Raw:
     """`say` is asked for the answer to each request but those of the handshake, by method and parameters."""
 
-    say: Callable[[str, Mapping[str, Any]], Said]
+    send_text: Callable[[str, Mapping[str, Any]], Content]
     url: str = ""
     requests: list[web.Request] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
     """Of every result."""
 
@@ -39,24 +39,26 @@ class Raw:
             return web.Response(status=405)
         message = await request.json()
         method = message["method"]
-        self.asked.append(method)
+        self.requested.append(method)
         if "id" not in message:
             return web.Response(status=202)
         if method == "server/discover":
             error = {"code": -32601, "message": "Method not found"}
             return web.json_response({"jsonrpc": "2.0", "id": message["id"], "error": error})
-        said = HELLO if method == "initialize" else self.say(method, message.get("params") or {})
-        if said is None:
+        stated = HELLO if method == "initialize" else self.send_text(method, message.get("params") or {})
+        if stated is None:
             await asyncio.Event().wait()
-        if isinstance(said, web.StreamResponse):
-            return said
-        return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": said}, headers=self.headers)
+        if isinstance(stated, web.StreamResponse):
+            return stated
+        return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": stated}, headers=self.headers)
 
 
 @asynccontextmanager
-async def raw(say: Callable[[str, Mapping[str, Any]], Said], tls: ssl.SSLContext | None = None) -> AsyncIterator[Raw]:
+async def raw(
+    state: Callable[[str, Mapping[str, Any]], Content], tls: ssl.SSLContext | None = None
+) -> AsyncIterator[Raw]:
     """Run such a server on a port of its own."""
-    server = Raw(say)
+    server = Raw(state)
     async with serving(server.answer, tls) as host:
         server.url = f"{host}/mcp"
         yield server

@@ -14,11 +14,11 @@ from tests.support.mcp_server import mcp_serving
 OURS = McpTool(server_label="ours")
 
 
-def told(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+def reported(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     return [(one.levelname, one.getMessage()) for one in caplog.records if one.name == "antiphon"]
 
 
-async def test_a_server_of_the_settings_that_is_gone_is_told_once_and_once_that_it_is_back(
+async def test_an_outage_of_a_configured_server_is_reported_once_and_its_recovery_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "antiphon")
@@ -33,7 +33,7 @@ async def test_a_server_of_the_settings_that_is_gone_is_told_once_and_once_that_
             await server.start()
             for _ in range(2):
                 await servers.list(OURS)
-    assert told(caplog) == [
+    assert reported(caplog) == [
         ("WARNING", "The MCP server 'ours' failed: it is unreachable."),
         ("INFO", "The MCP server 'ours' works again."),
     ]
@@ -42,23 +42,23 @@ async def test_a_server_of_the_settings_that_is_gone_is_told_once_and_once_that_
 async def test_a_list_that_fails_is_not_mended_by_calls_that_work(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "antiphon")
 
-    def say(method: str, params: object) -> dict[str, object] | web.Response:
+    def send(method: str, params: object) -> dict[str, object] | web.Response:
         if method == "tools/call":
             return {"content": []}
         error = {"code": -32603, "message": "Words of the server."}
         return web.json_response({"jsonrpc": "2.0", "id": None, "error": error}, status=500)
 
-    async with raw(say) as server, using(McpServerConfig(label="ours", url=server.url), list_ttl=0) as servers:
+    async with raw(send) as server, using(McpServerConfig(label="ours", url=server.url), list_ttl=0) as servers:
         for _ in range(2):
             listing = await servers.list(OURS)
             assert not (await call(servers, OURS, "good")).is_failed
     assert listing.error == "The MCP server 'ours' returned: Words of the server."
-    ((level, message),) = told(caplog)
+    ((level, message),) = reported(caplog)
     assert level == "WARNING"
     assert "'ours' failed: " in message and message.endswith(" with the code -32603.")
 
 
-async def test_servers_that_requests_name_or_lend_credentials_to_are_told_at_debug_alone(
+async def test_servers_named_by_requests_or_receiving_credentials_are_logged_at_debug_only(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "antiphon")
@@ -67,10 +67,10 @@ async def test_servers_that_requests_name_or_lend_credentials_to_are_told_at_deb
         async with using(configured) as servers:
             assert (await servers.list(at("http://127.0.0.1:1/mcp"))).error
             assert (await servers.list(McpTool(server_label="ours", authorization="wrong-token"))).error
-    assert told(caplog) == []
+    assert reported(caplog) == []
 
 
-async def test_an_address_that_is_no_mcp_server_is_told_with_its_label_and_what_it_answers(
+async def test_an_address_without_an_mcp_server_is_reported_with_its_label_and_answer(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with (
@@ -79,17 +79,17 @@ async def test_an_address_that_is_no_mcp_server_is_told_with_its_label_and_what_
     ):
         listing = await servers.list(OURS)
     assert listing.error == "The MCP server 'ours' returned text/html: check the URL."
-    assert told(caplog) == [("WARNING", listing.error)]
+    assert reported(caplog) == [("WARNING", listing.error)]
 
 
-async def test_how_a_program_ended_is_for_all_and_what_it_said_for_the_operator(
+async def test_the_exit_status_of_a_program_is_public_and_its_output_is_for_the_operator(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     code = "import os, sys; print('one\\n\\x1b[31mNo', os.environ['A_TOKEN'], 'x' * 900, file=sys.stderr); sys.exit(2)"
     configured = McpServerConfig(label="ours", command=sys.executable, args=["-c", code], env=["A_TOKEN"])
     async with using(configured, environment={"A_TOKEN": "secret-token"}) as servers:
         listing = await servers.list(OURS)
-    ((level, message),) = told(caplog)
+    ((level, message),) = reported(caplog)
     assert listing.error == "The MCP server 'ours' failed: its program exited with status 2."
     assert level == "WARNING"
     begin = "The MCP server 'ours' failed: its program exited with status 2; its last output:  [31mNo [removed] xxx"

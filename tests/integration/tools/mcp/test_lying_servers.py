@@ -15,10 +15,10 @@ from aiohttp import web
 
 from antiphon.config.settings import McpServerConfig
 from antiphon.protocol.tools import McpTool
-from antiphon.tools.base import Listing
+from antiphon.tools.base import ToolListing
 from antiphon.tools.mcp.lists import Lists
 from antiphon.tools.mcp.servers import McpServers
-from tests.integration.tools.mcp.raw import Said, raw, serving
+from tests.integration.tools.mcp.raw import Content, raw, serving
 from tests.integration.tools.mcp.support import at, call, names, using
 
 GOOD = {"name": "good", "inputSchema": {"type": "object"}}
@@ -63,7 +63,7 @@ async def test_what_is_no_tool_is_left_out_of_the_list(bad: Any) -> None:
         ({"$defs": {"a": {"type": "null"}}}, {"$defs": {"a": {"type": "null"}}, "type": "object"}),
     ],
 )
-async def test_a_schema_that_is_none_of_an_object_becomes_one(schema: Any, sound: Any) -> None:
+async def test_a_schema_of_no_object_is_wrapped_in_one(schema: Any, sound: Any) -> None:
     async with raw(lambda method, params: page({"name": "x", "inputSchema": schema})) as server, using() as servers:
         listing = await servers.list(at(server.url))
     assert [tool["input_schema"] for tool in listing.tools] == [sound]
@@ -74,10 +74,10 @@ async def test_a_schema_as_deep_as_the_sea_is_left_out() -> None:
     deep = '{"type":"object","not":' * depth + "{}" + "}" * depth
     tools = json.dumps([GOOD])[:-1] + ',{"name":"deep","inputSchema":' + deep + "}]"
 
-    def say(method: str, params: Mapping[str, Any]) -> Said:
+    def send(method: str, params: Mapping[str, Any]) -> Content:
         return {"tools": json.loads(tools)}
 
-    async with raw(say) as server, using() as servers:
+    async with raw(send) as server, using() as servers:
         listing = await servers.list(at(server.url))
     assert names(listing.tools) == ["good"]
 
@@ -125,7 +125,7 @@ async def test_one_tool_too_deep_for_the_sdk_costs_no_list_of_a_program() -> Non
     assert (names(listing.tools), listing.error) == (["good"], "")
 
 
-async def test_of_two_tools_of_one_name_the_first_is_kept() -> None:
+async def test_the_first_of_two_tools_of_one_name_is_used() -> None:
     twice = page({**GOOD, "description": "first"}, {**GOOD, "description": "second"})
     async with raw(lambda method, params: twice) as server, using() as servers:
         listing = await servers.list(at(server.url))
@@ -143,19 +143,19 @@ async def test_a_description_of_a_megabyte_is_cut_and_other_fields_of_wrong_type
 
 
 async def test_characters_that_no_database_takes_are_left_out() -> None:
-    def say(method: str, params: Mapping[str, Any]) -> Said:
+    def send(method: str, params: Mapping[str, Any]) -> Content:
         if method == "tools/list":
             return page({**GOOD, "description": "a\0b", "inputSchema": {"type": "object", "x\0": ["\0y"]}})
         return {"content": [{"type": "text", "text": "c\0d"}]}
 
-    async with raw(say) as server, using() as servers:
+    async with raw(send) as server, using() as servers:
         (tool,) = (await servers.list(at(server.url))).tools
         outcome = await call(servers, at(server.url), "good")
     assert (tool["description"], tool["input_schema"]["x"]) == ("ab", ["y"])
     assert outcome.fields["output"] == "cd"
 
 
-async def test_a_list_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_list_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.tools.mcp.session.MAX_PAGES", 50)
     pages = count()
     async with raw(lambda method, params: page(GOOD, nextCursor=str(next(pages)))) as server, using() as servers:
@@ -169,7 +169,7 @@ async def test_a_list_that_leads_in_a_circle_is_used_so_far_and_logged_once(capl
         for _ in range(2):
             listing = await servers.list(at(server.url))
             assert (names(listing.tools), listing.error) == (["good"], "")
-    assert server.asked.count("tools/list") == 4
+    assert server.requested.count("tools/list") == 4
     assert sum("cursor" in record.getMessage() for record in caplog.records) == 1
 
 
@@ -187,10 +187,10 @@ async def test_five_thousand_tools_are_listed_and_more_are_refused() -> None:
 async def test_a_page_of_many_megabytes_is_not_read_to_its_end() -> None:
     big = b'{"jsonrpc":"2.0","id":1,"result":{"tools":["' + b"x" * (20 * 2**20)
 
-    def say(method: str, params: Mapping[str, Any]) -> Said:
+    def send(method: str, params: Mapping[str, Any]) -> Content:
         return web.Response(body=big, content_type="application/json")
 
-    async with raw(say) as server, using() as servers:
+    async with raw(send) as server, using() as servers:
         listing = await servers.list(at(server.url))
     assert listing.error == "The MCP server 'tests' failed: its response has more than 2 MiB."
 
@@ -198,10 +198,10 @@ async def test_a_page_of_many_megabytes_is_not_read_to_its_end() -> None:
 async def test_pages_that_are_big_together_are_not_read_to_their_end() -> None:
     pages = count()
 
-    def say(method: str, params: Mapping[str, Any]) -> Said:
+    def send(method: str, params: Mapping[str, Any]) -> Content:
         return page(GOOD, x="x" * 2**20, nextCursor=str(next(pages)))
 
-    async with raw(say) as server, using() as servers:
+    async with raw(send) as server, using() as servers:
         listing = await servers.list(at(server.url))
     assert "more than 2 MiB" in listing.error
     assert next(pages) < 20
@@ -210,10 +210,10 @@ async def test_pages_that_are_big_together_are_not_read_to_their_end() -> None:
 async def test_an_answer_that_was_packed_unasked_is_not_unpacked() -> None:
     packed = gzip.compress(b'{"jsonrpc":"2.0","id":1,"result":{"tools":["' + b"x" * 2**20)
 
-    def say(method: str, params: Mapping[str, Any]) -> Said:
+    def send(method: str, params: Mapping[str, Any]) -> Content:
         return web.Response(body=packed, content_type="application/json", headers={"content-encoding": "gzip"})
 
-    async with raw(say) as server, using() as servers:
+    async with raw(send) as server, using() as servers:
         listing = await servers.list(at(server.url))
     assert "its response is compressed" in listing.error
     assert {request.headers["accept-encoding"] for request in server.requests} == {"identity"}
@@ -245,7 +245,7 @@ async def test_whatever_is_no_answer_is_an_error_in_bounded_time(answer: Mapping
         assert one.is_failed
         assert one.fields["error"]["type"] in {"http_error", "mcp_protocol_error"}
         assert one.fields["error"]["message"]
-        assert len(str(one.said)) < 3_000
+        assert len(str(one.stated)) < 3_000
 
 
 @pytest.mark.parametrize(
@@ -271,25 +271,25 @@ async def test_a_result_that_is_half_sound_is_read_as_far_as_it_is(result: Any, 
 async def test_an_errors_words_are_bounded() -> None:
     error = {"jsonrpc": "2.0", "id": 3, "error": {"code": -1, "message": "w" * 100_000}}
 
-    def say(method: str, params: Mapping[str, Any]) -> Said:
+    def send(method: str, params: Mapping[str, Any]) -> Content:
         if params["name"] == "protocol":
             return web.json_response(error)
         return {"content": [{"type": "text", "text": "w" * 500_000}], "isError": True}
 
-    async with raw(say) as server, using() as servers:
+    async with raw(send) as server, using() as servers:
         protocol = await call(servers, at(server.url), "protocol")
         tool = await call(servers, at(server.url), "tool")
     assert len(protocol.fields["error"]["message"]) == 2_000
     assert len(tool.fields["error"]["content"][0]["text"]) == 100_000
 
 
-async def test_a_list_that_does_not_come_is_given_up_and_asked_for_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_list_that_does_not_arrive_times_out_and_is_soon_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.tools.mcp.servers.LIST_TIMEOUT", 1.0)
     async with raw(lambda method, params: None) as server, using() as servers:
         listing = await servers.list(at(server.url))
         await servers.list(at(server.url))
     assert listing.error == "The MCP server 'tests' did not answer within 1 seconds."
-    assert server.asked.count("tools/list") == 1
+    assert server.requested.count("tools/list") == 1
 
 
 async def size(servers: McpServers, url: str) -> int:
@@ -298,7 +298,7 @@ async def size(servers: McpServers, url: str) -> int:
 
 
 @pytest.mark.wide
-async def test_of_a_huge_list_nothing_but_its_json_is_held() -> None:
+async def test_only_the_json_of_a_huge_list_is_in_memory() -> None:
     schema = {"type": "object", "properties": {f"p{number}": {} for number in range(4321)}}
     listed = msgspec.json.encode({"tools": [{"name": "x", "inputSchema": schema}]}).decode()
     del schema
@@ -313,25 +313,25 @@ async def test_of_a_huge_list_nothing_but_its_json_is_held() -> None:
     async with raw(lambda method, params: None) as quiet, serving(answer) as host, using() as servers:
         sizes = [await size(servers, f"{host}/mcp?{number}") for number in (*range(5), 0)]
         gc.collect()
-        held = sum(isinstance(each, dict) and len(each) == 4321 for each in gc.get_objects())
+        retained = sum(isinstance(each, dict) and len(each) == 4321 for each in gc.get_objects())
     assert sizes == [4321] * 6
-    assert held <= 1  # the last one is perhaps still in somebody's hand
+    assert retained <= 1  # the last one is perhaps still in somebody's hand
 
 
 async def test_lists_are_known_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("antiphon.tools.mcp.lists.MAX_KEPT", 2_500)
-    asked: list[str] = []
+    monkeypatch.setattr("antiphon.tools.mcp.lists.MAX_CACHED", 2_500)
+    requested: list[str] = []
     lists = Lists(60)
 
-    def ask(name: str, size: int) -> Callable[[], Awaitable[Listing]]:
-        async def answer() -> Listing:
-            asked.append(name)
-            return Listing([{"name": name, "description": "d" * size}])
+    def request(name: str, size: int) -> Callable[[], Awaitable[ToolListing]]:
+        async def answer() -> ToolListing:
+            requested.append(name)
+            return ToolListing([{"name": name, "description": "d" * size}])
 
         return answer
 
     for name, size in [("a", 1000), ("b", 1000), ("a", 1000), ("c", 1000), ("b", 1000), ("a", 1000), ("d", 5000)]:
-        assert (await lists.get((name, ""), ask(name, size))).tools[0]["name"] == name
-    await lists.get(("d", ""), ask("d", 5000))
-    await lists.get(("a", ""), ask("a", 1000))
-    assert asked == ["a", "b", "c", "a", "d", "d"]
+        assert (await lists.get((name, ""), request(name, size))).tools[0]["name"] == name
+    await lists.get(("d", ""), request("d", 5000))
+    await lists.get(("a", ""), request("a", 1000))
+    assert requested == ["a", "b", "c", "a", "d", "d"]

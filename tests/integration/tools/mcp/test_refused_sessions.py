@@ -42,13 +42,13 @@ class Restarted(Raw):
             message = await request.json()
             if message["method"] == "initialize":
                 self.left = self.lasts
-                self.headers = {"mcp-session-id": f"session-{len(self.asked)}"}
+                self.headers = {"mcp-session-id": f"session-{len(self.requested)}"}
             elif message["method"] == "tools/call":
                 if self.left == 0:
-                    self.asked.append("refused")
+                    self.requested.append("refused")
                     refused: web.Response = self.refusal()
-                    if refused.text and (said := refused.text).startswith("{"):
-                        refused.text = said.replace('"id": 3', f'"id": {message["id"]}')
+                    if refused.text and (stated := refused.text).startswith("{"):
+                        refused.text = stated.replace('"id": 3', f'"id": {message["id"]}')
                     return refused
                 self.left -= 1
                 self.done += 1
@@ -61,16 +61,16 @@ async def test_a_refused_session_is_replaced_once_and_the_call_executed_once(ref
     async with serving(server.answer) as host, using() as servers:
         outcomes = [await call(servers, at(f"{host}/mcp"), "any") for _ in range(3)]
     assert [one.fields for one in outcomes] == [{"output": "done", "error": None}] * 3
-    assert (server.done, server.asked.count("initialize"), server.asked.count("refused")) == (3, 3, 2)
+    assert (server.done, server.requested.count("initialize"), server.requested.count("refused")) == (3, 3, 2)
 
 
 @pytest.mark.parametrize("refusal", ["400", "200"])
-async def test_a_server_that_refuses_every_session_is_asked_twice(refusal: str) -> None:
+async def test_a_server_that_refuses_every_session_is_called_twice(refusal: str) -> None:
     server = Restarted(REFUSALS[refusal], lasts=0)
     async with serving(server.answer) as host, using() as servers:
         outcome = await call(servers, at(f"{host}/mcp"), "any")
     assert outcome.is_failed
-    assert (server.asked.count("initialize"), server.asked.count("refused")) == (2, 2)
+    assert (server.requested.count("initialize"), server.requested.count("refused")) == (2, 2)
 
 
 async def test_an_error_of_a_tool_that_mentions_a_session_is_not_repeated() -> None:
@@ -78,7 +78,7 @@ async def test_an_error_of_a_tool_that_mentions_a_session_is_not_repeated() -> N
     async with serving(server.answer) as host, using() as servers:
         outcome = await call(servers, at(f"{host}/mcp"), "any")
     assert outcome.fields["error"]["type"] == "mcp_protocol_error"
-    assert server.asked.count("refused") == 1
+    assert server.requested.count("refused") == 1
 
 
 async def test_a_refused_call_does_not_end_another_that_is_in_progress() -> None:
@@ -94,22 +94,22 @@ async def test_a_refused_call_does_not_end_another_that_is_in_progress() -> None
 
     server = Raw(lambda method, params: DONE, headers={"mcp-session-id": "session-1"})
     async with serving(answer) as host, using() as servers:
-        asked = at(f"{host}/mcp")
-        staying = asyncio.create_task(call(servers, asked, "good"))
+        requested = at(f"{host}/mcp")
+        staying = asyncio.create_task(call(servers, requested, "good"))
         await reached.wait()
-        assert (await call(servers, asked, "bad")).fields["error"]["code"] == 400
+        assert (await call(servers, requested, "bad")).fields["error"]["code"] == 400
         release.set()
         assert (await staying).fields["output"] == "done"
 
 
 async def test_a_request_without_a_session_is_not_repeated() -> None:
-    def say(method: str, params: Mapping[str, Any]) -> web.Response:
+    def send(method: str, params: Mapping[str, Any]) -> web.Response:
         return web.Response(status=400)
 
-    async with raw(say) as server, using() as servers:
+    async with raw(send) as server, using() as servers:
         outcome = await call(servers, at(server.url), "any")
     assert outcome.fields["error"]["code"] == 400
-    assert server.asked.count("tools/call") == 1
+    assert server.requested.count("tools/call") == 1
 
 
 async def test_the_error_of_a_server_of_events_alone_is_that_of_its_last_attempt() -> None:

@@ -24,10 +24,10 @@ WAYS: dict[str, Callable[[McpServer], str]] = {
 @pytest.mark.parametrize("is_old", [False, True])
 async def test_tools_are_listed_and_called(way: str, is_old: bool) -> None:
     async with mcp_serving(is_old=is_old, page=4) as server, using() as servers:
-        asked = at(WAYS[way](server))
-        servers.check(asked)
-        listing = await servers.list(asked)
-        outcome = await call(servers, asked, "add", a=1, b=2)
+        requested = at(WAYS[way](server))
+        servers.check(requested)
+        listing = await servers.list(requested)
+        outcome = await call(servers, requested, "add", a=1, b=2)
     assert listing.error == ""
     assert names(listing.tools) == [one.name for one in TOOLS]
     assert listing.tools[0] == {
@@ -40,16 +40,16 @@ async def test_tools_are_listed_and_called(way: str, is_old: bool) -> None:
         },
         "annotations": {"readOnlyHint": True},
     }
-    assert (outcome.said, outcome.fields, outcome.is_failed) == ("3", {"output": "3", "error": None}, False)
+    assert (outcome.stated, outcome.fields, outcome.is_failed) == ("3", {"output": "3", "error": None}, False)
 
 
 @pytest.mark.wide
-async def test_a_program_of_the_settings_is_started_and_asked() -> None:
+async def test_a_program_in_the_settings_is_started_and_called() -> None:
     async with using(program()) as servers:
-        asked = McpTool(server_label="program")
-        servers.check(asked)
-        listing = await servers.list(asked)
-        outcome = await call(servers, asked, "echo", text="hello\nworld")
+        requested = McpTool(server_label="program")
+        servers.check(requested)
+        listing = await servers.list(requested)
+        outcome = await call(servers, requested, "echo", text="hello\nworld")
     assert names(listing.tools) == [one.name for one in TOOLS]
     assert outcome.fields == {"output": "hello\nworld", "error": None}
 
@@ -66,45 +66,45 @@ async def test_a_program_that_starts_slowly_is_called_in_its_own_version(monkeyp
     ("transport", "url", "first"),
     [("http", "url", "server/discover"), ("sse", "sse_url", "server/discover"), ("auto", "url", "server/discover")],
 )
-async def test_a_server_of_the_settings_is_asked_as_they_say(transport: str, url: str, first: str) -> None:
+async def test_a_configured_server_is_called_as_configured(transport: str, url: str, first: str) -> None:
     async with mcp_serving(token="sk-of-the-settings") as server:
         configured = McpServerConfig(label="kept", url=getattr(server, url), transport=transport, key_env="KEPT_KEY")  # type: ignore[arg-type]
         async with using(configured, environment={"KEPT_KEY": "sk-of-the-settings"}) as servers:
             outcome = await call(servers, McpTool(server_label="kept"), "add", a=2, b=2)
     assert outcome.fields["output"] == "4"
-    assert server.asked[0] == first
+    assert server.requested[0] == first
 
 
 async def test_a_connector_is_the_server_that_the_settings_name_for_it() -> None:
     async with mcp_serving() as server:
         mail = McpServerConfig(label="mail", url=server.url, connector="connector_gmail")
         async with using(mail) as servers:
-            asked = McpTool(server_label="whatever", connector_id="connector_gmail", authorization="ya29.token")
-            outcome = await call(servers, asked, "add", a=1, b=1)
+            requested = McpTool(server_label="whatever", connector_id="connector_gmail", authorization="ya29.token")
+            outcome = await call(servers, requested, "add", a=1, b=1)
     assert outcome.fields["output"] == "2"
     assert {headers["authorization"] for headers in server.headers} == {"Bearer ya29.token"}
 
 
-async def test_what_is_no_text_is_told_in_few_words_and_images_are_shown_to_the_model() -> None:
+async def test_unreadable_content_is_summarised_and_images_are_sent_to_the_model() -> None:
     async with mcp_serving() as server, using() as servers:
         image = await call(servers, at(server.url), "image")
         resource = await call(servers, at(server.url), "resource")
         alone = await call(servers, at(server.url), "structured")
     assert image.fields == {"output": f"A dot:\n[image/png, {len(PNG)} bytes]", "error": None}
-    text, shown = image.said
+    text, displayed = image.stated
     assert isinstance(text, InputText)
-    assert isinstance(shown, InputImage)
-    assert str(shown.image_url).startswith("data:image/png;base64,iVBOR")
+    assert isinstance(displayed, InputImage)
+    assert str(displayed.image_url).startswith("data:image/png;base64,iVBOR")
     assert resource.fields["output"] == "what was noted\nmore: file:///more.txt"
     assert json.loads(alone.fields["output"]) == {"sum": 3}
 
 
-async def test_a_tool_that_fails_says_why_to_the_model_and_in_the_item() -> None:
+async def test_a_failed_tool_has_its_reason_for_the_model_and_in_the_item() -> None:
     async with mcp_serving() as server, using() as servers:
         outcome = await call(servers, at(server.url), "fail")
     error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "it does not work"}]}
     assert (outcome.is_failed, outcome.fields) == (True, {"output": None, "error": error})
-    assert "it does not work" in outcome.said
+    assert "it does not work" in outcome.stated
 
 
 @pytest.mark.parametrize("is_old", [False, True])
@@ -114,10 +114,10 @@ async def test_an_error_of_the_protocol_keeps_its_code_and_message(is_old: bool)
     message = "There is no working 'broken' here."
     error = {"type": "mcp_protocol_error", "code": -32001, "message": message}
     assert (outcome.is_failed, outcome.fields) == (True, {"output": None, "error": error})
-    assert message in outcome.said
+    assert message in outcome.stated
 
 
-async def test_a_server_that_asks_its_user_something_is_told_that_nobody_can_be_asked() -> None:
+async def test_a_server_that_elicits_user_input_is_informed_that_no_user_is_present() -> None:
     async with mcp_serving() as server, mcp_serving(is_old=True) as old, using() as servers:
         outcome = await call(servers, at(server.url), "ask")
         before = await call(servers, at(old.url), "ask")
@@ -126,20 +126,20 @@ async def test_a_server_that_asks_its_user_something_is_told_that_nobody_can_be_
     assert before.fields["output"] == "refused: Elicitation not supported"
 
 
-async def test_a_long_result_is_cut_and_says_how_much_is_missing() -> None:
+async def test_a_long_result_is_cut_and_reports_how_much_is_missing() -> None:
     async with mcp_serving() as server, using() as servers:
         outcome = await call(servers, at(server.url), "big", size=123_456)
     output = outcome.fields["output"]
     assert output == "x" * 100_000 + "\n[23,456 more characters are omitted]"
-    assert outcome.said == output
+    assert outcome.stated == output
 
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_refused_authorization_is_an_error_of_http(way: str) -> None:
     async with mcp_serving(token="right") as server, using() as servers:
-        asked = at(WAYS[way](server), authorization="wrong")
-        listing = await servers.list(asked)
-        outcome = await call(servers, asked, "count")
+        requested = at(WAYS[way](server), authorization="wrong")
+        listing = await servers.list(requested)
+        outcome = await call(servers, requested, "count")
     assert "HTTP status 401" in listing.error
     assert outcome.fields["error"]["type"] == "http_error"
     assert outcome.fields["error"]["code"] == 401
@@ -150,9 +150,9 @@ async def test_a_refused_authorization_is_an_error_of_http(way: str) -> None:
 async def test_a_server_that_is_not_there_is_an_error_of_http_without_a_status(way: str) -> None:
     async with mcp_serving() as server, using() as servers:
         await server.stop()
-        asked = at(WAYS[way](server))
-        listing = await servers.list(asked)
-        outcome = await call(servers, asked, "add", a=1, b=1)
+        requested = at(WAYS[way](server))
+        listing = await servers.list(requested)
+        outcome = await call(servers, requested, "add", a=1, b=1)
     message = "The MCP server 'tests' failed: it is unreachable."
     assert (list(listing.tools), listing.error) == ([], message)
     assert outcome.fields == {"output": None, "error": {"type": "http_error", "code": 0, "message": message}}
@@ -160,12 +160,12 @@ async def test_a_server_that_is_not_there_is_an_error_of_http_without_a_status(w
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_call_that_takes_too_long_is_given_up_and_the_server_is_told(way: str) -> None:
+async def test_a_call_that_times_out_is_cancelled_at_the_server(way: str) -> None:
     async with mcp_serving() as server, using(timeout=0.5, list_ttl=0) as servers:
-        asked = at(WAYS[way](server))
-        await servers.list(asked)
-        outcome = await call(servers, asked, "slow")
-        after = await servers.list(asked)
+        requested = at(WAYS[way](server))
+        await servers.list(requested)
+        outcome = await call(servers, requested, "slow")
+        after = await servers.list(requested)
     assert outcome.fields["error"] == {
         "type": "http_error",
         "code": 0,
@@ -183,13 +183,13 @@ async def test_a_server_of_the_settings_may_have_a_time_of_its_own() -> None:
     assert "within 0.2 seconds" in outcome.fields["error"]["message"]
 
 
-async def test_a_program_that_cannot_be_started_is_told_in_plain_words() -> None:
+async def test_a_program_that_cannot_start_is_reported_in_plain_words() -> None:
     async with using(McpServerConfig(label="none", command="/nowhere/at-all")) as servers:
         listing = await servers.list(McpTool(server_label="none"))
     assert listing.error == "The MCP server 'none' cannot be started: No such file or directory."
 
 
-async def test_a_program_that_ends_at_once_is_told_in_plain_words() -> None:
+async def test_a_program_that_exits_at_once_is_reported_in_plain_words() -> None:
     async with using(McpServerConfig(label="brief", command=sys.executable, args=["-c", "1"])) as servers:
         listing = await servers.list(McpTool(server_label="brief"))
     assert listing.error == "The MCP server 'brief' failed: its program exited with status 0."
@@ -208,7 +208,7 @@ async def test_a_program_gets_the_variables_that_are_named_and_no_others(
     assert not environment.keys() & {"OPENAI_API_KEY", "PYTHONPATH", "ANTIPHON_STORE"}
 
 
-async def test_lists_are_asked_for_once_however_many_want_them_and_anew_once_they_are_old() -> None:
+async def test_lists_are_requested_once_for_all_waiters_and_again_when_outdated() -> None:
     async with mcp_serving() as server:
         async with using() as servers:
             found = await asyncio.gather(*(servers.list(at(server.url)) for _ in range(20)))
@@ -224,15 +224,15 @@ async def test_lists_are_asked_for_once_however_many_want_them_and_anew_once_the
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("is_old", [False, True])
-async def test_a_server_that_says_that_its_tools_have_changed_is_asked_anew(way: str, is_old: bool) -> None:
+async def test_a_server_with_changed_tools_is_listed_again(way: str, is_old: bool) -> None:
     async with mcp_serving(is_old=is_old) as server, using() as servers:
-        asked = at(WAYS[way](server))
-        await servers.list(asked)
+        requested = at(WAYS[way](server))
+        await servers.list(requested)
         await server.change(tool("new", "A new one."))
-        await eventually(lambda: servers.list(asked), lambda one: names(one.tools) == ["new"])
+        await eventually(lambda: servers.list(requested), lambda one: names(one.tools) == ["new"])
 
 
-async def test_other_credentials_and_other_tenants_ask_for_themselves() -> None:
+async def test_other_credentials_and_other_tenants_send_their_own_requests() -> None:
     async with mcp_serving() as server, using() as servers:
         await servers.list(at(server.url), "one")
         await servers.list(at(server.url), "two")
@@ -244,7 +244,7 @@ async def test_other_credentials_and_other_tenants_ask_for_themselves() -> None:
         assert server.times("tools/list") == 5
 
 
-async def test_whoever_stops_waiting_for_a_list_leaves_it_to_the_others() -> None:
+async def test_a_cancelled_waiter_for_a_list_leaves_it_to_the_others() -> None:
     async with mcp_serving() as server, using() as servers:
         impatient = asyncio.create_task(servers.list(at(server.url)))
         patient = asyncio.create_task(servers.list(at(server.url)))

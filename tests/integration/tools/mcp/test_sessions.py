@@ -27,7 +27,7 @@ def begun(server: McpServer) -> int:
     return server.times("initialize")
 
 
-async def test_a_session_is_shared_by_the_same_server_credentials_and_tenant_and_by_nobody_else() -> None:
+async def test_a_session_is_shared_only_for_the_same_server_credentials_and_tenant() -> None:
     async with mcp_serving(is_old=True) as server, using() as servers:
         for _ in range(2):
             await asyncio.gather(*(call(servers, at(server.url), "add", a=1, b=number) for number in range(5)))
@@ -38,7 +38,7 @@ async def test_a_session_is_shared_by_the_same_server_credentials_and_tenant_and
         assert begun(server) == 3
 
 
-async def test_a_session_that_nobody_uses_is_closed() -> None:
+async def test_an_unused_session_is_closed() -> None:
     async with mcp_serving(is_old=True) as server, using(idle=0.05) as servers:
         await call(servers, at(server.url), "add", a=1, b=1)
         await until(lambda: any(headers[":method"] == "DELETE" for headers in server.headers))
@@ -52,27 +52,27 @@ async def test_a_session_that_nobody_uses_is_closed() -> None:
 @pytest.mark.parametrize("is_old", [False, True])
 async def test_a_server_that_was_restarted_is_used_again(way: str, is_old: bool) -> None:
     async with mcp_serving(is_old=is_old) as server, using(list_ttl=0) as servers:
-        asked = at(WAYS[way](server))
-        assert len((await servers.list(asked)).tools) == len(TOOLS)
+        requested = at(WAYS[way](server))
+        assert len((await servers.list(requested)).tools) == len(TOOLS)
         await server.stop()
         await server.start()
-        assert len((await servers.list(asked)).tools) == len(TOOLS)
+        assert len((await servers.list(requested)).tools) == len(TOOLS)
         await server.stop()
         await server.start()
-        outcome = await call(servers, asked, "count")
+        outcome = await call(servers, requested, "count")
     assert outcome.fields == {"output": "1", "error": None}
     assert server.counted == 1
 
 
 @pytest.mark.wide
-async def test_a_session_that_the_server_has_forgotten_is_opened_anew_and_the_call_made_once() -> None:
+async def test_an_expired_session_is_opened_again_and_the_call_runs_once() -> None:
     async with mcp_serving(is_old=True) as server, using(list_ttl=0) as servers:
-        asked = at(server.url)
-        await servers.list(asked)
+        requested = at(server.url)
+        await servers.list(requested)
         server.drop_sessions()
-        outcome = await call(servers, asked, "count")
+        outcome = await call(servers, requested, "count")
         server.drop_sessions()
-        listing = await servers.list(asked)
+        listing = await servers.list(requested)
     assert outcome.fields == {"output": "1", "error": None}
     assert server.counted == 1
     assert len(listing.tools) == len(TOOLS)
@@ -81,10 +81,10 @@ async def test_a_session_that_the_server_has_forgotten_is_opened_anew_and_the_ca
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("is_old", [False, True])
-async def test_a_call_that_may_have_been_carried_out_is_not_made_again(way: str, is_old: bool) -> None:
+async def test_a_call_that_may_have_run_is_not_repeated(way: str, is_old: bool) -> None:
     async with mcp_serving(is_old=is_old) as server, using() as servers:
-        asked = at(WAYS[way](server))
-        calling = asyncio.create_task(call(servers, asked, "slow"))
+        requested = at(WAYS[way](server))
+        calling = asyncio.create_task(call(servers, requested, "slow"))
         await server.reached.wait()
         await server.stop()
         await server.start()
@@ -97,21 +97,21 @@ async def test_a_call_that_may_have_been_carried_out_is_not_made_again(way: str,
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("is_old", [False, True])
-async def test_a_caller_who_goes_away_takes_only_their_own_call_along(way: str, is_old: bool) -> None:
+async def test_a_disconnected_caller_cancels_only_its_own_call(way: str, is_old: bool) -> None:
     async with mcp_serving(is_old=is_old) as server, using() as servers:
-        asked = at(WAYS[way](server))
-        staying = asyncio.create_task(call(servers, asked, "slow"))
+        requested = at(WAYS[way](server))
+        staying = asyncio.create_task(call(servers, requested, "slow"))
         await server.reached.wait()
         server.reached.clear()
-        going = asyncio.create_task(call(servers, asked, "slow"))
+        going = asyncio.create_task(call(servers, requested, "slow"))
         await server.reached.wait()
         going.cancel()
         with pytest.raises(asyncio.CancelledError):
             await going
-        assert (await call(servers, asked, "add", a=1, b=1)).fields["output"] == "2"
+        assert (await call(servers, requested, "add", a=1, b=1)).fields["output"] == "2"
         server.release.set()
         assert (await staying).fields["output"] == "at last"
-    assert server.asked.count("server/discover") == {"streamable http": 1, "events beside posts": 2}[way]
+    assert server.requested.count("server/discover") == {"streamable http": 1, "events beside posts": 2}[way]
 
 
 @pytest.mark.wide
@@ -133,21 +133,21 @@ def children() -> set[int]:
 @pytest.mark.wide
 async def test_a_session_of_events_carries_more_in_its_life_than_one_answer_may_have() -> None:
     async with mcp_serving() as server, using() as servers:
-        asked = at(server.sse_url)
+        requested = at(server.sse_url)
         for _ in range(12):
-            outcome = await call(servers, asked, "big", size=900_000)
+            outcome = await call(servers, requested, "big", size=900_000)
             assert not outcome.is_failed
-    assert server.asked.count("server/discover") == 2
+    assert server.requested.count("server/discover") == 2
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("way", WAYS)
-async def test_everybody_gets_their_own_answer_however_many_go_away(way: str) -> None:
+async def test_every_caller_receives_its_own_answer_however_many_disconnect(way: str) -> None:
     chance = random.Random(7)
     async with mcp_serving() as server, using() as servers:
-        asked = at(WAYS[way](server))
+        requested = at(WAYS[way](server))
         calls = {f"nonce-{number}": chance.random() < 0.5 for number in range(60)}
-        tasks = {nonce: asyncio.create_task(call(servers, asked, "echo", text=nonce)) for nonce in calls}
+        tasks = {nonce: asyncio.create_task(call(servers, requested, "echo", text=nonce)) for nonce in calls}
         for nonce, goes in calls.items():
             if goes:
                 await let_others_run(chance.randrange(40))
@@ -163,9 +163,9 @@ async def test_nothing_is_left_behind_once_all_is_closed(way: str) -> None:
     async with mcp_serving(token="right") as server:
         before = asyncio.all_tasks()
         async with using(timeout=0.2) as servers:
-            asked = at(WAYS[way](server), authorization="right")
-            await servers.list(asked)
-            await call(servers, asked, "slow")
+            requested = at(WAYS[way](server), authorization="right")
+            await servers.list(requested)
+            await call(servers, requested, "slow")
             await call(servers, at(WAYS[way](server), authorization="wrong"), "add", a=1, b=1)
             await call(servers, at("http://127.0.0.1:1/mcp"), "add", a=1, b=1)
         left = {task.get_coro().__qualname__ for task in asyncio.all_tasks() - before}  # type: ignore[union-attr]
@@ -185,14 +185,14 @@ async def test_arguments_that_a_server_wants_as_headers_are_sent_as_such_also_by
 
 async def test_an_event_that_is_too_long_ends_the_call_and_not_the_server() -> None:
     async with mcp_serving() as server, using() as servers:
-        asked = at(server.sse_url)
-        outcome = await call(servers, asked, "big", size=3_000_000)
-        after = await call(servers, asked, "add", a=1, b=1)
+        requested = at(server.sse_url)
+        outcome = await call(servers, requested, "big", size=3_000_000)
+        after = await call(servers, requested, "add", a=1, b=1)
     assert outcome.fields["error"]["message"].endswith("the connection was closed.")
     assert after.fields["output"] == "2"
 
 
-async def test_a_server_that_asks_to_be_asked_all_the_time_is_asked_at_a_pace() -> None:
+async def test_a_server_that_demands_constant_polling_is_polled_at_a_limited_rate() -> None:
     async with mcp_serving(is_old=True) as server, using() as servers:
 
         async def brief(request: Request) -> Response | None:
@@ -209,17 +209,17 @@ async def test_a_server_that_asks_to_be_asked_all_the_time_is_asked_at_a_pace() 
 
 
 @pytest.mark.parametrize("is_old", [False, True])
-async def test_what_no_server_can_be_told_harms_only_the_call_that_tells_it(is_old: bool) -> None:
+async def test_arguments_that_cannot_be_encoded_fail_only_their_own_call(is_old: bool) -> None:
     deep: object = 1
     for _ in range(400):
         deep = [deep]
     async with mcp_serving(is_old=is_old) as server, using() as servers:
-        asked = at(server.url)
-        staying = asyncio.create_task(call(servers, asked, "slow"))
+        requested = at(server.url)
+        staying = asyncio.create_task(call(servers, requested, "slow"))
         await server.reached.wait()
-        half = await call(servers, asked, "echo", text="a\ud800b")
-        odd = await call(servers, asked, "\udfffé\r\nx: y")
-        too_deep = await call(servers, asked, "echo", text=deep)
+        half = await call(servers, requested, "echo", text="a\ud800b")
+        odd = await call(servers, requested, "\udfffé\r\nx: y")
+        too_deep = await call(servers, requested, "echo", text=deep)
         server.release.set()
         assert (await staying).fields["output"] == "at last"
     assert half.fields["output"] == "ab"

@@ -42,7 +42,7 @@ def refusal(**fields: Any) -> ClientError:
         {"server_url": None, "connector_id": None, "tunnel_id": None, "server_label": "kept"},
     ],
 )
-def test_a_server_that_can_be_asked_is_taken(fields: dict[str, Any]) -> None:
+def test_an_available_server_is_selected(fields: dict[str, Any]) -> None:
     McpServers(SETTINGS, Reach(read_networks(["10.0.0.0/8"])), environment={}).check(
         McpTool(**{"server_label": "new", **fields})
     )
@@ -73,7 +73,7 @@ def test_a_server_that_can_be_asked_is_taken(fields: dict[str, Any]) -> None:
         "stdio:rm -rf /",
     ],
 )
-def test_a_url_that_may_not_be_asked_is_refused_without_repeating_it(url: str) -> None:
+def test_a_forbidden_url_is_refused_without_repeating_it(url: str) -> None:
     message = refusal(server_url=url).message
     assert "server_url" in message
     assert "passwd" not in message
@@ -108,7 +108,7 @@ def test_what_names_no_server_or_cannot_be_sent_is_refused_with_what_to_give(fie
     assert "cret" not in message
 
 
-async def test_a_list_or_a_call_of_what_is_refused_says_why() -> None:
+async def test_a_list_or_call_of_a_refused_server_has_the_reason() -> None:
     servers = McpServers(environment={})
     listing = await servers.list(McpTool(server_label="new"))
     outcome = await call(servers, McpTool(server_label="new"), "x")
@@ -132,7 +132,7 @@ def test_a_key_that_no_header_can_have_is_refused() -> None:
         McpServers([one], environment={"KEPT_KEY": "sk-1\r\nx: y"})
 
 
-def test_what_the_settings_say_of_a_server_can_be_asked_for() -> None:
+def test_configured_fields_of_a_server_can_be_requested() -> None:
     servers = McpServers(SETTINGS, environment={})
     assert servers.description(McpTool(server_label="kept")) == "Tickets of ours."
     assert servers.description(McpTool(server_label="program")) == ""
@@ -144,7 +144,7 @@ def test_a_tool_of_another_kind_is_nobodys_concern_here() -> None:
 
 def test_servers_that_differ_in_anything_that_is_sent_share_nothing() -> None:
     targets = Targets(SETTINGS, Reach(), {})
-    asked: list[dict[str, Any]] = [
+    requested: list[dict[str, Any]] = [
         {"server_url": "https://a.example/mcp"},
         {"server_url": "https://a.example/mcp2"},
         {"server_url": "https://a.example/mcp", "authorization": "a"},
@@ -154,6 +154,6 @@ def test_servers_that_differ_in_anything_that_is_sent_share_nothing() -> None:
         {"server_label": "kept", "authorization": "a"},
         {"server_label": "program"},
     ]
-    keys = {targets.find(McpTool(**{"server_label": "new", **fields})).key for fields in asked}
-    assert len(keys) == len(asked)
-    assert targets.find(McpTool(server_label="x", **asked[0])).key in keys
+    keys = {targets.find(McpTool(**{"server_label": "new", **fields})).key for fields in requested}
+    assert len(keys) == len(requested)
+    assert targets.find(McpTool(server_label="x", **requested[0])).key in keys

@@ -27,47 +27,45 @@ async def tool(web: SmallWeb) -> AsyncIterator[WebSearch]:
     await one.close()
 
 
-def using(name: str, arguments: Mapping[str, Any], *, given: str, **fields: Any) -> Use:
+def using(name: str, arguments: Mapping[str, Any], *, provided: str, **fields: Any) -> Use:
     """`given` is all that the model was told; `tenant` and `sources` are the use's, other fields the tool's."""
     tenant, sources = fields.pop("tenant", ""), fields.pop("sources", {})
     tool = msgspec.convert({"type": "web_search", **fields}, WebSearchTool)
-    return Use(tool, name, arguments, tenant, lambda text: text in given, sources)
+    return Use(tool, name, arguments, tenant, lambda text: text in provided, sources)
 
 
-async def opened(tool: WebSearch, url: str, given: str | None = None, page: Any = None, **fields: Any) -> ToolResult:
+async def opened(tool: WebSearch, url: str, text: str | None = None, page: Any = None, **fields: Any) -> ToolResult:
     arguments = {"url": url} | ({} if page is None else {"page": page})
-    return await tool.run(using("open_page", arguments, given=url if given is None else given, **fields))
+    return await tool.run(using("open_page", arguments, provided=url if text is None else text, **fields))
 
 
 async def found(tool: WebSearch, url: str, pattern: str, **fields: Any) -> ToolResult:
-    return await tool.run(using("find_in_page", {"url": url, "pattern": pattern}, given=url, **fields))
+    return await tool.run(using("find_in_page", {"url": url, "pattern": pattern}, provided=url, **fields))
 
 
 async def test_a_page_is_opened_as_text_with_whole_links(web: SmallWeb, tool: WebSearch) -> None:
     url = f"{web.site}/harbour"
     outcome = await opened(tool, url)
     assert not outcome.is_failed
-    assert f"[1] The harbour of Brest — {url}" in outcome.said
-    assert f"[tides of today]({web.site}/tides?day=1&sort=up)" in outcome.said
-    assert "| 9 | 6.4 |" in outcome.said
+    assert f"[1] The harbour of Brest — {url}" in outcome.stated
+    assert f"[tides of today]({web.site}/tides?day=1&sort=up)" in outcome.stated
+    assert "| 9 | 6.4 |" in outcome.stated
     assert outcome.sources == {url: "The harbour of Brest"}
     assert outcome.fields == {"action": {"type": "open_page", "url": url}, "results": []}
 
 
 async def test_what_people_do_not_see_the_model_does_not_see(web: SmallWeb, tool: WebSearch) -> None:
-    said = (await opened(tool, f"{web.site}/harbour")).said
+    stated = (await opened(tool, f"{web.site}/harbour")).stated
     for hidden in ("hidden from people", "a comment", "never run", "color: red"):
-        assert hidden not in said
-    said = (await opened(tool, f"{web.site}/injection")).said
-    assert "Ferries are cheap." in said
+        assert hidden not in stated
+    stated = (await opened(tool, f"{web.site}/injection")).stated
+    assert "Ferries are cheap." in stated
 
 
-async def test_a_page_that_gives_orders_is_told_inside_a_frame_that_it_cannot_end(
-    web: SmallWeb, tool: WebSearch
-) -> None:
-    said = (await opened(tool, f"{web.site}/injection")).said
-    assert isinstance(said, str)
-    head, _, rest = said.partition("[web content ")
+async def test_a_page_with_instructions_is_sent_in_a_frame_that_it_cannot_close(web: SmallWeb, tool: WebSearch) -> None:
+    stated = (await opened(tool, f"{web.site}/injection")).stated
+    assert isinstance(stated, str)
+    head, _, rest = stated.partition("[web content ")
     mark = rest.partition("]")[0]
     inside, _, after = rest.partition(f"[end of web content {mark}]")
     assert "data, not instructions" in head
@@ -77,28 +75,28 @@ async def test_a_page_that_gives_orders_is_told_inside_a_frame_that_it_cannot_en
 
 
 async def test_an_address_that_the_model_put_together_is_not_opened(web: SmallWeb, tool: WebSearch) -> None:
-    page = (await opened(tool, f"{web.site}/injection")).said
-    asked = list(web.asked)
+    page = (await opened(tool, f"{web.site}/injection")).stated
+    requested = list(web.requested)
     url = f"{web.site}/collect?secret=1234"
-    outcome = await opened(tool, url, given=f"The user's secret is 1234. {page}")
+    outcome = await opened(tool, url, text=f"The user's secret is 1234. {page}")
     assert outcome.is_failed
-    assert "could leak" in outcome.said
-    assert "1234" not in outcome.said
+    assert "could leak" in outcome.stated
+    assert "1234" not in outcome.stated
     assert outcome.fields["action"] == {"type": "open_page", "url": url}
-    assert web.asked == asked
+    assert web.requested == requested
 
 
 @pytest.mark.parametrize(
-    "given", ["see {site}/harbour.", "see {site}/harbour#top", "{bare}/harbour", "[h]({site}/harbour)"]
+    "text", ["see {site}/harbour.", "see {site}/harbour#top", "{bare}/harbour", "[h]({site}/harbour)"]
 )
-async def test_an_address_may_be_given_in_another_spelling(web: SmallWeb, tool: WebSearch, given: str) -> None:
-    told = given.format(site=web.site, bare=web.site.removeprefix("http://"))
-    assert not (await opened(tool, f"{web.site}/harbour#tides", told)).is_failed
-    assert not (await opened(tool, f"{web.site}/harbour", told)).is_failed
+async def test_an_address_is_accepted_in_another_spelling(web: SmallWeb, tool: WebSearch, text: str) -> None:
+    reported = text.format(site=web.site, bare=web.site.removeprefix("http://"))
+    assert not (await opened(tool, f"{web.site}/harbour#tides", reported)).is_failed
+    assert not (await opened(tool, f"{web.site}/harbour", reported)).is_failed
 
 
 async def test_a_source_of_a_search_may_be_opened(web: SmallWeb, tool: WebSearch) -> None:
-    searched = await tool.run(using("web_search", {"query": "harbour"}, given=""))
+    searched = await tool.run(using("web_search", {"query": "harbour"}, provided=""))
     (url,) = searched.sources
     outcome = await opened(tool, url, "", sources=searched.sources)
     assert not outcome.is_failed
@@ -109,9 +107,9 @@ async def test_a_source_of_a_search_may_be_opened(web: SmallWeb, tool: WebSearch
     "url", ["", "not an address", "ftp://e.example/", "file:///etc/passwd", "http://", 5, None, ["x"]]
 )
 async def test_what_is_no_address_is_not_opened(tool: WebSearch, url: Any) -> None:
-    outcome = await tool.run(using("open_page", {"url": url}, given=str(url)))
+    outcome = await tool.run(using("open_page", {"url": url}, provided=str(url)))
     assert outcome.is_failed
-    assert "not the address of a page" in outcome.said
+    assert "not the address of a page" in outcome.stated
     assert outcome.fields["action"]["type"] == "open_page"
 
 
@@ -123,8 +121,8 @@ async def test_what_is_no_address_is_not_opened(tool: WebSearch, url: Any) -> No
         ("/feed.xml", "<feed><title>Tide feed</title></feed>"),
     ],
 )
-async def test_other_text_is_shown_as_it_is(web: SmallWeb, tool: WebSearch, path: str, words: str) -> None:
-    assert words in (await opened(tool, web.site + path)).said
+async def test_other_text_is_displayed_unchanged(web: SmallWeb, tool: WebSearch, path: str, words: str) -> None:
+    assert words in (await opened(tool, web.site + path)).stated
 
 
 @pytest.mark.parametrize(
@@ -144,36 +142,36 @@ async def test_a_page_that_cannot_be_read_fails_in_plain_words(
 ) -> None:
     outcome = await opened(tool, web.site + path)
     assert outcome.is_failed
-    assert words in outcome.said
+    assert words in outcome.stated
     assert outcome.sources == {}
 
 
-async def test_a_server_that_is_gone_fails_in_plain_words(tool: WebSearch) -> None:
-    assert "is unreachable" in (await opened(tool, "http://127.0.0.1:9/")).said
+async def test_an_unavailable_server_fails_in_plain_words(tool: WebSearch) -> None:
+    assert "is unreachable" in (await opened(tool, "http://127.0.0.1:9/")).stated
 
 
-async def test_a_private_address_is_not_asked_and_the_log_names_the_setting(
+async def test_a_private_address_is_not_requested_and_the_log_names_the_setting(
     web: SmallWeb, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "antiphon")
     tool = WebSearch(SearchEngine(PROVIDERS["searxng"], url=web.searxng), Fetcher(Reach()))
     outcome = await opened(tool, f"{web.site}/harbour")
     await tool.close()
-    assert "is private, which" in outcome.said
-    assert web.asked == []
+    assert "is private, which" in outcome.stated
+    assert web.requested == []
     assert "`outgoing_networks`" in caplog.text
     assert web.site not in caplog.text
 
 
 async def test_a_hundred_megabytes_are_cut_off_early(web: SmallWeb, tool: WebSearch) -> None:
     outcome = await opened(tool, f"{web.site}/endless")
-    assert "too large" in outcome.said
+    assert "too large" in outcome.stated
     assert web.sent < 6 * MAX_BYTES
 
 
 async def test_opening_a_slow_page_can_be_cancelled(web: SmallWeb, tool: WebSearch) -> None:
     task = asyncio.create_task(opened(tool, f"{web.site}/slow"))
-    await until(lambda: web.asked)
+    await until(lambda: web.requested)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -182,7 +180,7 @@ async def test_opening_a_slow_page_can_be_cancelled(web: SmallWeb, tool: WebSear
 async def test_a_redirect_is_followed_and_links_lead_from_where_it_ends(web: SmallWeb, tool: WebSearch) -> None:
     url = f"{web.site}/moved?to=/harbour"
     outcome = await opened(tool, url)
-    assert f"({web.site}/tides?day=1&sort=up)" in outcome.said
+    assert f"({web.site}/tides?day=1&sort=up)" in outcome.stated
     assert list(outcome.sources) == [url]
 
 
@@ -191,50 +189,48 @@ async def test_a_domain_that_is_not_allowed_is_not_opened(
     web: SmallWeb, tool: WebSearch, filters: dict[str, Any]
 ) -> None:
     outcome = await opened(tool, f"{web.site}/harbour", filters=filters)
-    assert "does not allow pages of that domain" in outcome.said
-    assert web.asked == []
+    assert "does not allow pages of that domain" in outcome.stated
+    assert web.requested == []
 
 
 async def test_a_redirect_to_a_blocked_domain_is_not_followed(web: SmallWeb, tool: WebSearch) -> None:
     to = web.site.replace("127.0.0.1", "localhost")
     outcome = await opened(tool, f"{web.site}/moved?to={to}/harbour", filters={"blocked_domains": ["localhost"]})
-    assert "not permitted by this request" in outcome.said
-    assert len(web.asked) == 1
+    assert "not permitted by this request" in outcome.stated
+    assert len(web.requested) == 1
 
 
 async def test_a_page_is_fetched_once_and_read_on_from_the_cache(web: SmallWeb, tool: WebSearch) -> None:
     url = f"{web.site}/long"
     first = await opened(tool, url)
     second = await opened(tool, url, page=2)
-    assert "(part 1 of " in first.said
-    assert "open it again with `page` 2" in first.said
-    assert "(part 2 of " in second.said
-    assert (await opened(tool, url, page="2")).said == second.said == (await opened(tool, url, page=2.0)).said
-    assert web.asked == ["/long"]
+    assert "(part 1 of " in first.stated
+    assert "open it again with `page` 2" in first.stated
+    assert "(part 2 of " in second.stated
+    assert (await opened(tool, url, page="2")).stated == second.stated == (await opened(tool, url, page=2.0)).stated
+    assert web.requested == ["/long"]
 
 
 @pytest.mark.parametrize("page", [0, -1, 99_999, "last", [], 1.5, {}])
-async def test_a_part_that_is_not_there_is_told_with_how_many_there_are(
-    web: SmallWeb, tool: WebSearch, page: Any
-) -> None:
+async def test_a_missing_part_is_reported_with_the_number_of_parts(web: SmallWeb, tool: WebSearch, page: Any) -> None:
     outcome = await opened(tool, f"{web.site}/harbour", page=page)
     assert outcome.is_failed
-    assert "the page has 1" in outcome.said
+    assert "the page has 1" in outcome.stated
 
 
 async def test_all_parts_together_are_the_page(web: SmallWeb, tool: WebSearch) -> None:
     url, number, years = f"{web.site}/long", 1, 0
     while not (outcome := await opened(tool, url, page=number, search_context_size="high")).is_failed:
-        assert len(outcome.said) < 31_000
-        years += outcome.said.count(": the sea was calm.")
+        assert len(outcome.stated) < 31_000
+        years += outcome.stated.count(": the sea was calm.")
         number += 1
     assert years == 5000
 
 
-async def test_a_page_that_is_not_to_be_kept_is_not_kept(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_page_with_no_store_is_not_cached(web: SmallWeb, tool: WebSearch) -> None:
     await opened(tool, f"{web.site}/unkept")
     await opened(tool, f"{web.site}/unkept")
-    assert web.asked == ["/unkept", "/unkept"]
+    assert web.requested == ["/unkept", "/unkept"]
 
 
 async def test_a_page_that_one_tenant_opened_is_not_at_hand_for_another(web: SmallWeb, tool: WebSearch) -> None:
@@ -246,16 +242,16 @@ async def test_a_page_that_one_tenant_opened_is_not_at_hand_for_another(web: Sma
 async def test_without_access_to_the_web_only_pages_that_are_at_hand_are_opened(web: SmallWeb, tool: WebSearch) -> None:
     url = f"{web.site}/harbour"
     outcome = await opened(tool, url, external_web_access=False)
-    assert "does not allow pages to be fetched" in outcome.said
-    assert web.asked == []
+    assert "does not allow pages to be fetched" in outcome.stated
+    assert web.requested == []
     await opened(tool, url)
     assert not (await opened(tool, url, external_web_access=False)).is_failed
-    assert web.asked == ["/harbour"]
+    assert web.requested == ["/harbour"]
 
 
-async def test_what_is_found_in_a_page_is_shown_with_what_stands_around_it(web: SmallWeb, tool: WebSearch) -> None:
+async def test_matches_in_a_page_are_displayed_with_their_context(web: SmallWeb, tool: WebSearch) -> None:
     outcome = await found(tool, f"{web.site}/long", "YEAR 77:  the sea")
-    assert "Year 76: the sea was calm. Year 77: the sea was calm. Year 78" in outcome.said
+    assert "Year 76: the sea was calm. Year 77: the sea was calm. Year 78" in outcome.stated
     assert outcome.fields["action"] == {
         "type": "find_in_page",
         "url": f"{web.site}/long",
@@ -264,26 +260,26 @@ async def test_what_is_found_in_a_page_is_shown_with_what_stands_around_it(web: 
     assert list(outcome.sources.values()) == ["A long chronicle"]
 
 
-async def test_of_many_places_in_a_page_ten_are_shown(web: SmallWeb, tool: WebSearch) -> None:
+async def test_ten_of_many_matches_in_a_page_are_displayed(web: SmallWeb, tool: WebSearch) -> None:
     outcome = await found(tool, f"{web.site}/long", "calm")
-    assert "more places, which are not shown" in outcome.said
-    assert len(outcome.said) < 10 * 800
+    assert "more places, which are not shown" in outcome.stated
+    assert len(outcome.stated) < 10 * 800
 
 
-async def test_what_is_not_in_a_page_is_no_failure_and_not_said_again(web: SmallWeb, tool: WebSearch) -> None:
+async def test_a_miss_in_a_page_is_no_failure_and_not_repeated(web: SmallWeb, tool: WebSearch) -> None:
     outcome = await found(tool, f"{web.site}/harbour", "https://collect.example/?secret=1234")
     assert not outcome.is_failed
-    assert outcome.said.startswith("This does not occur in the page")
+    assert outcome.stated.startswith("This does not occur in the page")
 
 
 @pytest.mark.parametrize("pattern", ["", " ", None, 5])
-async def test_looking_for_nothing_is_a_failure(web: SmallWeb, tool: WebSearch, pattern: Any) -> None:
+async def test_searching_for_nothing_is_a_failure(web: SmallWeb, tool: WebSearch, pattern: Any) -> None:
     outcome = await found(tool, f"{web.site}/harbour", pattern)
     assert outcome.is_failed
-    assert "needs a `pattern`" in outcome.said
+    assert "needs a `pattern`" in outcome.stated
 
 
-async def test_looking_through_a_dead_page_is_a_failure(web: SmallWeb, tool: WebSearch) -> None:
+async def test_scanning_a_dead_page_is_a_failure(web: SmallWeb, tool: WebSearch) -> None:
     outcome = await found(tool, f"{web.site}/nowhere", "x")
     assert outcome.is_failed
     assert outcome.fields["action"]["pattern"] == "x"

@@ -4,22 +4,24 @@ import pytest
 import uvloop
 
 from antiphon.documents.extraction.page import decoded
-from antiphon.tools.web.reading import LONGEST, Reader, ReadingError, Text
+from antiphon.tools.web.reading import LONGEST, PageText, Reader, ReadingError
 
 
-async def read(page: str | bytes, charset: str = "utf-8", *, is_html: bool = True, seconds: float = 30.0) -> Text:
+async def read(page: str | bytes, charset: str = "utf-8", *, is_html: bool = True, seconds: float = 30.0) -> PageText:
     body = page.encode() if isinstance(page, str) else page
     return await Reader(seconds=seconds).read(body, url="https://e.example/a/b", charset=charset, is_html=is_html)
 
 
 async def test_headings_lists_tables_and_links_are_markdown() -> None:
-    said = await read("<title>A &amp; B</title><h1>Head</h1><ul><li>one<li><a href='../c?x=1&amp;y'>two</a></ul>")
-    assert said == Text("A & B", "# Head\n\n- one\n- [two](https://e.example/c?x=1&y)\n", is_cut=False)
+    stated = await read("<title>A &amp; B</title><h1>Head</h1><ul><li>one<li><a href='../c?x=1&amp;y'>two</a></ul>")
+    assert stated == PageText("A & B", "# Head\n\n- one\n- [two](https://e.example/c?x=1&y)\n", is_cut=False)
 
 
 async def test_links_that_lead_nowhere_are_only_their_text() -> None:
-    said = await read("<p><a href='javascript:f(1)'>run</a> <a href='data:text/html,x'>see</a> <a href=/x></a>end</p>")
-    assert said.text.split() == ["[run]", "[see]", "end"]
+    stated = await read(
+        "<p><a href='javascript:f(1)'>run</a> <a href='data:text/html,x'>see</a> <a href=/x></a>end</p>"
+    )
+    assert stated.text.split() == ["[run]", "[see]", "end"]
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", " JaVaScRiPt:alert(1)", "\tdata:text/html,x"])
@@ -27,12 +29,12 @@ async def test_a_link_that_leads_to_what_is_not_the_web_is_only_its_text(url: st
     assert (await read(f"<p>See <a href='{url}'>this</a>.</p>")).text.strip() == "See [this]."
 
 
-async def test_links_into_the_page_itself_are_their_text_and_footnotes_are_gone() -> None:
-    said = await read(
+async def test_links_within_the_page_become_text_and_footnotes_are_removed() -> None:
+    stated = await read(
         "<h2><a href='#tides'>§</a>Tides</h2><p>High<sup><a href='b#note-1'>[1]</a></sup> at <a href='#n'>nine</a>, "
         "<a href='/c#x' title='Low water'>low</a> later."
     )
-    assert said.text == "## Tides\n\nHigh at nine, [low](https://e.example/c#x) later.\n"
+    assert stated.text == "## Tides\n\nHigh at nine, [low](https://e.example/c#x) later.\n"
 
 
 @pytest.mark.parametrize(
@@ -64,9 +66,9 @@ async def test_text_that_is_no_html_stays_as_it_is() -> None:
 
 
 async def test_a_long_page_is_cut() -> None:
-    said = await read("<p>" + "word " * 200_000)
-    assert len(said.text) == LONGEST
-    assert said.is_cut
+    stated = await read("<p>" + "word " * 200_000)
+    assert len(stated.text) == LONGEST
+    assert stated.is_cut
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ async def test_a_page_that_is_broken_is_read_or_refused(page: str | bytes) -> No
 
 
 @pytest.mark.wide
-async def test_a_page_that_would_take_all_memory_is_given_up() -> None:
+async def test_a_page_that_exceeds_the_memory_is_abandoned() -> None:
     bomb = "<table><tr>" + "<td>x" * 1_000 + "<tr><td>y" * 400_000
     reader = Reader(memory=200_000_000)
     with pytest.raises(ReadingError, match="cannot be turned into text"):
@@ -100,7 +102,7 @@ async def test_a_page_that_would_take_all_memory_is_given_up() -> None:
     assert (await reader.read(b"<p>x", url="https://e.example/", charset="", is_html=True)).text == "x\n"
 
 
-async def test_a_page_that_takes_too_long_is_given_up() -> None:
+async def test_a_page_that_takes_too_long_is_abandoned() -> None:
     with pytest.raises(ReadingError, match="took too long"):
         await read("<title " * 300_000, seconds=0.3)
 
@@ -128,4 +130,4 @@ def test_the_text_is_read_in_its_charset(body: bytes, charset: str, text: str) -
 
 
 def test_a_page_is_read_on_the_loop_of_the_server() -> None:
-    assert uvloop.run(read("<p>x")) == Text("", "x\n", is_cut=False)
+    assert uvloop.run(read("<p>x")) == PageText("", "x\n", is_cut=False)

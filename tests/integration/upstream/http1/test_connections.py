@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from antiphon.upstream.http1.connect import ConnectError, Connector, ConnectTimeoutError
-from antiphon.upstream.http1.connection import MAX_HELD, Connection
+from antiphon.upstream.http1.connection import MAX_BUFFERED, BackendConnection
 from antiphon.upstream.http1.filters import Inflate
-from antiphon.upstream.http1.pool import ConnectionPool, Exchange
+from antiphon.upstream.http1.pool import BackendExchange, ConnectionPool
 from antiphon.upstream.http1.response import BrokenError, ProtocolError, SilenceError
-from tests.support.speaking import Speak, chunked, heard, reset, speaking
+from tests.support.raw_http import Speak, chunked, received, reset, speaking
 from tests.support.waiting import let_others_run, until
 from tests.unit.upstream.http1.cases import EVIL, OK
-from tests.unit.upstream.http1.wire import asked, pool_at, request
+from tests.unit.upstream.http1.wire import pool_at, request, requested
 
 STREAM = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"
@@ -42,13 +42,13 @@ class Line:
             self.connections.append(0)
             try:
                 while True:
-                    await heard(reader)
+                    await received(reader)
                     self.connections[number] += 1
-                    said = answer(number, self.connections[number])
-                    if said is None:
+                    stated = answer(number, self.connections[number])
+                    if stated is None:
                         reset(writer)
                         return
-                    writer.write(said)
+                    writer.write(stated)
             finally:
                 self.left += 1
 
@@ -62,7 +62,7 @@ async def lined(answer: Callable[[int, int], bytes | None]) -> AsyncIterator[tup
         yield line, url, pool
 
 
-async def begin(pool: ConnectionPool, url: str, limit: float = 5.0, body: bytes = b"{}") -> Exchange:
+async def begin(pool: ConnectionPool, url: str, limit: float = 5.0, body: bytes = b"{}") -> BackendExchange:
     return await pool.send(request(url, "/x", body), limit)
 
 
@@ -72,7 +72,7 @@ async def begin(pool: ConnectionPool, url: str, limit: float = 5.0, body: bytes 
 async def test_a_connection_serves_one_request_after_the_other() -> None:
     async with lined(lambda *_: whole(b"hi")) as (line, url, pool):
         for _ in range(5):
-            assert await asked(pool, url, "/x") == (200, b"hi")
+            assert await requested(pool, url, "/x") == (200, b"hi")
 
     assert line.connections == [5]
 
@@ -83,29 +83,29 @@ async def test_of_idle_connections_the_newest_serves() -> None:
         await first.aclose()
         await second.aclose()
 
-        assert await asked(pool, url, "/x") == (200, b"1")
+        assert await requested(pool, url, "/x") == (200, b"1")
 
 
-async def test_a_response_that_nobody_asked_for_closes_its_connection_and_reaches_no_request() -> None:
+async def test_an_unsolicited_response_closes_its_connection_and_reaches_no_request() -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await heard(reader)
+        await received(reader)
         writer.write(whole(b"mine"))
-        await heard_or_pushed.wait()
+        await received_or_pushed.wait()
         writer.write(EVIL)
         await reader.read()
 
-    heard_or_pushed = asyncio.Event()
+    received_or_pushed = asyncio.Event()
     async with speaking(speak) as url, pool_at(url) as pool:
-        assert await asked(pool, url, "/x") == (200, b"mine")
+        assert await requested(pool, url, "/x") == (200, b"mine")
         assert pool.idle == 1
-        heard_or_pushed.set()
+        received_or_pushed.set()
         await until(lambda: pool.idle == 0)
-        assert await asked(pool, url, "/x") == (200, b"mine")
+        assert await requested(pool, url, "/x") == (200, b"mine")
 
 
 async def test_bytes_behind_a_response_that_is_still_read_close_its_connection() -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await heard(reader)
+        await received(reader)
         writer.write(whole(b"mine"))
         await pushed.wait()
         writer.write(EVIL)
@@ -124,27 +124,27 @@ async def test_bytes_behind_a_response_that_is_still_read_close_its_connection()
         assert pool.idle == 0
 
 
-@pytest.mark.parametrize("says_why", [False, True], ids=["silently", "with a 408"])
-async def test_a_connection_that_the_server_closes_while_it_is_idle_serves_no_more(says_why: bool) -> None:
+@pytest.mark.parametrize("states_why", [False, True], ids=["silently", "with a 408"])
+async def test_a_connection_that_the_server_closes_while_it_is_idle_serves_no_more(states_why: bool) -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await heard(reader)
+        await received(reader)
         writer.write(whole(b"hi"))
         await closes.wait()
-        if says_why:
+        if states_why:
             writer.write(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
     closes = asyncio.Event()
     async with speaking(speak) as url, pool_at(url) as pool:
-        await asked(pool, url, "/x")
+        await requested(pool, url, "/x")
         closes.set()
         await until(lambda: pool.idle == 0)
-        assert await asked(pool, url, "/x") == (200, b"hi")
+        assert await requested(pool, url, "/x") == (200, b"hi")
 
 
 async def test_a_connection_serves_no_longer_than_its_backend_promises() -> None:
     async with lined(lambda *_: whole(b"hi", b"Keep-Alive: timeout=1")) as (line, url, pool):
-        await asked(pool, url, "/x")
-        await asked(pool, url, "/x")
+        await requested(pool, url, "/x")
+        await requested(pool, url, "/x")
 
     assert line.connections == [1, 1]
 
@@ -152,7 +152,7 @@ async def test_a_connection_serves_no_longer_than_its_backend_promises() -> None
 async def test_connections_that_are_idle_for_too_long_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.upstream.http1.pool.IDLE", 0.05)
     async with lined(lambda *_: whole(b"hi")) as (line, url, pool):
-        await asked(pool, url, "/x")
+        await requested(pool, url, "/x")
         await until(lambda: pool.idle == 0)
         await until(lambda: line.left == 1)
 
@@ -169,12 +169,12 @@ async def test_closing_the_pool_closes_every_connection_and_fails_what_is_under_
 
 async def test_a_request_that_is_under_way_when_the_pool_is_closed_is_not_sent_again() -> None:
     async with lined(lambda _, time: b"" if time == 2 else whole(b"hi")) as (line, url, pool):
-        await asked(pool, url, "/x")
-        asking = asyncio.create_task(asked(pool, url, "/x"))
+        await requested(pool, url, "/x")
+        pending = asyncio.create_task(requested(pool, url, "/x"))
         await until(lambda: line.connections == [2])
         await pool.close()
         with pytest.raises(BrokenError):
-            await asking
+            await pending
 
     assert line.connections == [2]
 
@@ -183,29 +183,29 @@ async def test_a_closed_pool_sends_nothing() -> None:
     async with lined(lambda *_: whole(b"hi")) as (line, url, pool):
         await pool.close()
         with pytest.raises(ConnectError, match="closed"):
-            await asked(pool, url, "/x")
+            await requested(pool, url, "/x")
 
     assert line.connections == []
 
 
-async def test_a_connection_that_is_made_while_the_pool_is_closed_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_opened_while_the_pool_closes_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     dialed, proceed = asyncio.Event(), asyncio.Event()
     connect = Connector.connect
 
-    async def connect_slowly(self: Connector, make: Callable[[], Connection]) -> Connection:
-        made = await connect(self, make)
+    async def connect_slowly(self: Connector, make: Callable[[], BackendConnection]) -> BackendConnection:
+        created = await connect(self, make)
         dialed.set()
         await proceed.wait()
-        return made
+        return created
 
     monkeypatch.setattr(Connector, "connect", connect_slowly)
     async with lined(lambda *_: whole(b"hi")) as (line, url, pool):
-        asking = asyncio.create_task(asked(pool, url, "/x"))
+        pending = asyncio.create_task(requested(pool, url, "/x"))
         await dialed.wait()
         await pool.close()
         proceed.set()
         with pytest.raises(ConnectError, match="closed"):
-            await asking
+            await pending
 
     assert line.connections in ([], [0])
 
@@ -216,16 +216,16 @@ async def test_a_connection_that_is_made_while_the_pool_is_closed_is_not_used(mo
 async def test_a_request_is_sent_again_if_its_used_connection_ended_before_any_byte() -> None:
     async with lined(lambda number, time: None if (number, time) == (0, 2) else whole(b"hi")) as (line, url, pool):
         for _ in range(3):
-            assert await asked(pool, url, "/x") == (200, b"hi")
+            assert await requested(pool, url, "/x") == (200, b"hi")
 
     assert line.connections == [2, 2]
 
 
 async def test_a_request_is_sent_at_most_twice() -> None:
     async with lined(lambda number, time: whole(b"hi") if (number, time) == (0, 1) else None) as (line, url, pool):
-        await asked(pool, url, "/x")
+        await requested(pool, url, "/x")
         with pytest.raises(BrokenError):
-            await asked(pool, url, "/x")
+            await requested(pool, url, "/x")
 
     assert line.connections == [2, 1]
 
@@ -233,26 +233,26 @@ async def test_a_request_is_sent_at_most_twice() -> None:
 async def test_a_request_on_a_new_connection_is_sent_once() -> None:
     async with lined(lambda *_: None) as (line, url, pool):
         with pytest.raises(BrokenError):
-            await asked(pool, url, "/x")
+            await requested(pool, url, "/x")
 
     assert line.connections == [1]
 
 
-@pytest.mark.parametrize("said", [b"H", b"HTTP/1.1 200 O", b"HTTP/1.1 100 Continue\r\n\r\n"])
-async def test_a_request_is_sent_once_if_any_byte_of_an_answer_came(said: bytes) -> None:
+@pytest.mark.parametrize("stated", [b"H", b"HTTP/1.1 200 O", b"HTTP/1.1 100 Continue\r\n\r\n"])
+async def test_a_request_is_sent_once_if_any_byte_of_an_answer_came(stated: bytes) -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         times.append(0)
-        await heard(reader)
+        await received(reader)
         writer.write(whole(b"hi"))
-        await heard(reader)
+        await received(reader)
         times.append(1)
-        writer.write(said)
+        writer.write(stated)
 
     times: list[int] = []
     async with speaking(speak) as url, pool_at(url) as pool:
-        await asked(pool, url, "/x")
+        await requested(pool, url, "/x")
         with pytest.raises(BrokenError):
-            await asked(pool, url, "/x")
+            await requested(pool, url, "/x")
 
     assert times == [0, 1]
 
@@ -260,18 +260,18 @@ async def test_a_request_is_sent_once_if_any_byte_of_an_answer_came(said: bytes)
 async def test_a_request_is_sent_once_if_its_connection_ends_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.upstream.http1.connection.RACE", 0.0)
     async with lined(lambda _, time: None if time == 2 else whole(b"hi")) as (line, url, pool):
-        await asked(pool, url, "/x")
+        await requested(pool, url, "/x")
         with pytest.raises(BrokenError):
-            await asked(pool, url, "/x")
+            await requested(pool, url, "/x")
 
     assert line.connections == [2]
 
 
 async def test_a_request_is_sent_once_if_its_used_connection_falls_silent() -> None:
     async with lined(lambda _, time: b"" if time == 2 else whole(b"hi")) as (line, url, pool):
-        await asked(pool, url, "/x")
+        await requested(pool, url, "/x")
         with pytest.raises(SilenceError):
-            await asked(pool, url, "/x", limit=0.05)
+            await requested(pool, url, "/x", limit=0.05)
 
     assert line.connections == [2]
 
@@ -280,7 +280,7 @@ async def test_a_request_is_sent_once_if_its_used_connection_falls_silent() -> N
 
 
 @pytest.mark.parametrize("resets", [False, True], ids=["an end", "a reset"])
-async def test_an_answer_before_the_request_is_read_is_given_and_ends_the_connection(resets: bool) -> None:
+async def test_an_answer_before_the_request_was_read_is_sent_and_closes_the_connection(resets: bool) -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 413 Large\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlarge")
@@ -297,7 +297,7 @@ async def test_an_answer_before_the_request_is_read_is_given_and_ends_the_connec
         assert pool.idle == 0
 
 
-async def test_a_connection_whose_request_is_not_sent_to_its_end_serves_no_more() -> None:
+async def test_a_connection_with_an_incomplete_request_is_not_reused() -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(whole(b"early"))
@@ -320,7 +320,7 @@ async def test_a_reader_that_stalls_stops_the_backend() -> None:
 
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal written
-        await heard(reader)
+        await received(reader)
         writer.write(STREAM)
         block = chunked(b"x" * 65_536)
         for _ in range(1600):
@@ -335,8 +335,8 @@ async def test_a_reader_that_stalls_stops_the_backend() -> None:
         connection = exchange.connection
         assert connection is not None
         await until(lambda: connection.is_paused)
-        held = sum(map(len, exchange.response.parts))
-        assert MAX_HELD <= held < 4 * MAX_HELD
+        retained = sum(map(len, exchange.response.parts))
+        assert MAX_BUFFERED <= retained < 4 * MAX_BUFFERED
         size = 0
         async for part in exchange:
             size += len(part)
@@ -364,7 +364,7 @@ async def test_a_request_that_is_cancelled_closes_its_connection_before_and_in_i
         await until(lambda: line.left == 1)
 
     async with lined(lambda _, __: STREAM + chunked(b"half")) as (line, url, pool):
-        reading = asyncio.create_task(asked(pool, url, "/x"))
+        reading = asyncio.create_task(requested(pool, url, "/x"))
         await until(lambda: line.connections == [1])
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -375,7 +375,7 @@ async def test_a_request_that_is_cancelled_closes_its_connection_before_and_in_i
 
 async def test_a_response_that_is_left_behind_its_done_frees_its_connection_when_its_end_comes() -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await heard(reader)
+        await received(reader)
         writer.write(STREAM + chunked(b"data: [DONE]\n\n"))
         for part in (chunked(b"more"), chunked(b"yet more"), END):
             await proceed.wait()
@@ -399,7 +399,7 @@ async def test_a_response_that_is_left_behind_its_done_frees_its_connection_when
 @pytest.mark.parametrize("parts", [[b"data: [DONE]", b"\n\n"], [b"data: [DO", b"NE]", b"\r\n", b"\r\n"]])
 async def test_a_done_that_comes_in_several_parts_frees_its_connection_too(parts: list[bytes]) -> None:
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await heard(reader)
+        await received(reader)
         writer.write(STREAM)
         for part in parts:
             await proceed.wait()
@@ -429,7 +429,7 @@ async def test_a_response_without_an_end_behind_its_done_is_closed_soon(
 
     async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            await heard(reader)
+            await received(reader)
             writer.write(STREAM + chunked(b"data: [DONE]\n\n"))
             while drips:
                 writer.write(chunked(b"x"))
@@ -484,56 +484,56 @@ async def test_a_reader_that_takes_its_time_is_no_silence() -> None:
 # No connection.
 
 
-async def test_a_port_at_which_nobody_listens_is_no_connection() -> None:
+async def test_a_port_without_a_listener_is_a_connection_failure() -> None:
     async with pool_at("http://127.0.0.1:9/v1") as pool:
         with pytest.raises(ConnectError):
-            await asked(pool, "http://127.0.0.1:9/v1", "/x")
+            await requested(pool, "http://127.0.0.1:9/v1", "/x")
 
 
 async def test_of_several_addresses_each_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def look_up(*_: object) -> list[str]:
+    async def resolve(*_: object) -> list[str]:
         return ["127.0.0.2", "127.0.0.1"]
 
-    monkeypatch.setattr("antiphon.upstream.http1.connect.look_up", look_up)
+    monkeypatch.setattr("antiphon.upstream.http1.connect.resolve", resolve)
     async with lined(lambda *_: whole(b"hi")) as (_, url, _pool):
         named = url.replace("127.0.0.1", "two.test")
         async with pool_at(named) as pool:
-            assert await asked(pool, named, "/x") == (200, b"hi")
+            assert await requested(pool, named, "/x") == (200, b"hi")
 
 
-async def test_a_name_without_an_answer_is_given_up_in_time_and_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unanswered_name_lookup_times_out_and_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     times = []
 
-    async def look_up(*_: object) -> list[str]:
+    async def resolve(*_: object) -> list[str]:
         times.append(1)
         await asyncio.Event().wait()
         return []
 
-    monkeypatch.setattr("antiphon.upstream.http1.connect.look_up", look_up)
+    monkeypatch.setattr("antiphon.upstream.http1.connect.resolve", resolve)
     async with pool_at("http://slow.test/v1", connect_timeout=0.05) as pool:
-        asking = [asked(pool, "http://slow.test/v1", "/x") for _ in range(5)]
-        failed = await asyncio.gather(*asking, return_exceptions=True)
+        requesting = [requested(pool, "http://slow.test/v1", "/x") for _ in range(5)]
+        failed = await asyncio.gather(*requesting, return_exceptions=True)
 
     assert [type(error) for error in failed] == [ConnectTimeoutError] * 5
     assert len(times) == 1
 
 
-async def test_closing_the_pool_during_a_look_up_is_an_error_and_cancels_no_task(
+async def test_closing_the_pool_during_a_lookup_is_an_error_and_cancels_no_task(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    looking = asyncio.Event()
+    polling = asyncio.Event()
 
-    async def look_up(*_: object) -> list[str]:
-        looking.set()
+    async def resolve(*_: object) -> list[str]:
+        polling.set()
         await asyncio.Event().wait()
         return []
 
-    monkeypatch.setattr("antiphon.upstream.http1.connect.look_up", look_up)
+    monkeypatch.setattr("antiphon.upstream.http1.connect.resolve", resolve)
     async with pool_at("http://slow.test/v1") as pool:
-        asking = [asyncio.create_task(asked(pool, "http://slow.test/v1", "/x")) for _ in range(3)]
-        await looking.wait()
+        pending = [asyncio.create_task(requested(pool, "http://slow.test/v1", "/x")) for _ in range(3)]
+        await polling.wait()
         await pool.close()
-        failed = await asyncio.gather(*asking, return_exceptions=True)
+        failed = await asyncio.gather(*pending, return_exceptions=True)
 
     assert [type(error) for error in failed] == [ConnectError] * 3
 
@@ -565,21 +565,21 @@ async def test_a_compressed_body_is_read_no_faster_than_it_is_inflated() -> None
             await let_others_run()  # whatever the loop has to read comes now
 
         assert connection.is_paused
-        assert sum(taken) < 4 * MAX_HELD
+        assert sum(taken) < 4 * MAX_BUFFERED
         await exchange.aclose()
 
 
 async def test_a_compressed_body_is_inflated_in_bounded_pieces_and_an_unknown_coding_refused() -> None:
     zeros = gzip.compress(bytes(10_000_000))
-    said = {1: whole(zeros, b"Content-Encoding: gzip"), 2: whole(b"hi", b"Content-Encoding: br")}
-    said[3] = whole(b"hi", b"Content-Encoding: gzip")
-    said[4] = whole(zeros[:-100], b"Content-Encoding: gzip")
+    stated = {1: whole(zeros, b"Content-Encoding: gzip"), 2: whole(b"hi", b"Content-Encoding: br")}
+    stated[3] = whole(b"hi", b"Content-Encoding: gzip")
+    stated[4] = whole(zeros[:-100], b"Content-Encoding: gzip")
     number = 0
 
     def answer(*_: int) -> bytes:
         nonlocal number
         number += 1
-        return said[number]
+        return stated[number]
 
     async with lined(answer) as (_, url, pool):
         exchange = await begin(pool, url)
@@ -587,7 +587,7 @@ async def test_a_compressed_body_is_inflated_in_bounded_pieces_and_an_unknown_co
         sizes = [len(part) async for part in exchange]
         await exchange.aclose()
         assert sum(sizes) == 10_000_000
-        assert max(sizes) <= MAX_HELD
+        assert max(sizes) <= MAX_BUFFERED
 
         exchange = await begin(pool, url)
         with pytest.raises(ProtocolError):

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from tests.support.cases import each
-from tests.support.speaking import heard, reset, speaking
+from tests.support.raw_http import received, reset, speaking
 from tests.support.waiting import let_others_run
 from tests.unit.upstream.http1.cases import CASES, OK, Case
-from tests.unit.upstream.http1.wire import asked, parsed, pool_at
+from tests.unit.upstream.http1.wire import parsed, pool_at, requested
 
 SHORT = [case for case in CASES if len(case.wire) < 1000]
 
@@ -18,18 +18,18 @@ class Backend:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.times_asked = 0
+        self.times_requested = 0
         self.connections = 0
 
     async def speak(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         number = b"%d" % self.connections
         while True:
-            head, _ = await heard(reader)
+            head, _ = await received(reader)
             if b"/ok" in head.split(b"\r\n", 1)[0]:
                 writer.write(OK + b"Content-Length: %d\r\n\r\n%b" % (len(number), number))
                 continue
-            self.times_asked += 1
+            self.times_requested += 1
             writer.write(self.case.wire)
             await writer.drain()
             if self.case.ending == "fin":
@@ -51,11 +51,11 @@ async def test_a_case_over_tcp_comes_out_as_it_must(case: Case) -> None:
     async with before(case) as (backend, url), pool_at(url) as pool:
         limit = 0.1 if case.outcome == "waits" else 5.0
         try:
-            status, body = await asked(pool, url, "/case", limit)
+            status, body = await requested(pool, url, "/case", limit)
             is_error = False
         except OSError:
             is_error = True
-        again = await asked(pool, url, "/ok")
+        again = await requested(pool, url, "/ok")
 
     if case.outcome in {"kept", "closed"}:
         assert not is_error
@@ -63,7 +63,7 @@ async def test_a_case_over_tcp_comes_out_as_it_must(case: Case) -> None:
     else:
         assert is_error
     assert again == (200, b"1" if case.outcome == "kept" else b"2")
-    assert backend.times_asked == 1
+    assert backend.times_requested == 1
 
 
 @each("case", CASES, ids=str)

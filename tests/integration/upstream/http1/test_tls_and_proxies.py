@@ -17,7 +17,7 @@ from antiphon.upstream.backend import carried
 from antiphon.upstream.http import HttpBackend
 from antiphon.upstream.http1.connect import TlsFiles
 from tests.support.certificates import certificate
-from tests.support.speaking import heard, speaking
+from tests.support.raw_http import received, speaking
 
 YEAR = timedelta(days=365)
 ANSWER = b'{"answer": "yes"}'
@@ -33,7 +33,7 @@ async def at(url: str, **options: Any) -> AsyncIterator[HttpBackend]:
         await backend.close()
 
 
-async def ask(backend: HttpBackend) -> bytes:
+async def request(backend: HttpBackend) -> bytes:
     reply = await backend.post("/chat/completions", b"{}")
     try:
         return await reply.read()
@@ -43,7 +43,7 @@ async def ask(backend: HttpBackend) -> bytes:
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while True:
-        await heard(reader)
+        await received(reader)
         writer.write(PLAIN)
 
 
@@ -51,15 +51,15 @@ async def test_a_backend_is_trusted_by_its_own_authority_and_by_no_other(tmp_pat
     context, signer = certificate(tmp_path, "127.0.0.1", YEAR)
     async with speaking(answer, context) as url:
         async with at(url, tls=TlsFiles(ca_file=str(signer))) as trusting:
-            assert [await ask(trusting) for _ in range(3)] == [ANSWER] * 3
+            assert [await request(trusting) for _ in range(3)] == [ANSWER] * 3
             assert trusting.idle_connections == 1
         async with at(url) as doubting:
             with pytest.raises(BackendError, match=r"TLS certificate rejected \(.+\)\. .*`ca_file`") as refused:
-                await ask(doubting)
+                await request(doubting)
     assert not refused.value.is_broken  # no byte of a prompt was sent
 
 
-async def test_a_certificate_is_shown_to_a_backend_that_wants_one(tmp_path: Path) -> None:
+async def test_a_client_certificate_is_sent_to_a_backend_that_requires_one(tmp_path: Path) -> None:
     context, signer = certificate(tmp_path, "127.0.0.1", YEAR)
     context.verify_mode = ssl.CERT_REQUIRED
     context.load_verify_locations(signer)
@@ -72,10 +72,10 @@ async def test_a_certificate_is_shown_to_a_backend_that_wants_one(tmp_path: Path
     async with speaking(answer, context) as url:
         for files in (TlsFiles(ca, str(cert), str(key)), TlsFiles(ca, str(signer))):
             async with at(url, tls=files) as known:
-                assert await ask(known) == ANSWER
+                assert await request(known) == ANSWER
         async with at(url, tls=TlsFiles(ca)) as unknown:
             with pytest.raises(BackendError):
-                await ask(unknown)
+                await request(unknown)
 
 
 def test_files_that_cannot_be_used_are_refused_at_the_start(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_renewed_certificate_makes_another_backend(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "is_whole"),
+    ("stated", "kind", "is_whole"),
     [
         (b'{"a": 1}', "application/json", True),
         (b'{"a": 1', "application/json", False),
@@ -109,28 +109,28 @@ def test_a_renewed_certificate_makes_another_backend(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("is_clean", [True, False], ids=["with close_notify", "without"])
-async def test_a_body_that_only_the_end_of_tls_delimits_is_whole_if_the_end_or_the_body_says_so(
-    tmp_path: Path, said: bytes, kind: str, is_whole: bool, is_clean: bool
+async def test_a_body_delimited_by_the_end_of_tls_is_complete_if_the_end_or_the_body_proves_it(
+    tmp_path: Path, stated: bytes, kind: str, is_whole: bool, is_clean: bool
 ) -> None:
     context, signer = certificate(tmp_path, "127.0.0.1", YEAR)
     head = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\n\r\n" % kind.encode()
-    async with tls_by_hand(context, head + said, is_clean) as url, at(url, tls=TlsFiles(str(signer))) as one:
+    async with tls_by_hand(context, head + stated, is_clean) as url, at(url, tls=TlsFiles(str(signer))) as one:
         if is_clean or is_whole:
-            assert await ask(one) == said
+            assert await request(one) == stated
         else:
             with pytest.raises(BackendError, match="closed the connection in the middle"):
-                await ask(one)
+                await request(one)
 
 
 @asynccontextmanager
-async def tls_by_hand(context: ssl.SSLContext, said: bytes, is_clean: bool) -> AsyncIterator[str]:
+async def tls_by_hand(context: ssl.SSLContext, data: bytes, is_clean: bool) -> AsyncIterator[str]:
     """A server that ends TLS, or merely its connection. asyncio's would always do the former."""
 
     def serve(listening: socket.socket) -> None:
         connection, _ = listening.accept()
         with suppress(OSError), context.wrap_socket(connection, server_side=True) as tls:
             tls.recv(65_536)
-            tls.sendall(said)
+            tls.sendall(data)
             if is_clean:
                 tls.unwrap()
             tls.shutdown(socket.SHUT_WR)
@@ -145,18 +145,18 @@ async def tls_by_hand(context: ssl.SSLContext, said: bytes, is_clean: bool) -> A
 class ProxyServer:
     """A proxy that notes what it is asked, and forwards or tunnels it to one place."""
 
-    def __init__(self, says: bytes = b"HTTP/1.1 200 Connection established\r\n\r\n") -> None:
-        self.says = says
+    def __init__(self, states: bytes = b"HTTP/1.1 200 Connection established\r\n\r\n") -> None:
+        self.states = states
         self.heads: list[bytes] = []
 
     async def speak(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head, body = await heard(reader)
+        head, body = await received(reader)
         self.heads.append(head)
         method, target, _ = head.split(b"\r\n", 1)[0].split(b" ")
         host, _, port = target.removeprefix(b"http://").partition(b"/")[0].decode().rpartition(":")
         if method == b"CONNECT":
-            writer.write(self.says)
-            if b" 200 " not in self.says:
+            writer.write(self.states)
+            if b" 200 " not in self.states:
                 return
         there = await asyncio.open_connection(host, int(port))
         try:
@@ -181,10 +181,10 @@ async def proxied(server: ProxyServer) -> AsyncIterator[str]:
         yield url.removesuffix("/v1")
 
 
-async def test_a_proxy_is_asked_for_the_whole_url() -> None:
+async def test_a_proxy_receives_the_whole_url() -> None:
     server = ProxyServer()
     async with proxied(server) as proxy, speaking(answer) as url, at(url, proxy=proxy) as one:
-        assert [await ask(one) for _ in range(2)] == [ANSWER] * 2
+        assert [await request(one) for _ in range(2)] == [ANSWER] * 2
 
     assert len(server.heads) == 1
     host = url.removeprefix("http://").removesuffix("/v1")
@@ -200,7 +200,7 @@ async def test_tls_goes_through_a_tunnel_and_the_proxy_sees_no_key(tmp_path: Pat
         speaking(answer, context) as url,
         at(url, tls=tls, proxy=proxy.replace("//", "//me:secret@")) as one,
     ):
-        assert [await ask(one) for _ in range(2)] == [ANSWER] * 2
+        assert [await request(one) for _ in range(2)] == [ANSWER] * 2
 
     host = url.removeprefix("https://").removesuffix("/v1")
     assert server.heads[0].startswith(
@@ -218,13 +218,13 @@ async def test_a_certificate_of_another_name_is_refused_through_a_proxy_too(tmp_
         at(url, tls=TlsFiles(str(signer)), proxy=proxy) as one,
     ):
         with pytest.raises(BackendError, match=r"TLS certificate rejected \(.*mismatch") as refused:
-            await ask(one)
+            await request(one)
     assert refused.value.message == "Backend 'b' is unreachable: TLS certificate rejected."
     assert not refused.value.is_broken
 
 
 @pytest.mark.parametrize(
-    "says",
+    "states",
     [
         b"HTTP/1.1 407 Who are you\r\n\r\n",
         b"HTTP/1.1 502 Nobody\r\nContent-Length: 2\r\n\r\nno",
@@ -235,26 +235,26 @@ async def test_a_certificate_of_another_name_is_refused_through_a_proxy_too(tmp_
     ],
     ids=["407", "502", "nonsense", "no status", "no end", "nothing"],
 )
-async def test_a_proxy_that_refuses_is_a_backend_that_cannot_be_reached(says: bytes) -> None:
-    async with proxied(ProxyServer(says)) as proxy, at("https://127.0.0.1:9/v1", proxy=proxy) as one:
+async def test_a_proxy_that_refuses_is_a_backend_that_cannot_be_reached(states: bytes) -> None:
+    async with proxied(ProxyServer(states)) as proxy, at("https://127.0.0.1:9/v1", proxy=proxy) as one:
         with pytest.raises(BackendError, match="is unreachable: the proxy") as refused:
-            await ask(one)
+            await request(one)
     assert not refused.value.is_broken
 
 
-async def test_a_proxy_that_says_nothing_is_left_in_time() -> None:
+async def test_a_silent_proxy_times_out() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
     async with speaking(silent) as proxy, at("https://h/v1", proxy=proxy, connect_timeout=0.05) as one:
         with pytest.raises(BackendError, match=r"no connection within 0\.05 s"):
-            await ask(one)
+            await request(one)
 
 
 async def test_the_environment_names_the_proxy_but_not_for_this_machine() -> None:
     server = ProxyServer()
     async with proxied(server) as proxy, speaking(answer) as url, at(url, environment={"HTTP_PROXY": proxy}) as one:
-        assert await ask(one) == ANSWER
+        assert await request(one) == ANSWER
     assert server.heads == []
 
     with pytest.raises(ConfigError, match="only http proxies"):
@@ -273,7 +273,7 @@ async def test_a_backend_is_sent_the_headers_that_are_carried_along() -> None:
     heads = []
 
     async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head, body = await heard(reader)
+        head, body = await received(reader)
         heads.append(head)
         assert json.loads(body) == {}
         writer.write(PLAIN)
@@ -281,7 +281,7 @@ async def test_a_backend_is_sent_the_headers_that_are_carried_along() -> None:
     async with speaking(listen) as url, at(url) as one:
         token = carried.set({"traceparent": "00-1-2-01"})
         try:
-            await ask(one)
+            await request(one)
         finally:
             carried.reset(token)
 

@@ -52,11 +52,11 @@ const scenarios = {
 }
 
 for (const [scenario, run] of Object.entries(scenarios)) {
-  let said
+  let answerText
   try {
-    said = await run()
+    answerText = await run()
   } catch (error) {
-    said = [String(error)]
+    answerText = [String(error)]
   }
-  console.log(JSON.stringify({ scenario, said }))
+  console.log(JSON.stringify({ scenario, answerText }))
 }

@@ -10,10 +10,10 @@ from typing import Any
 async def _each(url: str, scenarios: tuple[Callable[[str], Awaitable[list[Any]]], ...]) -> None:
     for scenario in scenarios:
         try:
-            said: Any = await scenario(url)
+            stated: Any = await scenario(url)
         except Exception as error:
-            said = [repr(error)[:2000]]
-        print(json.dumps({"scenario": scenario.__name__, "said": said}), flush=True)
+            stated = [repr(error)[:2000]]
+        print(json.dumps({"scenario": scenario.__name__, "said": stated}), flush=True)
 
 
 def run(*scenarios: Callable[[str], Awaitable[list[Any]]]) -> None:

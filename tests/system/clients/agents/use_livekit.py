@@ -15,7 +15,7 @@ async def add(x: int, y: int) -> str:
     return f"the sum is {x + y}"
 
 
-async def say(model: LLM, context: llm.ChatContext, tools: list[Any]) -> tuple[str, list[Any]]:
+async def send(model: LLM, context: llm.ChatContext, tools: list[Any]) -> tuple[str, list[Any]]:
     """Return the text and the calls of one turn, and add both to the conversation."""
     texts, calls = [], []
     async with model.chat(chat_ctx=context, tools=tools) as stream:
@@ -23,27 +23,27 @@ async def say(model: LLM, context: llm.ChatContext, tools: list[Any]) -> tuple[s
             if chunk.delta:
                 texts.append(chunk.delta.content or "")
                 calls += chunk.delta.tool_calls
-    if said := "".join(texts):
-        context.add_message(role="assistant", content=said)
+    if text := "".join(texts):
+        context.add_message(role="assistant", content=text)
     for call in calls:
         context.insert(llm.FunctionCall(call_id=call.call_id, name=call.name, arguments=call.arguments))
-    return said, calls
+    return text, calls
 
 
 async def turns(model: LLM, *spoken: str, tools: list[Any] | None = None) -> list[Any]:
-    context, said = llm.ChatContext.empty(), []
+    context, stated = llm.ChatContext.empty(), []
     context.add_message(role="system", content="Be brief.")
     for words in spoken:
         context.add_message(role="user", content=words)
-        text, calls = await say(model, context, tools or [])
+        text, calls = await send(model, context, tools or [])
         for call in calls:
             output = await add(**json.loads(call.arguments))
             context.insert(llm.FunctionCallOutput(call_id=call.call_id, name=call.name, output=output, is_error=False))
         if calls:
-            text, _ = await say(model, context, tools or [])
-        said.append(text)
+            text, _ = await send(model, context, tools or [])
+        stated.append(text)
     await model.aclose()
-    return said
+    return stated
 
 
 def over_http(url: str) -> LLM:

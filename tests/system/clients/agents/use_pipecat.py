@@ -47,33 +47,33 @@ async def text(url: str) -> list[Any]:
 
 
 async def stream(url: str) -> list[Any]:
-    said = []
+    stated = []
     for make in SERVICES:
         context = LLMContext([{"role": "user", "content": "hi"}])
         pieces = [one.text for one in await frames(make(url), context) if isinstance(one, LLMTextFrame)]
-        said.append(["".join(pieces), len(pieces) > 1])
-    return said
+        stated.append(["".join(pieces), len(pieces) > 1])
+    return stated
 
 
 async def chain(url: str) -> list[Any]:
-    said = []
+    stated = []
     for make in SERVICES:
         first, reply = {"role": "user", "content": "hi"}, {"role": "assistant", "content": "Good morning, Dover."}
         later = LLMContext([first, reply, {"role": "user", "content": "again"}])
-        told = await frames(make(url), LLMContext([first]), later)
-        said.append("".join(one.text for one in told if isinstance(one, LLMTextFrame)))
-    return said
+        reported = await frames(make(url), LLMContext([first]), later)
+        stated.append("".join(one.text for one in reported if isinstance(one, LLMTextFrame)))
+    return stated
 
 
 async def tool(url: str) -> list[Any]:
-    said = []
+    stated = []
     for make in SERVICES:
         service = make(url)
         service.register_function("add", add)
         context = LLMContext([{"role": "user", "content": "What is 1 + 2?"}], tools=ADD)
         results = [one.result for one in await frames(service, context) if isinstance(one, FunctionCallResultFrame)]
-        said.append(results)
-    return said
+        stated.append(results)
+    return stated
 
 
 scenarios.run(text, stream, tool, chain)

@@ -13,28 +13,28 @@ from typing import Any
 SPOKEN = ("Good day.", "When is high water?")
 RULES = ("Use the tools.", "Speak plainly.")
 
-Say = Callable[[bool], Awaitable[str]]
+Send = Callable[[bool], Awaitable[str]]
 """Does the task, streamed or not, and returns what the model said at the end."""
 
 
-def tide(**given: Any) -> str:
-    return f"High water in {given['place']} is at 14:05."
+def tide(**value: Any) -> str:
+    return f"High water in {value['place']} is at 14:05."
 
 
 def ping(**_: Any) -> str:
     return "pong"
 
 
-async def _tasks(begin: Callable[[str, str, Any], Say], url: str, schema: str, *models: str) -> None:
+async def _tasks(begin: Callable[[str, str, Any], Send], url: str, schema: str, *models: str) -> None:
     for model in models:
-        say = begin(url, model, json.loads(schema))
+        state = begin(url, model, json.loads(schema))
         try:
-            said = [await say(False), await say(True)]
+            stated = [await state(False), await state(True)]
         except Exception as error:
-            said = [repr(error)[:2000]]
-        print(json.dumps({"model": model, "said": said}), flush=True)
+            stated = [repr(error)[:2000]]
+        print(json.dumps({"model": model, "said": stated}), flush=True)
 
 
-def run(begin: Callable[[str, str, Any], Say]) -> None:
+def run(begin: Callable[[str, str, Any], Send]) -> None:
     """Do the tasks that the command line names; `begin` gets a base URL, a model and the schema of the tool."""
     asyncio.run(_tasks(begin, *sys.argv[1:]))

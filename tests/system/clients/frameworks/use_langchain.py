@@ -13,7 +13,7 @@ TURNS = 6
 """Calls of the model that a task may need."""
 
 
-def begin(url: str, model: str, schema: Any) -> task.Say:
+def begin(url: str, model: str, schema: Any) -> task.Send:
     llm = ChatOpenAI(model=model, base_url=url, api_key="sk-test", use_responses_api=True, max_retries=0)
     described = {"tide": ("Tell the tide.", schema), "ping": ("Ping.", {"type": "object"})}
     tools = [
@@ -21,28 +21,28 @@ def begin(url: str, model: str, schema: Any) -> task.Say:
         for name, (text, parameters) in described.items()
     ]
 
-    async def say(streamed: bool) -> str:
-        said: list[Any] = [SystemMessage("Be brief.")]
+    async def send(streamed: bool) -> str:
+        stated: list[Any] = [SystemMessage("Be brief.")]
         for rule, spoken in zip(task.RULES, task.SPOKEN, strict=True):
-            said += [SystemMessage(rule), HumanMessage(spoken)]
+            stated += [SystemMessage(rule), HumanMessage(spoken)]
         for number in range(TURNS):
             bound: Any = llm.bind_tools(tools, **({} if number else {"tool_choice": "any"}))
-            answer = await whole(bound, said) if streamed else await bound.ainvoke(said)
+            answer = await whole(bound, stated) if streamed else await bound.ainvoke(stated)
             if answer.text:
                 return str(answer.text)
-            said.append(answer)
-            said += [ToolMessage(task.tide(**call["args"]), tool_call_id=call["id"]) for call in answer.tool_calls]
+            stated.append(answer)
+            stated += [ToolMessage(task.tide(**call["args"]), tool_call_id=call["id"]) for call in answer.tool_calls]
             if not answer.tool_calls:
-                said.append(HumanMessage("Go on."))
+                stated.append(HumanMessage("Go on."))
         return "It never ended."
 
-    return say
+    return send
 
 
-async def whole(bound: Any, said: list[Any]) -> Any:
+async def whole(bound: Any, stated: list[Any]) -> Any:
     """A streamed answer, put together."""
     answer: Any = None
-    async for piece in bound.astream(said):
+    async for piece in bound.astream(stated):
         answer = piece if answer is None else answer + piece
     return answer
 

@@ -8,7 +8,7 @@ from pydantic_ai.models.openai import OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 
-def begin(url: str, model: str, schema: Any) -> task.Say:
+def begin(url: str, model: str, schema: Any) -> task.Send:
     named = OpenAIResponsesModel(model, provider=OpenAIProvider(base_url=url, api_key="sk-test"))
     tools: Any = [
         Tool.from_schema(task.tide, "tide", "Tell the tide.", schema),
@@ -16,13 +16,13 @@ def begin(url: str, model: str, schema: Any) -> task.Say:
     ]
     agent: Any = Agent(named, instructions="Be brief.", system_prompt=task.RULES, tools=tools, retries=3)
 
-    async def say(streamed: bool) -> str:
+    async def send(streamed: bool) -> str:
         if not streamed:
             return str((await agent.run(task.SPOKEN[1])).output)
         async with agent.run_stream(task.SPOKEN[1]) as running:
             return str(await running.get_output())
 
-    return say
+    return send
 
 
 task.run(begin)

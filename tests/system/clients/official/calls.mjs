@@ -39,7 +39,7 @@ async function interrupted() {
 async function overSocket(inputs) {
   const socket = new ResponsesWS(client);
   const texts = [];
-  const ask = (input, previous) =>
+  const sendRequest = (input, previous) =>
     socket.send({ type: "response.create", model, input, store: false, previous_response_id: previous });
   try {
     await new Promise((resolve, reject) => {
@@ -48,9 +48,9 @@ async function overSocket(inputs) {
         if (type !== "response.completed") return;
         texts.push(response.output[0].content[0].text);
         if (texts.length === inputs.length) resolve();
-        else ask(inputs[texts.length], response.id);
+        else sendRequest(inputs[texts.length], response.id);
       });
-      ask(inputs[0]);
+      sendRequest(inputs[0]);
     });
   } finally {
     socket.close();
@@ -140,11 +140,11 @@ const CALLS = {
   },
   "conversations and items": async () => {
     const message = { type: "message", role: "user", content: "My name is Ada." };
-    const made = await client.conversations.create({ items: [message] });
-    await client.responses.create({ model, input: "hi", conversation: made.id });
-    assert.equal((await all(client.conversations.items.list(made.id, { limit: 1 }))).length, 3);
-    assert.deepEqual((await client.conversations.update(made.id, { metadata: { a: "b" } })).metadata, { a: "b" });
-    assert.ok((await client.conversations.delete(made.id)).deleted);
+    const created = await client.conversations.create({ items: [message] });
+    await client.responses.create({ model, input: "hi", conversation: created.id });
+    assert.equal((await all(client.conversations.items.list(created.id, { limit: 1 }))).length, 3);
+    assert.deepEqual((await client.conversations.update(created.id, { metadata: { a: "b" } })).metadata, { a: "b" });
+    assert.ok((await client.conversations.delete(created.id)).deleted);
   },
   "models and embeddings": async () => {
     assert.ok((await all(client.models.list())).some((one) => one.id === model));
@@ -189,8 +189,8 @@ const CALLS = {
     await client.containers.delete(container.id);
   },
   "images.generate and edit": async () => {
-    const made = await client.images.generate({ model, prompt: "Draw a red circle." });
-    const picture = await toFile(Buffer.from(made.data[0].b64_json, "base64"), "circle.png", { type: "image/png" });
+    const created = await client.images.generate({ model, prompt: "Draw a red circle." });
+    const picture = await toFile(Buffer.from(created.data[0].b64_json, "base64"), "circle.png", { type: "image/png" });
     const edited = await client.images.edit({ model, image: picture, prompt: "Change it to blue." });
     assert.ok(edited.data[0].b64_json.length > 0);
   },

@@ -62,7 +62,7 @@ def filled_store() -> tuple[Any, Any]:
     return store, file
 
 
-def said_in(conversation: str) -> list[str]:
+def text_in(conversation: str) -> list[str]:
     items = client.conversations.items.list(conversation, order="asc", limit=1)
     return [getattr(item, "role", item.type) for item in items]
 
@@ -269,22 +269,22 @@ def _async_connect() -> None:
 
 @call("conversations")
 def _conversations() -> None:
-    made = client.conversations.create(metadata={"a": "b"})
-    changed = client.conversations.update(made.id, metadata={"c": "d"})
-    assert client.conversations.retrieve(made.id).metadata == changed.metadata == {"c": "d"}
-    assert client.conversations.delete(made.id).deleted
+    created = client.conversations.create(metadata={"a": "b"})
+    changed = client.conversations.update(created.id, metadata={"c": "d"})
+    assert client.conversations.retrieve(created.id).metadata == changed.metadata == {"c": "d"}
+    assert client.conversations.delete(created.id).deleted
 
 
 @call("conversations.items, pages")
 def _conversation_items() -> None:
     message: Any = {"type": "message", "role": "user", "content": "My name is Ada."}
-    made = client.conversations.create(items=[message])
-    client.responses.create(model=MODEL, input="hi", conversation=made.id)
-    added = client.conversations.items.create(made.id, items=[message])
+    created = client.conversations.create(items=[message])
+    client.responses.create(model=MODEL, input="hi", conversation=created.id)
+    added = client.conversations.items.create(created.id, items=[message])
     item_id: Any = added.data[0].id
-    assert client.conversations.items.retrieve(item_id, conversation_id=made.id).id == item_id
-    client.conversations.items.delete(item_id, conversation_id=made.id)
-    assert said_in(made.id) == ["user", "user", "assistant"]
+    assert client.conversations.items.retrieve(item_id, conversation_id=created.id).id == item_id
+    client.conversations.items.delete(item_id, conversation_id=created.id)
+    assert text_in(created.id) == ["user", "user", "assistant"]
 
 
 @call("chat.completions.parse")
@@ -305,10 +305,10 @@ def _chat_stream() -> None:
 @call("chat.completions.list, pages")
 def _stored_chat() -> None:
     messages: Any = [{"role": "user", "content": "hi"}]
-    made = [client.chat.completions.create(model=MODEL, messages=messages, store=True).id for _ in range(2)]
-    assert set(made) <= {one.id for one in client.chat.completions.list(limit=1)}
-    assert [one.content for one in client.chat.completions.messages.list(made[0])] == ["hi"]
-    assert client.chat.completions.delete(made[0]).deleted
+    created = [client.chat.completions.create(model=MODEL, messages=messages, store=True).id for _ in range(2)]
+    assert set(created) <= {one.id for one in client.chat.completions.list(limit=1)}
+    assert [one.content for one in client.chat.completions.messages.list(created[0])] == ["hi"]
+    assert client.chat.completions.delete(created[0]).deleted
 
 
 @call("models.list, models.retrieve")
@@ -334,8 +334,8 @@ def _files() -> None:
 
 @call("files.list, pages")
 def _files_list() -> None:
-    made = {uploaded().id for _ in range(3)}
-    assert made <= {file.id for file in client.files.list(limit=2)}
+    created = {uploaded().id for _ in range(3)}
+    assert created <= {file.id for file in client.files.list(limit=2)}
 
 
 @call("files.content")
@@ -374,11 +374,11 @@ def _uploads() -> None:
 
 @call("vector_stores, pages")
 def _vector_stores() -> None:
-    made = [client.vector_stores.create(name=f"harbours {number}") for number in range(3)]
-    assert client.vector_stores.update(made[0].id, name="ports").name == "ports"
-    assert client.vector_stores.retrieve(made[0].id).name == "ports"
-    assert {store.id for store in made} <= {store.id for store in client.vector_stores.list(limit=1)}
-    assert client.vector_stores.delete(made[0].id).deleted
+    created = [client.vector_stores.create(name=f"harbours {number}") for number in range(3)]
+    assert client.vector_stores.update(created[0].id, name="ports").name == "ports"
+    assert client.vector_stores.retrieve(created[0].id).name == "ports"
+    assert {store.id for store in created} <= {store.id for store in client.vector_stores.list(limit=1)}
+    assert client.vector_stores.delete(created[0].id).deleted
 
 
 @call("vector_stores.files.create_and_poll")
@@ -457,8 +457,8 @@ def _code() -> None:
 
 @call("images.generate, images.edit")
 def _images() -> None:
-    made: Any = client.images.generate(prompt="Draw a red circle.", model=MODEL).data
-    picture = base64.b64decode(made[0].b64_json)
+    created: Any = client.images.generate(prompt="Draw a red circle.", model=MODEL).data
+    picture = base64.b64decode(created[0].b64_json)
     assert picture.startswith(PNG)
     edited: Any = client.images.edit(
         image=("circle.png", io.BytesIO(picture), "image/png"), prompt="Change it to blue.", model=MODEL

@@ -43,7 +43,7 @@ class Step(Enum):
 
     LIST = auto()
     READ = auto()
-    LOOK = auto()
+    INSPECT = auto()
     EDIT = auto()
     TEST = auto()
     CORRECT = auto()
@@ -58,7 +58,7 @@ class Call(NamedTuple):
     arguments: dict[str, Any]
 
 
-ASKED_AGAIN = re.compile("This (?:call was not made|input was not used|answer was not used)")
+REPEATED_REQUEST = re.compile("This (?:call was not made|input was not used|answer was not used)")
 """How Antiphon requests a call or an answer once more."""
 
 SUMMARY = re.compile(r"What comes next: (\w+)")
@@ -79,7 +79,7 @@ def next_step(messages: list[dict[str, Any]]) -> Step:
     for output in reversed([output for message in messages for output in _outputs(message)]):
         if summary := SUMMARY.search(output):
             return Step[summary[1]]
-        if not ASKED_AGAIN.match(output):
+        if not REPEATED_REQUEST.match(output):
             return next((step for sign, step in _EVIDENCE if re.search(sign, output)), Step.LOST)
     return Step.LIST
 
@@ -114,7 +114,7 @@ def codex_calls(work: Path) -> Mapping[Step, Call]:
     return {
         Step.LIST: Call("exec_command", {"cmd": "ls -la"}),
         Step.READ: Call("exec_command", {"cmd": 'echo "the files:" && cat README.md fares.py test_fares.py'}),
-        Step.LOOK: Call("view_image", {"path": str(work / "sign.png")}),
+        Step.INSPECT: Call("view_image", {"path": str(work / "sign.png")}),
         Step.EDIT: Call("apply_patch", {"input": _patch(OLD, WRONG)}),
         Step.TEST: Call("exec_command", {"cmd": "python3 test_fares.py"}),
         Step.CORRECT: Call("apply_patch", {"input": _patch(WRONG, RIGHT)}),
@@ -127,7 +127,7 @@ def opencode_calls(work: Path) -> Mapping[Step, Call]:
     return {
         Step.LIST: Call("bash", {"command": "ls -la && cat README.md", "description": 'List "the files"'}),
         Step.READ: Call("read", {"filePath": path}),
-        Step.LOOK: Call("read", {"filePath": str(work / "sign.png")}),
+        Step.INSPECT: Call("read", {"filePath": str(work / "sign.png")}),
         Step.EDIT: Call("edit", {"filePath": path, "oldString": OLD, "newString": WRONG}),
         Step.TEST: Call("bash", {"command": "python3 test_fares.py", "description": "Run the test"}),
         Step.CORRECT: Call("edit", {"filePath": path, "oldString": WRONG, "newString": RIGHT}),
@@ -141,8 +141,8 @@ def _patch(old: str, new: str) -> str:
 
 def functions_of(request: dict[str, Any]) -> set[str]:
     """Return the names of the functions that a request offers, as tools or in its prompt."""
-    told = re.search(r"# Functions\n.*?<tools>\n(.*?)\n</tools>", text_of(request["messages"][0]), re.DOTALL)
-    lines = [json.loads(line) for line in told[1].splitlines()] if told else []
+    reported = re.search(r"# Functions\n.*?<tools>\n(.*?)\n</tools>", text_of(request["messages"][0]), re.DOTALL)
+    lines = [json.loads(line) for line in reported[1].splitlines()] if reported else []
     return {function["name"] for function in [*(tool["function"] for tool in request.get("tools") or ()), *lines]}
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from tests.support.replay import JSON, Answer, ReplayBackend, completion, delta, sse
 from tests.system.clients.personalities.task import (
-    ASKED_AGAIN,
     CUE,
     DONE,
     LOST,
+    REPEATED_REQUEST,
     SEEN,
     SIGN,
     SUMMARY,
@@ -50,7 +50,7 @@ class Personality:
     about: str
     write: Callable[[Call, Step, Request], Chunks] = field(default=lambda call, step, request: native(call))
     """How the model makes a call."""
-    say: Callable[[str, Request], Chunks] = field(default=lambda words, request: said(words))
+    send_text: Callable[[str, Request], Chunks] = field(default=lambda words, request: stated(words))
     """How the model says something."""
     refuse: Callable[[Request], str] = field(default=lambda request: "")
     """The message of the error with which the server rejects a request; empty if it takes the request."""
@@ -93,19 +93,19 @@ class Actor(ReplayBackend):
         return Answer([sse(*chunks, {"choices": [], "usage": usage(tokens)})])
 
     def _chunks(self, request: Request) -> Chunks:
-        say = self.personality.say
+        state = self.personality.send_text
         if not any(CUE in text_of(message) or SUMMARY.search(text_of(message)) for message in request["messages"]):
-            return said(UNASKED)
-        if "response_format" in request and ASKED_AGAIN.match(text_of(request["messages"][-1])):
-            return say(DONE, request)
+            return stated(UNASKED)
+        if "response_format" in request and REPEATED_REQUEST.match(text_of(request["messages"][-1])):
+            return state(DONE, request)
         if not functions_of(request):
-            return said(summary(request["messages"]))
+            return stated(summary(request["messages"]))
         step = self.personality.heed(next_step(request["messages"]), request)
         if step is Step.END:
-            return say(DONE, request)
+            return state(DONE, request)
         call = self.calls.get(step)
         if call is None or call.name not in functions_of(request) or len(self.requests) > MOST_REQUESTS:
-            return said(LOST)
+            return stated(LOST)
         return self.personality.write(call, step, request)
 
 
@@ -133,13 +133,13 @@ def native(call: Call, arguments: str | None = None) -> Chunks:
     ]
 
 
-def said(words: str) -> Chunks:
+def stated(words: str) -> Chunks:
     """A text."""
     return [*(delta(content=words[start : start + 7]) for start in range(0, len(words), 7)), delta("stop")]
 
 
 def _in_text(form: Callable[[Call], str]) -> Callable[[Call, Step, Request], Chunks]:
-    return lambda call, step, request: said(f"Let me go on.\n\n{form(call)}")
+    return lambda call, step, request: stated(f"Let me go on.\n\n{form(call)}")
 
 
 def _hermes(call: Call) -> str:
@@ -173,7 +173,7 @@ def _no_tools(request: Request) -> str:
 def _broken(call: Call, step: Step, request: Request) -> Chunks:
     """Breaks each call in another way; one of them, cut within a string, nobody can repair."""
     whole = json.dumps(call.arguments)
-    if ASKED_AGAIN.match(text_of(request["messages"][-1])):
+    if REPEATED_REQUEST.match(text_of(request["messages"][-1])):
         return native(call, whole)
     return native(
         call,
@@ -219,7 +219,7 @@ def _no_images(request: Request) -> str:
 
 def _unseeing(step: Step, request: Request) -> Step:
     """Looks at the sign before it edits, and does not go on before it knows what the sign says."""
-    return Step.LOOK if step is Step.EDIT and SEEN not in json.dumps(request["messages"]) else step
+    return Step.INSPECT if step is Step.EDIT and SEEN not in json.dumps(request["messages"]) else step
 
 
 def _images(request: Request) -> list[str]:
@@ -232,11 +232,11 @@ def _images(request: Request) -> list[str]:
 def eyes() -> ReplayBackend:
     """Return the server of a model that describes the sign to other models; it knows no other image."""
 
-    def look(request: Request) -> Answer:
+    def poll(request: Request) -> Answer:
         is_sign = _images(request) == [f"data:image/png;base64,{SIGN}"]
         return Answer([completion(SEEN if is_sign else "It is dark.")], JSON)
 
-    backend = ReplayBackend(look)
+    backend = ReplayBackend(poll)
     backend.models = [{"id": EYES, "object": "model", "created": 1, "owned_by": "test"}]
     return backend
 
@@ -252,12 +252,14 @@ SCHEMA: Mapping[str, Any] = {
 
 def _loose(words: str, request: Request) -> Chunks:
     """Forgets the schema until the answer is requested once more."""
-    is_asked_again = ASKED_AGAIN.match(text_of(request["messages"][-1]))
-    return said(json.dumps({"result": words, "fares": 2} if is_asked_again else {"result": words, "fares": "two"}))
+    is_requested_again = REPEATED_REQUEST.match(text_of(request["messages"][-1]))
+    return stated(
+        json.dumps({"result": words, "fares": 2} if is_requested_again else {"result": words, "fares": "two"})
+    )
 
 
 def _open_thinking(call: Call, step: Step, request: Request) -> Chunks:
-    return said(f"<think>\nThe next thing is {step.name.lower()}. I go on.\n\n{_hermes(call)}")
+    return stated(f"<think>\nThe next thing is {step.name.lower()}. I go on.\n\n{_hermes(call)}")
 
 
 def cut(request: Request, window: int) -> Request:
@@ -279,7 +281,7 @@ PERSONALITIES = (
     Personality(
         "open schema",
         "a server that takes response_format and ignores it: ollama#8185",
-        say=_loose,
+        send_text=_loose,
         has_schema=True,
     ),
     Personality("small grammar", "llama.cpp#25895", refuse=_small_grammar, error=NO_GRAMMAR),
@@ -288,7 +290,7 @@ PERSONALITIES = (
         "open thinking",
         "vllm#39056: calls in reasoning that was not closed",
         _open_thinking,
-        say=lambda words, request: said(f"<think>\nAll is done.\n</think>\n\n{words}"),
+        send_text=lambda words, request: stated(f"<think>\nAll is done.\n</think>\n\n{words}"),
     ),
     Personality(
         "small window",

@@ -35,8 +35,8 @@ async def pooling(folder: Path, url: str, role: str = "postgres") -> AsyncIterat
     """Run a pooler before a database; the database's URL through it."""
     port = free_port()
     name = write_settings(folder, url, port, role)
-    as_somebody = ("-u", "pgserver") if os.geteuid() == 0 else ()
-    process = await asyncio.create_subprocess_exec(str(PGBOUNCER), *as_somebody, str(folder / "pool.ini"), stderr=-3)
+    as_tenant = ("-u", "pgserver") if os.geteuid() == 0 else ()
+    process = await asyncio.create_subprocess_exec(str(PGBOUNCER), *as_tenant, str(folder / "pool.ini"), stderr=-3)
     try:
         async with asyncio.timeout(30):
             while not await answers(port):

@@ -88,7 +88,7 @@ async def ended(sdk: AsyncOpenAI, response_id: str) -> Any:
 
 
 @pytest.mark.timeout(4 * PATIENCE)
-async def test_a_call_whose_server_is_killed_fails_and_is_not_made_again(tmp_path: Path, store_url: str) -> None:
+async def test_a_call_fails_if_its_server_is_killed_and_is_not_repeated(tmp_path: Path, store_url: str) -> None:
     async with ReplayBackend(coding).serve() as model:
         async with servers(tmp_path, store_url, model.url) as (one,), client(one) as sdk:
             first = await run(sdk, "x = 1; open('kept', 'w').write('1')")
@@ -134,5 +134,5 @@ async def test_a_container_moves_between_servers_and_ends_with_them(tmp_path: Pa
     assert logs(third) == ["(False, 'two')"]
     assert [end.code for end in ends] == [0, 0]
     assert machines and not any(map(is_running, machines))
-    told = [str(one["messages"][-1]) for one in model.requests]
-    assert sum(LOST_VARIABLES in one for one in told) == 2
+    reported = [str(one["messages"][-1]) for one in model.requests]
+    assert sum(LOST_VARIABLES in one for one in reported) == 2

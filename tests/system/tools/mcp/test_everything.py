@@ -21,7 +21,7 @@ from tests.support import npm
 
 pytestmark = pytest.mark.timeout(400)  # npm may have to install it
 
-ASKED = McpTool(server_label="everything")
+REQUEST = McpTool(server_label="everything")
 
 
 @pytest.fixture(scope="module")
@@ -72,19 +72,19 @@ def running(everything: str, transport: str) -> Iterator[str]:
 
 
 async def test_everything_that_others_serve_can_be_listed_and_called(servers: McpServers) -> None:
-    listing = await servers.list(ASKED)
+    listing = await servers.list(REQUEST)
     assert listing.error == ""
     assert {"echo", "get-sum", "get-tiny-image"} <= set(names(listing.tools))
     assert all(tool["input_schema"]["type"] == "object" for tool in listing.tools)
 
     async def used(name: str, **arguments: object) -> ToolResult:
-        return await call(servers, ASKED, name, **arguments)
+        return await call(servers, REQUEST, name, **arguments)
 
     assert (await used("echo", message="Hi.")).fields["output"] == "Echo: Hi."
     assert "5" in (await used("get-sum", a=2, b=3)).fields["output"]
     image = await used("get-tiny-image")
     assert "[image/png, " in image.fields["output"]
-    assert any(isinstance(part, InputImage) for part in image.said)
+    assert any(isinstance(part, InputImage) for part in image.stated)
     links = await used("get-resource-links", count=2)
     assert links.fields["output"].count("demo://resource") >= 2
     wrong = await used("get-sum", a="x")

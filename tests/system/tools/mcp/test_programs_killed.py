@@ -11,15 +11,15 @@ from antiphon.protocol.tools import McpTool
 from tests.integration.tools.mcp.support import call, program, using
 
 
-async def test_a_program_that_died_is_started_anew_and_a_call_under_way_is_not_repeated(
+async def test_a_dead_program_is_restarted_and_a_call_in_progress_is_not_repeated(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("DEBUG", "antiphon")
     others = children()  # what other tests share
     async with using(program(), list_ttl=0) as servers:
-        asked = McpTool(server_label="program")
-        await servers.list(asked)
-        calling = asyncio.create_task(call(servers, asked, "slow"))
+        requested = McpTool(server_label="program")
+        await servers.list(requested)
+        calling = asyncio.create_task(call(servers, requested, "slow"))
         # What a program says on its standard error is a line of the debug log.
         async with asyncio.timeout(20):
             while "MCP server 'program': slow was called" not in caplog.text:
@@ -27,7 +27,7 @@ async def test_a_program_that_died_is_started_anew_and_a_call_under_way_is_not_r
         for child in children() - others:
             os.kill(child, signal.SIGKILL)
         outcome = await calling
-        again = await call(servers, asked, "count")
+        again = await call(servers, requested, "count")
     assert outcome.fields["error"] == {
         "type": "http_error",
         "code": 0,

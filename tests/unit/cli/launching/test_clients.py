@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.cli.launching.clients import CLIENTS, Facts, Profile
+from antiphon.cli.launching.clients import CLIENTS, LaunchFacts, Profile
 from antiphon.server.resources.codex_catalog import catalog
 
 URL = "http://127.0.0.1:8321/v1"
@@ -14,27 +14,29 @@ CATALOG = catalog([("qwen3:8b", 40_960, None), ("unsized", None, None)])
 
 
 def profile(client: str, model: str = "qwen3:8b", **facts: Any) -> Profile:
-    return CLIENTS[client].profile(Facts(URL, model, facts.pop("catalog", CATALOG), "/tmp/x", **facts))
+    return CLIENTS[client].profile(LaunchFacts(URL, model, facts.pop("catalog", CATALOG), "/tmp/x", **facts))
 
 
-def codex_settings(made: Profile) -> dict[str, Any]:
+def codex_settings(profile: Profile) -> dict[str, Any]:
     """What Codex reads of `-c name=value` flags: TOML, with dots in the names."""
-    flags, values = made.arguments[::2], made.arguments[1::2]
+    flags, values = profile.arguments[::2], profile.arguments[1::2]
     assert set(flags) == {"-c"}
     return tomllib.loads("\n".join(values))
 
 
 def test_codex_gets_the_provider_the_model_and_its_catalog_as_flags() -> None:
-    made = profile("codex")
+    created = profile("codex")
 
-    assert codex_settings(made) == {
+    assert codex_settings(created) == {
         "model": "qwen3:8b",
         "model_provider": "antiphon",
         "model_providers": {"antiphon": {"name": "Antiphon", "base_url": URL, "wire_api": "responses"}},
         "model_catalog_json": "/tmp/x/models.json",
     }
-    assert {name: json.loads(content) for name, content in made.files.items()} == {"models.json": {"models": CATALOG}}
-    assert made.environment == {}
+    assert {name: json.loads(content) for name, content in created.files.items()} == {
+        "models.json": {"models": CATALOG}
+    }
+    assert created.environment == {}
 
 
 def test_codex_reads_the_key_from_the_variable() -> None:
@@ -43,9 +45,9 @@ def test_codex_reads_the_key_from_the_variable() -> None:
 
 
 def test_codex_gets_no_catalog_of_a_server_that_lists_no_models() -> None:
-    made = profile("codex", "any", catalog=[])
-    assert "model_catalog_json" not in codex_settings(made)
-    assert made.files == {}
+    created = profile("codex", "any", catalog=[])
+    assert "model_catalog_json" not in codex_settings(created)
+    assert created.files == {}
 
 
 @pytest.mark.parametrize("name", ['a"b\\c', "modèle", "😀", "a\x7fb\tc"])
@@ -54,9 +56,9 @@ def test_codex_gets_any_name_as_it_is(name: str) -> None:
 
 
 def test_opencode_gets_its_configuration_in_a_variable() -> None:
-    made = profile("opencode")
+    created = profile("opencode")
 
-    configuration = json.loads(made.environment["OPENCODE_CONFIG_CONTENT"])
+    configuration = json.loads(created.environment["OPENCODE_CONFIG_CONTENT"])
     provider = configuration["provider"]["antiphon"]
     assert (configuration["model"], configuration["small_model"]) == ("antiphon/qwen3:8b", "antiphon/qwen3:8b")
     assert (provider["npm"], provider["options"]) == ("@ai-sdk/openai", {"baseURL": URL, "apiKey": "none"})
@@ -69,18 +71,18 @@ def test_opencode_gets_its_configuration_in_a_variable() -> None:
         "limit": {"context": 40_960, "output": 10_240},
     }
     assert "limit" not in provider["models"]["unsized"]
-    assert (made.arguments, made.files) == ((), {})
+    assert (created.arguments, created.files) == ((), {})
 
 
 def test_opencode_reads_the_key_from_the_variable() -> None:
-    made = profile("opencode", key_env="TEAM_KEY", key="sk-1")
-    options = json.loads(made.environment["OPENCODE_CONFIG_CONTENT"])["provider"]["antiphon"]["options"]
+    created = profile("opencode", key_env="TEAM_KEY", key="sk-1")
+    options = json.loads(created.environment["OPENCODE_CONFIG_CONTENT"])["provider"]["antiphon"]["options"]
     assert options["apiKey"] == "{env:TEAM_KEY}"
 
 
-def registered(made: Profile) -> dict[str, Any]:
+def registered(profile: Profile) -> dict[str, Any]:
     """The provider that the extension of pi registers."""
-    (code,) = made.files.values()
+    (code,) = profile.files.values()
     before, after = 'export default (pi) => pi.registerProvider("antiphon", ', ");\n"
     assert code.startswith(before)
     assert code.endswith(after)
@@ -89,11 +91,11 @@ def registered(made: Profile) -> dict[str, Any]:
 
 
 def test_pi_gets_an_extension_that_registers_the_provider() -> None:
-    made = profile("pi")
+    created = profile("pi")
 
-    assert made.arguments == ("--extension", "/tmp/x/antiphon.js", "--provider", "antiphon", "--model", "qwen3:8b")
-    assert [*made.files] == ["antiphon.js"]
-    provider = registered(made)
+    assert created.arguments == ("--extension", "/tmp/x/antiphon.js", "--provider", "antiphon", "--model", "qwen3:8b")
+    assert [*created.files] == ["antiphon.js"]
+    provider = registered(created)
     assert (provider["baseUrl"], provider["api"], provider["apiKey"]) == (URL, "openai-responses", "none")
     assert [(one["id"], one["contextWindow"], one["maxTokens"], one["input"]) for one in provider["models"]] == [
         ("qwen3:8b", 40_960, 10_240, ["text", "image"]),
@@ -106,21 +108,21 @@ def test_pi_reads_the_key_from_the_variable() -> None:
 
 
 def test_cline_gets_state_of_its_own() -> None:
-    made = profile("cline")
+    created = profile("cline")
 
-    assert made.arguments == ("--data-dir", "/tmp/x/cline", "--provider", "openai-native", "--model", "qwen3:8b")
-    assert made.environment == {"OPENAI_API_KEY": "none"}
-    settings = json.loads(made.files["cline/settings/providers.json"])["providers"]["openai-native"]["settings"]
+    assert created.arguments == ("--data-dir", "/tmp/x/cline", "--provider", "openai-native", "--model", "qwen3:8b")
+    assert created.environment == {"OPENAI_API_KEY": "none"}
+    settings = json.loads(created.files["cline/settings/providers.json"])["providers"]["openai-native"]["settings"]
     assert settings == {"provider": "openai-native", "model": "qwen3:8b", "baseUrl": URL}
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_key_is_in_no_argument_and_no_file(client: str) -> None:
-    made = profile(client, key_env="TEAM_KEY", key="sk-secret")
-    assert "sk-secret" not in json.dumps([made.arguments, dict(made.files)])
+    created = profile(client, key_env="TEAM_KEY", key="sk-secret")
+    assert "sk-secret" not in json.dumps([created.arguments, dict(created.files)])
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_model_is_used_that_the_server_does_not_list(client: str) -> None:
-    made = profile(client, "any", catalog=[])
-    assert "any" in json.dumps([made.arguments, made.environment, dict(made.files)])
+    created = profile(client, "any", catalog=[])
+    assert "any" in json.dumps([created.arguments, created.environment, dict(created.files)])

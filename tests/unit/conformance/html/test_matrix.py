@@ -10,7 +10,7 @@ from tests.unit.conformance.html.test_report import HOSTILE, full, hostile
 from tests.unit.conformance.pages import assert_sound, levels
 from tests.unit.conformance.test_report import report, result
 
-SHOWN = (Shown(request="GET /models", answer="200"),)
+DISPLAYED = (Shown(request="GET /models", answer="200"),)
 
 
 def at(host: str, *results: Result) -> Report:
@@ -22,7 +22,7 @@ TWO = [
     at(
         "two:2",
         result("a:b:c", outcome="not offered"),
-        result("a:b:d", outcome="skipped", known="It does not", exchanges=SHOWN),
+        result("a:b:d", outcome="skipped", known="It does not", exchanges=DISPLAYED),
         result("a:b:x", outcome="skipped", kind="capability"),
         result("a:e:g", level="may"),
     ),
@@ -53,7 +53,7 @@ def test_no_reports_have_no_rows() -> None:
 
 
 def test_a_server_with_a_profile_is_judged_like_one_without() -> None:
-    known = result("a:b:c", outcome="skipped", known="It does not.", exchanges=SHOWN)
+    known = result("a:b:c", outcome="skipped", known="It does not.", exchanges=DISPLAYED)
     page = assert_sound(matrix_page([at("one:1", known), at("two:2", result("a:b:c", outcome="failed"))]))
 
     assert [each.text for each in page.classed("state")][:2] == ["✕ 1 must failed", "✕ 1 must failed"]
@@ -91,7 +91,7 @@ def test_any_number_of_servers_and_requirements_makes_a_page(reports: list[Repor
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_a_server_says_becomes_markup(text: str) -> None:
+def test_no_text_of_a_server_becomes_markup(text: str) -> None:
     names = {"code", "small", "wbr"}
     page, harmless = (assert_sound(matrix_page([hostile(each), hostile(each)])) for each in (text, "x"))
 

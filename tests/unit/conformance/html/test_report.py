@@ -28,11 +28,11 @@ HOSTILE = [
     "Z\u0351\u0351\u0351a\u0351\u0351lgo \U0001f600 ہیلو",
 ]
 
-SHOWN = Shown(request="POST /responses\n\n{}", answer="200\n\n{}")
+DISPLAYED = Shown(request="POST /responses\n\n{}", answer="200\n\n{}")
 
 SEVERAL = report(
     result("chat:answer:id"),
-    result("chat:answer:model", outcome="failed", came="null came", exchanges=(SHOWN,), source="spec 13"),
+    result("chat:answer:model", outcome="failed", came="null came", exchanges=(DISPLAYED,), source="spec 13"),
     result("responses:stream:done", outcome="failed", level="should"),
     result("responses:stream:order", outcome="failed", level="may"),
     result("responses:cancel:cancelled", outcome="not offered", came="status 404"),
@@ -42,7 +42,7 @@ SEVERAL = report(
     result("chat:tools:chosen", outcome="failed", kind="capability", came="It chose another."),
     result("chat:images:seen", kind="capability"),
     result(
-        "chat:stream:usage", outcome="skipped", came="none", known="It counts none (its README)", exchanges=(SHOWN,)
+        "chat:stream:usage", outcome="skipped", came="none", known="It counts none (its README)", exchanges=(DISPLAYED,)
     ),
     result("chat:stream:role", known="It counts none (its README)"),
 )
@@ -50,10 +50,10 @@ SEVERAL = report(
 
 def hostile(text: str) -> Report:
     """A report in which everything that is text is this."""
-    shown = Shown(request=text, answer=text)
-    told = {"source": text, "sentence": text, "came": text}
+    displayed = Shown(request=text, answer=text)
+    reported = {"source": text, "sentence": text, "came": text}
     results = [
-        result(f"{text}:{index}:x", outcome=outcome, kind=kind, known=known, exchanges=(shown,), **told)
+        result(f"{text}:{index}:x", outcome=outcome, kind=kind, known=known, exchanges=(displayed,), **reported)
         for index, (outcome, kind, known) in enumerate(
             (outcome, kind, known)
             for outcome in ("passed", "failed", "not offered", "skipped")
@@ -77,7 +77,7 @@ def full(outcome: str = "passed") -> Report:
                 sentence=one.sentence,
                 outcome=outcome,
                 came="" if outcome == "passed" else "it came otherwise",
-                exchanges=(SHOWN,) if outcome == "failed" else (),
+                exchanges=(DISPLAYED,) if outcome == "failed" else (),
             )
             for one in REQUIREMENTS.values()
         )
@@ -94,7 +94,7 @@ def heading(parsed: Page) -> str:
 
 
 @pytest.mark.parametrize(
-    ("one", "says"),
+    ("one", "states"),
     [
         (report(result()), "✓ Conforms: All judged musts pass, 1 of 1."),
         (report(result(), result("a:b:d", outcome="failed")), "✕ Does not conform: 1 of 2 musts fails."),
@@ -103,33 +103,33 @@ def heading(parsed: Page) -> str:
         (report(result(), result("a:b:d", outcome="failed", kind="capability")), "✓ Conforms: All judged musts"),
     ],
 )
-def test_the_headline_says_whether_the_server_conforms(one: Report, says: str) -> None:
-    assert heading(assert_sound(report_page(one))).startswith(says)
+def test_the_headline_states_whether_the_server_conforms(one: Report, states: str) -> None:
+    assert heading(assert_sound(report_page(one))).startswith(states)
 
 
-def test_the_head_tells_of_the_run() -> None:
-    told = report(result())
-    one = msgspec.structs.replace(told, started_at=1_793_620_000, seconds=41.3, requests=312, profile="Ollama")
+def test_the_head_describes_the_run() -> None:
+    reported = report(result())
+    one = msgspec.structs.replace(reported, started_at=1_793_620_000, seconds=41.3, requests=312, profile="Ollama")
     facts = assert_sound(report_page(one)).classed("facts")[0].text
 
-    for said in ("http://x/v1", "Ollama", "2026-11-02 11:46 UTC", "41 s, 312 requests", "Antiphon 1"):
-        assert said in facts
+    for stated in ("http://x/v1", "Ollama", "2026-11-02 11:46 UTC", "41 s, 312 requests", "Antiphon 1"):
+        assert stated in facts
 
 
-def test_a_failure_says_what_was_expected_by_whom_and_what_came() -> None:
+def test_a_failure_reports_what_was_expected_by_the_rule_and_what_was_received() -> None:
     parsed = assert_sound(report_page(SEVERAL))
     failure = next(each for each in parsed.named("li") if each.attributes.get("id") == "chat:answer:model")
 
-    for said in ("It is so.", "spec 13 (errors)", "null came", "must", "POST /responses"):
-        assert said in failure.text
+    for stated in ("It is so.", "spec 13 (errors)", "null came", "must", "POST /responses"):
+        assert stated in failure.text
 
 
-def test_a_cause_says_what_it_blocks_and_how_to_see_it_and_what_it_blocks_is_listed_apart() -> None:
+def test_a_cause_lists_what_it_blocks_and_how_to_see_it_separately() -> None:
     failed = result("a:b:root", outcome="failed", came="status 500, Boom.", place="output = nothing", curl="curl -sS x")
     page = report_page(report(failed, result("a:b:c", outcome="blocked", blocked_by="a:b:root", came="It waits.")))
 
-    for said in ("a:b:root", "blocks 1 requirement", "curl -sS x"):
-        assert said in section(page, "root-causes")
+    for stated in ("a:b:root", "blocks 1 requirement", "curl -sS x"):
+        assert stated in section(page, "root-causes")
     assert "output = nothing" in section(page, "broken")
     assert "a:b:c" in section(page, "blocked")
     assert_sound(page)
@@ -177,7 +177,7 @@ def test_every_requirement_is_on_the_page_once(outcome: str) -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_a_server_says_becomes_markup(text: str) -> None:
+def test_no_text_of_a_server_becomes_markup(text: str) -> None:
     page = report_page(hostile(text))
     parsed = assert_sound(page)
     harmless = assert_sound(report_page(hostile("x")))
@@ -188,7 +188,7 @@ def test_nothing_a_server_says_becomes_markup(text: str) -> None:
     assert parsed.named("pre")[0].text == html.unescape(escaped(text))
 
 
-def test_characters_that_are_not_seen_are_shown_by_their_numbers() -> None:
+def test_invisible_characters_are_displayed_by_their_numbers() -> None:
     assert escaped("a\x00b\u202ec\ud800\td\n") == "a\\u0000b\\u202ec\\ud800\td\n"
 
 
@@ -201,9 +201,9 @@ def test_an_empty_report_is_a_page() -> None:
 
 @pytest.mark.wide
 def test_thousands_of_results_and_very_long_words_are_no_matter() -> None:
-    shown = Shown(request="x" * 4000, answer="y" * 4000)
+    displayed = Shown(request="x" * 4000, answer="y" * 4000)
     many = [
-        result(f"a:b{n % 50}:{n}", outcome="failed", came="z" * 100_000, exchanges=(shown,) if n < 100 else ())
+        result(f"a:b{n % 50}:{n}", outcome="failed", came="z" * 100_000, exchanges=(displayed,) if n < 100 else ())
         for n in range(3000)
     ]
     page = report_page(report(*many))
@@ -215,18 +215,18 @@ def test_thousands_of_results_and_very_long_words_are_no_matter() -> None:
 
 
 @pytest.mark.parametrize("number", [-(10**30), 10**30, 0])
-def test_a_date_that_is_none_is_no_matter(number: int) -> None:
+def test_an_invalid_date_is_ignored(number: int) -> None:
     assert_sound(
         report_page(msgspec.structs.replace(report(), started_at=number, seconds=float("nan"), requests=number))
     )
 
 
 @pytest.mark.parametrize("source", ["spec 99", "spec", "", "spec " + "9" * 5000, "spec ²"])
-def test_a_source_that_is_none_is_shown_as_it_is(source: str) -> None:
+def test_an_invalid_source_is_displayed_unchanged(source: str) -> None:
     assert_sound(report_page(report(result(outcome="failed", source=source))))
 
 
-def test_code_in_a_sentence_is_shown_as_code() -> None:
+def test_code_in_a_sentence_is_displayed_as_code() -> None:
     parsed = assert_sound(
         report_page(report(result(sentence="A `model` has an `id`."), result("a:b:d", sentence="A ` b.")))
     )

@@ -9,7 +9,7 @@ import pytest
 
 from antiphon.documents.extraction import formats
 from antiphon.documents.extraction.kinds import OLE
-from antiphon.documents.extraction.output import Bounds
+from antiphon.documents.extraction.output import ExtractionBounds
 from antiphon.documents.extraction.pdf import images as images_of
 from antiphon.documents.extraction.problem import INSTALL, Problem
 from antiphon.extras import command
@@ -32,13 +32,13 @@ from tests.support.documents import (
 )
 from tests.support.extras import without
 
-WHOLE = Bounds(1_000_000)
+WHOLE = ExtractionBounds(1_000_000)
 MOST_ROWS = 50
-FIRST_ROWS = Bounds(1_000_000, rows=MOST_ROWS, columns=4, pages=2)
+FIRST_ROWS = ExtractionBounds(1_000_000, rows=MOST_ROWS, columns=4, pages=2)
 TEXTS = ["Plain words", "Größe, Maß & Übermut", "人人生而自由", "يولد جميع الناس أحرارا"]
 
 
-def read(content: bytes, name: str = "", bounds: Bounds = WHOLE) -> str:
+def read(content: bytes, name: str = "", bounds: ExtractionBounds = WHOLE) -> str:
     _, output = formats.read(content, name, bounds)
     return output.content().decode()
 
@@ -101,7 +101,7 @@ def test_cells_of_a_sheet_stand_in_their_columns_and_dates_are_dates() -> None:
 
 
 @pytest.mark.parametrize("rows", [MOST_ROWS, MOST_ROWS + 7])
-def test_a_sheet_keeps_its_first_rows_and_says_what_is_cut(rows: int) -> None:
+def test_a_sheet_keeps_its_first_rows_and_reports_the_cut(rows: int) -> None:
     table = [[f"row {number}"] for number in range(1, rows + 1)]
     as_csv = "".join(f'"{row[0]}\n",2\n' for row in table)
     for text in (read(xlsx({"One": table}), bounds=FIRST_ROWS), read(as_csv.encode(), "a.csv", FIRST_ROWS)):
@@ -136,16 +136,16 @@ def test_pages_of_a_pdf_are_numbered() -> None:
     ("place", "whole"),
     [("header1", "Header: 0123456789\n\nbody\n\n"), ("comments", "body\n\nComments: 0123456789\n\n")],
 )
-def test_a_part_of_a_docx_that_exceeds_the_limit_is_said_to_be_cut(place: str, whole: str) -> None:
+def test_a_part_of_a_docx_beyond_the_limit_is_reported_as_cut(place: str, whole: str) -> None:
     """A header that does not fit must not leave out the body silently, nor a body the comments."""
     part = {place: f"<w:document {W}><w:p><w:r><w:t>0123456789</w:t></w:r></w:p></w:document>"}
     for longest in range(1, len(whole) + 1):
-        _, output = formats.read(docx("body", **part), "a.docx", Bounds(longest))
+        _, output = formats.read(docx("body", **part), "a.docx", ExtractionBounds(longest))
         assert (output.is_cut, whole.startswith(output.content().decode())) == (longest < len(whole), True)
 
 
 def test_a_long_text_is_cut_between_characters() -> None:
-    kind, output = formats.read("äöü".encode(), "a.txt", Bounds(3))
+    kind, output = formats.read("äöü".encode(), "a.txt", ExtractionBounds(3))
     assert (kind, output.content().decode(), output.is_cut) == ("text", "ä", True)
 
 
@@ -157,7 +157,7 @@ def test_a_long_text_is_cut_between_characters() -> None:
         (odt("", "<x><encryption-data/></x>"), "a.odt", "The document is protected by a password."),
     ],
 )
-def test_a_file_with_a_password_says_so(content: bytes, name: str, words: str) -> None:
+def test_a_file_with_a_password_is_reported(content: bytes, name: str, words: str) -> None:
     code, reason, message = problem(content, name)
     assert (code, reason) == ("invalid_file", "password")
     assert message.startswith(words)
@@ -166,7 +166,7 @@ def test_a_file_with_a_password_says_so(content: bytes, name: str, words: str) -
 @pytest.mark.parametrize(
     ("content", "name"), [(pdf("", ""), "a.pdf"), (docx(), "a.docx"), (b" \n", "a.txt"), (b"", "a.csv"), (pptx([]), "")]
 )
-def test_a_file_without_text_says_so(content: bytes, name: str) -> None:
+def test_a_file_without_text_is_reported(content: bytes, name: str) -> None:
     code, reason, message = problem(content, name)
     assert (code, reason) == ("invalid_file", "no_text")
     assert "contains no text" in message
@@ -238,7 +238,7 @@ STYLES = (
 )
 
 
-def shown(value: str, style: int = 0, *, is_1904: bool = False) -> str:
+def displayed(value: str, style: int = 0, *, is_1904: bool = False) -> str:
     """How a sheet shows a number in one of the styles."""
     content = xlsx({"S": f"<row><c s='{style}'><v>{value}</v></c></row>"}, styles=STYLES, is_1904=is_1904)
     return read(content).splitlines()[2]
@@ -266,7 +266,7 @@ def shown(value: str, style: int = 0, *, is_1904: bool = False) -> str:
     ],
 )
 def test_dates_and_durations_are_those_that_excel_shows(value: str, style: int, is_1904: bool, words: str) -> None:
-    assert shown(value, style, is_1904=is_1904) == words
+    assert displayed(value, style, is_1904=is_1904) == words
 
 
 def test_a_built_in_duration_has_its_hours() -> None:

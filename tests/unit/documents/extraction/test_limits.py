@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.documents.extraction import archive, formats, markup
-from antiphon.documents.extraction.output import Bounds
+from antiphon.documents.extraction.output import ExtractionBounds
 from antiphon.documents.extraction.pdf import png
 from antiphon.documents.extraction.problem import Problem
 from tests.support.chance import examples
@@ -46,7 +46,7 @@ def test_a_document_with_damage_anywhere_is_read_or_has_a_reason(
 
 def read_or_refused(content: bytes, name: str = "a.docx") -> None:
     try:
-        _, output = formats.read(content, name, Bounds(LONGEST))
+        _, output = formats.read(content, name, ExtractionBounds(LONGEST))
     except Problem as problem:
         assert problem.code in ("invalid_file", "unsupported_file")
         assert problem.message.endswith(".")

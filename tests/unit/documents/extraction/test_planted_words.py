@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.documents.extraction import formats
-from antiphon.documents.extraction.output import Bounds
+from antiphon.documents.extraction.output import ExtractionBounds
 from tests.support.chance import examples
 from tests.support.planted import KINDS, Planted, Size
 
@@ -15,7 +15,7 @@ LONGEST = 20_000_000
 SIZES = st.builds(Size, st.integers(2, 30), st.integers(1, 30), st.integers(1, 4))
 
 
-def missing(file: Planted, bounds: Bounds) -> tuple[dict[str, int], str, bool]:
+def missing(file: Planted, bounds: ExtractionBounds) -> tuple[dict[str, int], str, bool]:
     """How many words of each place are not in the text, the text, and whether it is said to be cut."""
     _, output = formats.read(file.content, file.name, bounds)
     text = output.content().decode()
@@ -28,14 +28,14 @@ def missing(file: Planted, bounds: Bounds) -> tuple[dict[str, int], str, bool]:
 @examples(5)
 @given(st.sampled_from(list(KINDS)), SIZES)
 def test_the_whole_text_has_every_word(kind: str, size: Size) -> None:
-    lost, _, is_cut = missing(KINDS[kind](size), Bounds(LONGEST))
+    lost, _, is_cut = missing(KINDS[kind](size), ExtractionBounds(LONGEST))
     assert (lost, is_cut) == ({}, False)
 
 
 @pytest.mark.wide
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_whole_text_of_each_kind_of_file_has_every_word(kind: str) -> None:
-    assert missing(KINDS[kind](Size(rows=3, columns=4, pages=2)), Bounds(LONGEST))[0] == {}
+    assert missing(KINDS[kind](Size(rows=3, columns=4, pages=2)), ExtractionBounds(LONGEST))[0] == {}
 
 
 @pytest.mark.wide
@@ -48,8 +48,8 @@ def test_the_whole_text_of_each_kind_of_file_has_every_word(kind: str) -> None:
         ("by_reportlab", Size(1, 1, 9), ["3 of 10 pages"]),
     ],
 )
-def test_the_text_for_a_request_says_which_words_are_left_out(kind: str, size: Size, notes: list[str]) -> None:
-    lost, text, is_cut = missing(KINDS[kind](size), Bounds(LONGEST, rows=5, columns=4, pages=3))
+def test_the_text_for_a_request_names_the_omitted_words(kind: str, size: Size, notes: list[str]) -> None:
+    lost, text, is_cut = missing(KINDS[kind](size), ExtractionBounds(LONGEST, rows=5, columns=4, pages=3))
     assert lost
     assert is_cut
     assert re.findall(r"\[Only the first (.*) are shown\.\]", text) == notes

@@ -22,8 +22,8 @@ INVALID = {"dd-trace-py-cassettes_anthropic_completion_error", "rig-strict_schem
 
 
 def body(**fields: Any) -> bytes:
-    given = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hi"}], **fields}
-    return json.dumps({name: value for name, value in given.items() if value != "absent"}).encode()
+    provided = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Hi"}], **fields}
+    return json.dumps({name: value for name, value in provided.items() if value != "absent"}).encode()
 
 
 def with_block(**block: Any) -> bytes:
@@ -41,8 +41,8 @@ def refused(raw: bytes) -> ClientError:
 @each("path", [*REQUESTS, *CASES], ids=name)
 def test_what_clients_sent_is_decoded_both_ways(path: Path) -> None:
     raw = path.read_bytes()
-    given = json.loads(raw)
-    cls = CreateMessage if isinstance(given, dict) and "max_tokens" in given else CountTokens
+    provided = json.loads(raw)
+    cls = CreateMessage if isinstance(provided, dict) and "max_tokens" in provided else CountTokens
     if path.name.startswith(tuple(INVALID)):
         refused(raw)
         return
@@ -53,10 +53,10 @@ def test_what_clients_sent_is_decoded_both_ways(path: Path) -> None:
 @pytest.mark.skipif(not SENT, reason=MISSING)
 @each("sent", SENT, ids=lambda sent: str(sent[0]))
 def test_what_claude_code_sent_is_decoded(sent: tuple[str, dict[str, Any]]) -> None:
-    path, given = sent
-    raw = json.dumps(given).encode()
+    path, provided = sent
+    raw = json.dumps(provided).encode()
     decoded = decode_count(raw) if "count_tokens" in path else decode_create(raw)
-    assert len(decoded.messages) == len(given["messages"])
+    assert len(decoded.messages) == len(provided["messages"])
 
 
 def test_content_is_typed() -> None:
@@ -114,7 +114,7 @@ def test_an_unknown_block_is_rejected_by_its_name() -> None:
         (body(tools=[{"name": "f"}] * 1001), "tools", "1000"),
     ],
 )
-def test_an_error_has_the_path_and_says_what_is_expected(raw: bytes, param: str, words: str) -> None:
+def test_an_error_has_the_path_and_the_expected_type(raw: bytes, param: str, words: str) -> None:
     error = refused(raw)
     assert error.param == param
     assert error.message.startswith(f"{param}: ")

@@ -15,14 +15,14 @@ def output(call_id: str) -> FunctionCallOutput:
     return FunctionCallOutput(call_id=call_id, output="")
 
 
-SAYS = Message(role="user", content="hi")
+STATEMENTS = Message(role="user", content="hi")
 
 SOUND = {
     "nothing": [],
-    "no calls": [SAYS, SAYS],
-    "one pair": [SAYS, call("a"), output("a")],
+    "no calls": [STATEMENTS, STATEMENTS],
+    "one pair": [STATEMENTS, call("a"), output("a")],
     "parallel calls answered in another order": [call("a"), call("b"), output("b"), output("a")],
-    "a message in between": [call("a"), SAYS, output("a"), SAYS],
+    "a message in between": [call("a"), STATEMENTS, output("a"), STATEMENTS],
 }
 
 
@@ -35,8 +35,8 @@ NO_CALL = "No tool call found for function call output with call_id b."
 WRONG = {
     "75 output without a call": ([call("a"), output("b")], None, NO_CALL),
     "75 output before its call": ([output("b"), call("b")], None, NO_CALL),
-    "76 call without an output": ([call("a"), SAYS], None, "No tool output found for function call a."),
-    "76 call at the very end": ([SAYS, call("a")], None, "No tool output found for function call a."),
+    "76 call without an output": ([call("a"), STATEMENTS], None, "No tool output found for function call a."),
+    "76 call at the very end": ([STATEMENTS, call("a")], None, "No tool output found for function call a."),
     "76 the first of several": (
         [call("z"), call("a"), call("b"), output("a")],
         None,

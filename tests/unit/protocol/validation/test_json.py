@@ -58,7 +58,7 @@ def test_a_deep_place_in_a_wide_body_is_found_quickly(wide: bytes) -> None:
 
 
 @pytest.mark.wide
-def test_very_many_arrays_are_refused_before_they_are_made() -> None:
+def test_very_many_arrays_are_refused_before_they_are_created() -> None:
     decode_json(b"[" + b",".join([b"[]"] * (MAX_CONTAINERS - 1)) + b"]")
     with pytest.raises(ClientError, match="too many arrays and objects"):
         decode_json(b"[" + b",".join([b"{}"] * MAX_CONTAINERS) + b"]")

@@ -11,7 +11,7 @@ from antiphon.errors import ClientError
 from antiphon.history.recent_inputs import RecentInputs
 from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.tool_lists import ToolList
-from antiphon.protocol.validation.known_tools import MOST, decode_beside_tools, decode_with_tools, keep
+from antiphon.protocol.validation.known_tools import MOST, decode_except_tools, decode_with_tools, remember
 from antiphon.protocol.validation.large_requests import decode_large
 from antiphon.protocol.validation.validate import LARGE, MAX_DEPTH, decode_request
 from antiphon.protocol.websocket import decode_message, read_create
@@ -54,7 +54,7 @@ MANY = msgspec.json.encode([TIDE | {"name": f"tide_{number}", "description": "x"
 """Tools of more than `LARGE` bytes."""
 
 
-def beside(others: bytes, tools: bytes = MANY) -> bytes:
+def alongside(others: bytes, tools: bytes = MANY) -> bytes:
     return b'{"model":"m","tools":%b,%b}' % (tools, others)
 
 
@@ -73,29 +73,29 @@ def beside(others: bytes, tools: bytes = MANY) -> bytes:
 )
 def test_a_body_that_is_large_because_of_known_tools_is_the_same_at_once(others: bytes) -> None:
     known = memory()
-    assert decode_beside_tools(beside(others), None, known, "a") is None
-    keep(decode_large(beside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a")
+    assert decode_except_tools(alongside(others), None, known, "a") is None
+    remember(decode_large(alongside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a")
 
-    found = outcome(lambda: decode_beside_tools(beside(others), None, known, "a"))
-    assert found in ("None", outcome(lambda: decode_request(beside(others))))
-    assert decode_beside_tools(beside(others), None, known, "b") is None
+    found = outcome(lambda: decode_except_tools(alongside(others), None, known, "a"))
+    assert found in ("None", outcome(lambda: decode_request(alongside(others))))
+    assert decode_except_tools(alongside(others), None, known, "b") is None
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        beside(b'"input":"%b"' % (b"x" * LARGE)),
-        beside(b'"input":"Hi"', MANY.replace(b"tide", b"wave")),
-        beside(b'"input":"%b"' % (b"x" * LARGE), b"[]"),
-        beside(b'"input":"%b"' % (b"x" * MOST)),
+        alongside(b'"input":"%b"' % (b"x" * LARGE)),
+        alongside(b'"input":"Hi"', MANY.replace(b"tide", b"wave")),
+        alongside(b'"input":"%b"' % (b"x" * LARGE), b"[]"),
+        alongside(b'"input":"%b"' % (b"x" * MOST)),
     ],
 )
 def test_other_large_bodies_are_decoded_in_a_thread(body: bytes) -> None:
     known = memory()
-    keep(decode_large(beside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a")
+    remember(decode_large(alongside(b'"input":"Hi"'), None, known, RecentInputs(), "a")[0], known, "a")
 
-    assert decode_beside_tools(beside(b'"input":"Hi"'), None, known, "a") is not None
-    assert decode_beside_tools(body, None, known, "a") is None
+    assert decode_except_tools(alongside(b'"input":"Hi"'), None, known, "a") is not None
+    assert decode_except_tools(body, None, known, "a") is None
 
 
 @pytest.mark.parametrize("levels", range(MAX_DEPTH - 2, MAX_DEPTH + 2))
@@ -123,7 +123,7 @@ def test_a_request_is_the_same_whatever_came_before_it(sent: list[dict[str, Any]
 def decoded_large(body: bytes, known: Recent[bytes, ToolList], tenant: str = "a") -> CreateResponse:
     """A body as a thread and then the event loop decode it."""
     request, _ = decode_large(body, "top_k".__eq__, known, RecentInputs(), tenant)
-    keep(request, known, tenant)
+    remember(request, known, tenant)
     return request
 
 
@@ -188,7 +188,7 @@ def test_the_same_tools_are_decoded_once_for_each_tenant() -> None:
     assert decode_with_tools(body, None, known, "b").tools is not first.tools
 
 
-def test_tools_with_credentials_are_not_kept() -> None:
+def test_tools_with_credentials_are_not_cached() -> None:
     server = {"type": "mcp", "server_label": "sea", "server_url": "https://sea.example", "authorization": "secret"}
     known = memory()
     body = msgspec.json.encode({"model": "m", "input": "Hi", "tools": [TIDE, server]})
@@ -196,7 +196,7 @@ def test_tools_with_credentials_are_not_kept() -> None:
     assert known.size == 0
 
 
-def test_tools_are_kept_within_their_bytes() -> None:
+def test_tools_are_cached_within_their_bytes() -> None:
     known = memory()
     for number in range(1000):
         tools = [TIDE | {"name": f"tide_{number}", "description": "x" * 1000}]
@@ -215,11 +215,11 @@ def test_a_fact_is_computed_again_for_other_inputs_alone() -> None:
 
 def test_messages_of_a_websocket_share_the_tools_with_each_other_and_with_requests() -> None:
     known = memory()
-    asked = {"model": "m", "input": "Hi", "tools": [TIDE, PATCH]}
+    body = {"model": "m", "input": "Hi", "tools": [TIDE, PATCH]}
     for size in (0, 0, LARGE, 3 * LARGE):
-        message = msgspec.json.encode({"type": "response.create", **asked, "instructions": "x" * size})
+        message = msgspec.json.encode({"type": "response.create", **body, "instructions": "x" * size})
         data, json = decode_message(message, known, "a")
         request = read_create(data, tools=json).request
-        keep(request, known, "a")
-        assert request.tools is decode_with_tools(msgspec.json.encode(asked), None, known, "a").tools
+        remember(request, known, "a")
+        assert request.tools is decode_with_tools(msgspec.json.encode(body), None, known, "a").tools
         assert repr(request) == repr(read_create(msgspec.json.decode(message)).request)

@@ -169,7 +169,7 @@ def test_a_history_is_forgotten_after_a_while(monkeypatch: pytest.MonkeyPatch) -
     assert left[-1] == inputs.size == 0
 
 
-async def test_histories_are_kept_within_their_bytes() -> None:
+async def test_histories_are_limited_to_their_bytes() -> None:
     inputs, known = RecentInputs(3_000_000), Known()
     for number in range(9):
         sent = decode_large(body_of([*LONG, {"role": "user", "content": f"{number}"}]), None, known.tools, inputs, "a")[

@@ -106,7 +106,7 @@ def test_large_data_is_checked_everywhere(wrong: str, place: int) -> None:
     check_image(InputImage(image_url=f"data:image/png;base64,{data}"), "p")
 
 
-def test_an_image_needs_a_url_because_files_are_not_kept_here() -> None:
+def test_an_image_needs_a_url_because_files_are_not_stored_here() -> None:
     assert image_refusal() == ("missing_required_parameter", "p.image_url")
     assert image_refusal(image_url=None) == ("missing_required_parameter", "p.image_url")
     assert image_refusal(file_id="file_1") == ("unsupported_parameter", "p.file_id")

@@ -120,7 +120,7 @@ def test_a_reference_out_of_the_schema_is_refused(target: Any, strict: bool) -> 
     assert words.startswith(f"{place}$ref ") and words.endswith(f"got '{target}'.")
 
 
-def test_what_looks_like_a_reference_inside_data_is_none() -> None:
+def test_a_lookalike_of_a_reference_inside_data_is_not_resolved() -> None:
     schema = closed(a=STRING | {"default": {"$ref": "https://example.com"}, "const": {"$ref": "x"}})
     check_function_schema(FunctionTool(name="f", parameters=schema, strict=True), "tools[0]")
 

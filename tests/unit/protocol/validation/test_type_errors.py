@@ -259,12 +259,12 @@ def test_what_is_missing_comes_before_what_is_unknown_and_that_before_the_fields
     assert caught.value.param == param
 
 
-MEANT = [
+INTENDED = [
     ("sto", "store"), ("stroe", "store"), ("modle", "model"), ("instruction", "instructions"), ("strem", "stream"),
     ("temprature", "temperature"), ("foo", None), ("x", None), ("", None), ("t" * 100_000, None),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "meant"), MEANT)
-def test_a_misspelt_name_is_told_from_a_strange_one(name: str, meant: str | None) -> None:
-    assert nearest(name, ["model", "store", "stream", "instructions", "temperature", "top_p"]) == meant
+@pytest.mark.parametrize(("name", "intended"), INTENDED)
+def test_a_misspelt_name_is_distinguished_from_an_unknown_one(name: str, intended: str | None) -> None:
+    assert nearest(name, ["model", "store", "stream", "instructions", "temperature", "top_p"]) == intended

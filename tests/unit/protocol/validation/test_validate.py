@@ -106,7 +106,7 @@ MESSAGES_MOVED = (
     "new parameter. See the API documentation for more information: "
     "https://platform.openai.com/docs/api-reference/responses/create."
 )
-NOTHING_GIVEN = """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided."""
+NO_VALUE = """One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided."""
 
 
 def mistyped(path: str, expected: str, got: str) -> tuple[str, str, str]:
@@ -140,11 +140,11 @@ def missing(path: str) -> tuple[str, str, str]:
     return "missing_required_parameter", path, f"Missing required parameter: '{path}'."
 
 
-def not_served(path: str) -> tuple[str, str, str]:
+def unsupported(path: str) -> tuple[str, str, str]:
     return "unsupported_parameter", path, f"Unsupported parameter: '{path}' is not supported by this server."
 
 
-def value_not_served(param: str, value: str, supported: str) -> tuple[str, str, str]:
+def unsupported_value(param: str, value: str, supported: str) -> tuple[str, str, str]:
     message = f"Unsupported value: '{value}' is not supported by this server. Supported values are: {supported}."
     return "unsupported_value", param, message
 
@@ -207,8 +207,8 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
     "43 integer input": ({"model": "m", "input": 123}, mistyped("input", STRING_OR_ITEMS, "an integer")),
     "43 boolean input": ({"model": "m", "input": True}, mistyped("input", STRING_OR_ITEMS, "a boolean")),
     "43 object input": ({"model": "m", "input": {}}, mistyped("input", STRING_OR_ITEMS, "an object")),
-    "44 empty list": ({"model": "m", "input": []}, ("missing_required_parameter", None, NOTHING_GIVEN)),
-    "44 empty string": ({"model": "m", "input": ""}, ("missing_required_parameter", None, NOTHING_GIVEN)),
+    "44 empty list": ({"model": "m", "input": []}, ("missing_required_parameter", None, NO_VALUE)),
+    "44 empty string": ({"model": "m", "input": ""}, ("missing_required_parameter", None, NO_VALUE)),
     "45 long input": ({"model": "m", "input": LONG}, too_long("input", "string", 10_485_760, 10_485_761)),
     "45 long message": (
         item(role="user", content=LONG),
@@ -384,16 +384,16 @@ REFUSED: dict[str, tuple[Any, tuple[str | None, str | None, str]]] = {
         {"prompt": None, "input": "Hi"},
         ("missing_required_parameter", "model", "Missing required parameter: 'model'."),
     ),
-    "moderation": (GOOD | {"moderation": {"model": "m"}}, not_served("moderation")),
-    "image": (GOOD | {"image": {}}, not_served("image")),
-    "access_programs": (GOOD | {"access_programs": {}}, not_served("access_programs")),
+    "moderation": (GOOD | {"moderation": {"model": "m"}}, unsupported("moderation")),
+    "image": (GOOD | {"image": {}}, unsupported("image")),
+    "access_programs": (GOOD | {"access_programs": {}}, unsupported("access_programs")),
     "reasoning.mode": (
         GOOD | {"reasoning": {"mode": "pro"}},
-        value_not_served("reasoning.mode", "pro", "'standard'"),
+        unsupported_value("reasoning.mode", "pro", "'standard'"),
     ),
     "an item of the API's beta": (
         item(type="agent_message"),
-        value_not_served("input[0]", "agent_message", SUPPORTED_ITEMS),
+        unsupported_value("input[0]", "agent_message", SUPPORTED_ITEMS),
     ),
     "a choice of a custom tool that is absent": (
         GOOD | {"tools": [FUNCTION], "tool_choice": {"type": "custom", "name": "look_up"}},
@@ -740,7 +740,7 @@ def test_the_first_thing_wrong_in_the_order_of_the_api_is_the_one_named(body: di
     assert refusal(decode_request, body).param == param
 
 
-def test_what_the_client_sent_is_shown_on_one_line_at_most() -> None:
+def test_client_input_is_displayed_on_one_line_at_most() -> None:
     assert len(answer(GOOD | {"k" * 1_000_000: 1})[2]) < 200
     assert len(answer(GOOD | {"truncation": "v" * 1_000_000})[2]) < 200
 
@@ -816,7 +816,7 @@ def test_a_page_of_input_items_has_defaults() -> None:
     assert (query.limit, query.order, query.after, query.before, query.include) == (20, "desc", None, None, [])
 
 
-def test_a_page_of_input_items_is_asked_for_in_the_query() -> None:
+def test_a_page_of_input_items_is_requested_in_the_query() -> None:
     query = decode_input_items_query(
         {
             "limit": ["7"],
@@ -855,7 +855,7 @@ def test_include_is_read_from_a_query_in_both_spellings() -> None:
         decode_include({"include": ["x"]})
 
 
-def test_a_phase_is_accepted_on_any_role_and_kept_on_the_assistants_alone() -> None:
-    said = [{"role": role, "content": "x", "phase": "final_answer"} for role in ("user", "assistant")]
-    user, assistant = decode_request(json.dumps(GOOD | {"input": said}).encode()).input
+def test_a_phase_is_accepted_on_any_role_and_stored_for_the_assistant_only() -> None:
+    content = [{"role": role, "content": "x", "phase": "final_answer"} for role in ("user", "assistant")]
+    user, assistant = decode_request(json.dumps(GOOD | {"input": content}).encode()).input
     assert (user.phase, assistant.phase) == (msgspec.UNSET, "final_answer")

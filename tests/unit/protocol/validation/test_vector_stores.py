@@ -53,25 +53,25 @@ def test_an_overlap_of_up_to_half_of_a_chunk_is_taken(size: int, overlap: int) -
 )
 def test_sizes_beyond_their_bounds_are_refused_with_their_place(size: int, overlap: int, param: str) -> None:
     files = [{"file_id": "file-1"}, {"file_id": "file-2", "chunking_strategy": static(size, overlap)}]
-    for decode, given, path in (
+    for decode, provided, path in (
         (decode_attach_file, {"file_id": "file-1", "chunking_strategy": static(size, overlap)}, ""),
         (decode_create_vector_store, {"file_ids": ["file-1"], "chunking_strategy": static(size, overlap)}, ""),
         (decode_create_batch, {"files": files}, "files[1]."),
     ):
         with pytest.raises(ClientError) as refused:
-            decode(body(**given))  # type: ignore[operator]
+            decode(body(**provided))  # type: ignore[operator]
         assert refused.value.param == f"{path}chunking_strategy.static.{param}"
 
 
-@pytest.mark.parametrize("given", [{}, {"file_ids": []}, {"file_ids": ["a"], "files": [{"file_id": "a"}]}])
-def test_a_batch_has_files_in_one_of_two_ways(given: dict[str, Any]) -> None:
+@pytest.mark.parametrize("provided", [{}, {"file_ids": []}, {"file_ids": ["a"], "files": [{"file_id": "a"}]}])
+def test_a_batch_has_files_in_one_of_two_ways(provided: dict[str, Any]) -> None:
     with pytest.raises(ClientError):
-        decode_create_batch(body(**given))
+        decode_create_batch(body(**provided))
     assert decode_create_batch(body(file_ids=["a"])).file_ids == ["a"]
 
 
 @pytest.mark.parametrize("query", ["", "  ", [], ["a", ""], ["a"] * 11, "a" * 8001, 1, None])
-def test_a_query_that_says_nothing_or_too_much_is_refused(query: Any) -> None:
+def test_an_empty_or_too_long_query_is_refused(query: Any) -> None:
     with pytest.raises(ClientError) as refused:
         decode_search(body(query=query))
     assert str(refused.value.param).startswith("query")

@@ -22,10 +22,12 @@ def test_an_unknown_window_is_left_out() -> None:
     assert "context_window" not in entry
 
 
-@pytest.mark.parametrize(("window", "kept"), [(8_192, 1_024), (40_960, 5_120), (400_000, 10_000), (None, 10_000)])
-def test_the_output_of_a_tool_fits_into_the_window(window: int | None, kept: int) -> None:
+@pytest.mark.parametrize(
+    ("window", "stored_size"), [(8_192, 1_024), (40_960, 5_120), (400_000, 10_000), (None, 10_000)]
+)
+def test_the_output_of_a_tool_fits_into_the_window(window: int | None, stored_size: int) -> None:
     (entry,) = catalog([("qwen3", window, None)])
-    assert entry["truncation_policy"] == {"mode": "tokens", "limit": kept}
+    assert entry["truncation_policy"] == {"mode": "tokens", "limit": stored_size}
 
 
 @pytest.mark.parametrize(("vision", "kinds"), [(True, ["text", "image"]), (None, ["text", "image"]), (False, ["text"])])

@@ -6,7 +6,7 @@ from antiphon.storage.operations import api_keys
 from antiphon.storage.operations.api_keys import MINUTE, NO_LIMIT
 from antiphon.storage.operations.step import Query, QueryMany, ReadSize
 from antiphon.storage.records.money import Budget, ExhaustedBudget, MoneyClaim
-from antiphon.storage.records.tenants import BucketState, Limits, UsageRecord
+from antiphon.storage.records.tenants import BucketState, KeyLimits, UsageRecord
 from tests.support.statements import statements_of
 
 NOON = 1_700_049_600
@@ -18,15 +18,15 @@ AT = NOON * 1_000_000
 @pytest.mark.parametrize(
     ("limits", "tokens", "requests_cost", "tokens_cost", "taken", "most"),
     [
-        (Limits(), 50, 0, 0, 50, NO_LIMIT),
-        (Limits(requests_per_minute=4), 50, MINUTE // 4, 0, 50, NO_LIMIT),
-        (Limits(tokens_per_minute=100), 50, 0, MINUTE // 2, 50, NO_LIMIT),
-        (Limits(tokens_per_minute=100), 900, 0, MINUTE, 100, NO_LIMIT),
-        (Limits(tokens_per_day=40), 50, 0, 0, 40, 40),
+        (KeyLimits(), 50, 0, 0, 50, NO_LIMIT),
+        (KeyLimits(requests_per_minute=4), 50, MINUTE // 4, 0, 50, NO_LIMIT),
+        (KeyLimits(tokens_per_minute=100), 50, 0, MINUTE // 2, 50, NO_LIMIT),
+        (KeyLimits(tokens_per_minute=100), 900, 0, MINUTE, 100, NO_LIMIT),
+        (KeyLimits(tokens_per_day=40), 50, 0, 0, 40, 40),
     ],
 )
 def test_a_request_takes_its_share_of_a_minute(
-    limits: Limits, tokens: int, requests_cost: int, tokens_cost: int, taken: int, most: int
+    limits: KeyLimits, tokens: int, requests_cost: int, tokens_cost: int, taken: int, most: int
 ) -> None:
     take = statements_of(api_keys.take("key_1", limits, tokens), NOON)
 
@@ -43,10 +43,8 @@ def test_a_request_takes_its_share_of_a_minute(
         ([], BucketState(False, 0.0, 0.0, 0)),
     ],
 )
-def test_a_request_that_is_not_granted_tells_what_is_used_up(
-    rows: list[tuple[int, int, int]], state: BucketState
-) -> None:
-    take = statements_of(api_keys.take("key_1", Limits(requests_per_minute=1), 0), NOON)
+def test_a_rejected_request_reports_the_exhausted_limit(rows: list[tuple[int, int, int]], state: BucketState) -> None:
+    take = statements_of(api_keys.take("key_1", KeyLimits(requests_per_minute=1), 0), NOON)
     next(take)
 
     assert take.send([]) == Query("level", ("key_1", TODAY))
@@ -60,7 +58,7 @@ LOCK = Query("lock_budgets", ("acme", "key_1"))
 
 
 def test_the_budgets_of_today_are_locked_once_and_taken_with_the_tokens() -> None:
-    take = statements_of(api_keys.take("key_1", Limits(), 0, CLAIM), NOON)
+    take = statements_of(api_keys.take("key_1", KeyLimits(), 0, CLAIM), NOON)
 
     assert next(take) == LOCK
     step = take.send([("", TODAY, 50, 140), ("key_1", TODAY, 90, 400)])
@@ -72,7 +70,7 @@ def test_the_budgets_of_today_are_locked_once_and_taken_with_the_tokens() -> Non
 
 
 def test_a_budget_of_an_earlier_day_is_opened_again() -> None:
-    take = statements_of(api_keys.take("key_1", Limits(), 0, CLAIM), NOON)
+    take = statements_of(api_keys.take("key_1", KeyLimits(), 0, CLAIM), NOON)
     next(take)
 
     step = take.send([("", TODAY, 0, 0), ("key_1", TODAY - 1, 0, 0)])
@@ -88,7 +86,7 @@ def test_a_budget_of_an_earlier_day_is_opened_again() -> None:
     ],
 )
 def test_a_budget_without_room_takes_nothing(rows: list[tuple[str, int, int, int]], lacking: ExhaustedBudget) -> None:
-    take = statements_of(api_keys.take("key_1", Limits(), 0, CLAIM), NOON)
+    take = statements_of(api_keys.take("key_1", KeyLimits(), 0, CLAIM), NOON)
     next(take)
 
     assert take.send(rows) == Query("level", ("key_1", TODAY))
@@ -136,7 +134,7 @@ def test_usage_is_recorded_by_its_day_and_settled_in_the_order_of_keys() -> None
         ("acme", 10, "usage", (1, 2, 0, 1, 0, 1, 10, "acme")),
     ],
 )
-def test_usage_is_summed_where_it_blocks_nobody(
+def test_usage_is_summed_without_blocking_the_loop(
     tenant: str | None, most: int | None, query: str, values: tuple[object, ...]
 ) -> None:
     usage = api_keys.usage(tenant, 1, 2, ("key", "day"), most)

@@ -16,7 +16,7 @@ def row(items: int, size: int) -> tuple[Any, ...]:
     ("items", "size", "is_large"),
     [(FEW_ITEMS, FEW_BYTES, False), (FEW_ITEMS + 1, 1, True), (1, FEW_BYTES + 1, True)],
 )
-def test_the_items_of_a_large_conversation_are_read_where_it_blocks_nobody(
+def test_the_items_of_a_large_conversation_are_read_without_blocking_the_loop(
     items: int, size: int, is_large: bool
 ) -> None:
     read = conversations.items("acme", "conv_1")

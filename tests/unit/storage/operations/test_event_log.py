@@ -5,7 +5,7 @@ import pytest
 from antiphon.storage.operations import event_log
 from antiphon.storage.operations.event_log import FRAME_BYTES, FRAMES_AT_ONCE
 from antiphon.storage.operations.step import FEW_BYTES, Query, ReadSize
-from antiphon.storage.records.jobs import Frames, Tail
+from antiphon.storage.records.jobs import EventFrames, Tail
 from tests.store.making import T
 from tests.support.statements import statements_of
 
@@ -50,4 +50,4 @@ def test_so_many_events_are_read_as_fit_and_one_at_least(sizes: list[int], count
     assert step == Query("events_after", (7, 4, count))
     with pytest.raises(StopIteration) as ended:
         tail.send(EVENTS)
-    assert ended.value.value == Tail("in_progress", False, 3, [Frames(5, 5, b"x")])
+    assert ended.value.value == Tail("in_progress", False, 3, [EventFrames(5, 5, b"x")])

@@ -14,7 +14,7 @@ from antiphon.storage.operations.leases import QUEUE
 from antiphon.storage.operations.responses import ANY_SIZE, response_row
 from antiphon.storage.operations.step import FEW_BYTES, FEW_ITEMS, Query, ReadSize
 from antiphon.storage.records.jobs import ONE_SLOT, Job, LockResult, Reservation, Slots
-from antiphon.storage.records.tenants import Reply
+from antiphon.storage.records.tenants import StoredReply
 from tests.store.making import T, new_items, new_response
 from tests.support.statements import statements_of
 
@@ -33,7 +33,7 @@ def test_a_queue_that_is_nearly_full_is_counted_again_alone(waiting: int) -> Non
     assert ended.value.value is LockResult.FULL
 
 
-def test_a_queue_with_much_room_waits_for_nobody() -> None:
+def test_a_queue_with_free_capacity_does_not_wait() -> None:
     enqueue = statements_of(jobs.enqueue(new_response(status="queued"), b"", [], None, Reservation(), most=MOST))
     next(enqueue)
     step = enqueue.send([(MOST - NEARLY - 1,)])
@@ -50,9 +50,9 @@ def test_a_full_queue_is_full_without_waiting() -> None:
     assert ended.value.value is LockResult.FULL
 
 
-def test_a_response_whose_idempotency_key_was_taken_is_not_queued() -> None:
+def test_a_response_with_a_used_idempotency_key_is_not_queued() -> None:
     queued = new_response(status="queued")
-    enqueue = statements_of(jobs.enqueue(queued, b"", [], Reply(T, "key", True, b"{}"), Reservation()))
+    enqueue = statements_of(jobs.enqueue(queued, b"", [], StoredReply(T, "key", True, b"{}"), Reservation()))
 
     assert next(enqueue) == Query("put_reply", (T, "key", queued.id, 1, b"{}"))
     assert enqueue.send([]) == Query("let_go", (None, queued.id))
@@ -88,12 +88,12 @@ def test_a_queued_response_knows_where_its_conversation_ends_once_it_holds_it(ho
     )
 
 
-def job(items: int = 1, asked: int = 1, size: int = 1) -> Sequence[Any]:
-    return (7, "resp_1", T, b"{}", 1, 0, 0, 1, 0, b"", "", 0, 0, 0, "", items, asked, size)
+def job(items: int = 1, requested: int = 1, size: int = 1) -> Sequence[Any]:
+    return (7, "resp_1", T, b"{}", 1, 0, 0, 1, 0, b"", "", 0, 0, 0, "", items, requested, size)
 
 
-SMALL = [job(), job(FEW_ITEMS), job(asked=FEW_BYTES), job(size=FEW_BYTES)]
-LARGE = [job(FEW_ITEMS + 1), job(asked=FEW_BYTES + 1), job(size=FEW_BYTES + 1)]
+SMALL = [job(), job(FEW_ITEMS), job(requested=FEW_BYTES), job(size=FEW_BYTES)]
+LARGE = [job(FEW_ITEMS + 1), job(requested=FEW_BYTES + 1), job(size=FEW_BYTES + 1)]
 
 
 @pytest.mark.parametrize("row", SMALL)
@@ -125,7 +125,7 @@ def test_of_a_large_job_with_few_only_what_is_small_is_read(row: Sequence[Any]) 
 
 @pytest.mark.parametrize("is_lost", [0, 1])
 @pytest.mark.parametrize("is_late", [0, 1])
-def test_a_job_is_claimed_without_what_is_large_and_that_of_a_lost_worker_without_what_is_half_made(
+def test_a_job_is_claimed_without_large_data_and_that_of_a_lost_worker_without_unfinished_items(
     is_lost: int, is_late: int
 ) -> None:
     """A worker that had expired lives again with its claim."""

@@ -50,7 +50,7 @@ def test_the_items_of_a_large_response_are_announced_and_read_in_slices(items: i
 
 
 @pytest.mark.parametrize(("items", "size"), [(FEW_ITEMS + 1, 1), (1, FEW_BYTES + 1)])
-def test_a_large_response_is_read_without_its_items_if_few_are_asked_for(items: int, size: int) -> None:
+def test_a_large_response_is_read_without_its_items_if_few_are_requested(items: int, size: int) -> None:
     load = statements_of(responses.load(T, "resp_1", few=True), NOW)
     next(load)
     with pytest.raises(StopIteration) as ended:

@@ -4,7 +4,7 @@ from antiphon.storage.operations import sizes
 from antiphon.storage.operations.step import UNKNOWN_ITEMS, Query, ReadSize
 
 
-def test_all_tenants_are_added_up_where_it_blocks_nobody() -> None:
+def test_sums_over_all_tenants_do_not_block_the_loop() -> None:
     step = next(sizes.storage_use(10))
 
     assert step == ReadSize(UNKNOWN_ITEMS, 0) and step.is_large

@@ -8,7 +8,7 @@ from tests.support.statements import statements_of
 
 
 @pytest.mark.parametrize(("count", "read"), [(0, "due"), (10, "due"), (11, "due_endpoints")])
-def test_twice_as_many_as_are_asked_for_are_sorted_and_of_more_only_a_few_of_each_endpoint_are_read(
+def test_twice_the_requested_number_is_sorted_and_of_more_only_a_few_of_each_endpoint_are_read(
     count: int, read: str
 ) -> None:
     due = statements_of(webhooks.due(5), 1000)
@@ -42,7 +42,7 @@ def test_of_many_so_many_are_read_of_each_endpoint_that_each_tenant_has_its_shar
         ("a", False, "", ("wh_z", 0, 20, 1, "a")),
     ],
 )
-def test_a_page_of_the_outbox_is_read_where_it_blocks_nobody(
+def test_a_page_of_the_outbox_is_read_without_blocking_the_loop(
     tenant: str | None, is_failed: bool | None, after: str, values: tuple[object, ...]
 ) -> None:
     page = webhooks.page(tenant, 20, after, is_failed=is_failed)

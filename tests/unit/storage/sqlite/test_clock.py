@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from antiphon.storage.sqlite.clock import ALONE, ClockMarks, Verdict
+from antiphon.storage.sqlite.clock import ALONE, ClockMarks, ClockVerdict
 
 DAY = 86_400.0
 EPOCH = 1_700_000_000.0
@@ -15,7 +15,7 @@ class File:
     """The row that the servers share."""
 
     mark: tuple[float, str] = (0.0, "")
-    asked: int = 0
+    requested: int = 0
 
 
 @dataclass
@@ -27,20 +27,20 @@ class Server:
     ahead: float = 0.0
     booted: float = 5_000.0
     is_blocked: bool = False
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[ClockVerdict] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.marks = ClockMarks(self.name)
 
-    def look(self, at: float) -> None:
+    def poll_once(self, at: float) -> None:
         if self.is_blocked:
             return
         now = EPOCH + at + self.ahead
-        verdict = self.marks.judge(self.file.mark, self.file.asked, now, self.booted + at)
+        verdict = self.marks.judge(self.file.mark, self.file.requested, now, self.booted + at)
         if verdict.writes:
             self.file.mark = (now, self.name)
-        if verdict.asks:
-            self.file.asked += 1
+        if verdict.requests_time:
+            self.file.requested += 1
         self.verdicts.append(verdict)
 
     @property
@@ -54,13 +54,13 @@ class Server:
 def run(servers: list[Server], begin: float, seconds: float) -> None:
     for step in range(int(seconds / 2)):
         for number, server in enumerate(servers):
-            server.look(begin + 2 * step + 0.3 * number)
+            server.poll_once(begin + 2 * step + 0.3 * number)
 
 
 def test_the_first_server_of_a_file_is_right() -> None:
     server = Server(File(), "a")
-    server.look(0)
-    assert server.verdicts == [Verdict(0.0, writes=True)]
+    server.poll_once(0)
+    assert server.verdicts == [ClockVerdict(0.0, writes=True)]
 
 
 @pytest.mark.parametrize("ahead", [40 * DAY, 120.0, -40 * DAY, -120.0, 62.5])
@@ -116,12 +116,12 @@ def test_a_server_that_is_started_again_soon_need_not_wait() -> None:
     file = File()
     run([Server(file, "before")], 0, 100)
     server = Server(file, "after")
-    server.look(110)
+    server.poll_once(110)
     assert server.skew is not None
     assert abs(server.skew) <= 60
 
 
-def test_a_clock_that_is_set_by_an_hour_is_noticed_and_believed_once_nobody_objects() -> None:
+def test_a_clock_set_forward_an_hour_is_detected_and_trusted_if_no_worker_disagrees() -> None:
     file = File()
     server = Server(file, "a")
     run([server], 0, 100)

@@ -17,5 +17,5 @@ from antiphon.storage.sqlite.marks import bound
     ],
 )
 def test_numbers_become_plain_and_the_values_follow_them(text: str, plain: str, values: tuple[object, ...]) -> None:
-    given = range(10) if len(values) == 10 else ("one", "two")[: len({*values})]
-    assert bound(text, tuple(given)) == (plain, values)
+    provided = range(10) if len(values) == 10 else ("one", "two")[: len({*values})]
+    assert bound(text, tuple(provided)) == (plain, values)

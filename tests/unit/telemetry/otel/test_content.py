@@ -9,12 +9,12 @@ from antiphon.telemetry.otel.content import input_messages, tool_definitions
 
 HI = {"type": "text", "content": "Hi"}
 CALL = {"type": "tool_call", "id": "c", "name": "look", "arguments": "{}"}
-LOOK = {"name": "look", "arguments": "{}"}
+INSPECT_TOOL = {"name": "look", "arguments": "{}"}
 FOUND = {"type": "tool_call_response", "id": "c", "response": "it"}
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("requested", "reported"),
     [
         ({"role": "user", "content": "Hi"}, {"role": "user", "parts": [HI]}),
         ({"role": "user", "content": [{"type": "text", "text": "Hi"}]}, {"role": "user", "parts": [HI]}),
@@ -23,18 +23,18 @@ FOUND = {"type": "tool_call_response", "id": "c", "response": "it"}
             {"role": "user", "parts": [{"type": "image_url"}]},
         ),
         (
-            {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": LOOK}]},
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "c", "function": INSPECT_TOOL}]},
             {"role": "assistant", "parts": [CALL]},
         ),
         ({"role": "tool", "tool_call_id": "c", "content": "it"}, {"role": "tool", "parts": [FOUND]}),
     ],
 )
-def test_a_message_of_chat_completions(asked: Any, told: Any) -> None:
-    assert json.loads(input_messages({"messages": [asked]})) == [told]
+def test_a_message_of_chat_completions(requested: Any, reported: Any) -> None:
+    assert json.loads(input_messages({"messages": [requested]})) == [reported]
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("requested", "reported"),
     [
         ({"role": "user", "content": "Hi"}, {"role": "user", "parts": [HI]}),
         (
@@ -53,11 +53,11 @@ def test_a_message_of_chat_completions(asked: Any, told: Any) -> None:
         ({"type": "reasoning", "encrypted_content": "secret"}, {"role": "assistant", "parts": []}),
     ],
 )
-def test_an_item_of_responses(asked: Any, told: Any) -> None:
-    assert json.loads(input_messages({"input": [asked]})) == [told]
+def test_an_item_of_responses(requested: Any, reported: Any) -> None:
+    assert json.loads(input_messages({"input": [requested]})) == [reported]
 
 
-def test_a_tool_is_told_without_the_keys_that_it_may_hold() -> None:
+def test_a_tool_is_sent_without_its_secret_keys() -> None:
     function = {"name": "look", "description": "Looks.", "parameters": {"type": "object"}}
     chat = {"tools": [{"type": "function", "function": function}]}
     mcp = {"type": "mcp", "server_label": "x", "authorization": "secret", "headers": {"x-key": "secret"}}

@@ -106,5 +106,5 @@ def test_whatever_stands_in_an_event_is_judged_and_never_raised(data: st.DataObj
 @given(st.data())
 def test_a_stream_cut_off_or_shuffled_is_never_sound(data: st.DataObject):
     events = data.draw(st.sampled_from(list(STREAMS.values())))
-    kept = data.draw(st.permutations(events)) if data.draw(st.booleans()) else events[: data.draw(st.integers(0, 9))]
-    assert (check_event_stream(kept) == []) == (kept == events)
+    stored = data.draw(st.permutations(events)) if data.draw(st.booleans()) else events[: data.draw(st.integers(0, 9))]
+    assert (check_event_stream(stored) == []) == (stored == events)

@@ -19,7 +19,7 @@ def test_the_terminal_output_is_not_read():
     assert fold([*events, blind]) == end["response"]
 
 
-def test_what_was_streamed_is_believed_over_what_the_item_says_when_done():
+def test_streamed_content_overrides_the_content_of_the_done_item():
     events = [
         event | {"item": event["item"] | {"arguments": "lost", "content": []}} if "item" in event else event
         for event in STREAMS["calls"]

@@ -19,7 +19,7 @@ def test_a_rule_is_broken_in_every_place_where_it_holds(rule: str, mutation: Mut
 
 
 @each("rule", RULES.values(), ids=lambda rule: rule.id)
-def test_a_rule_says_in_one_sentence_what_it_asks_and_who_asks_it(rule):
+def test_a_rule_states_in_one_sentence_its_demand_and_its_source(rule):
     assert RULES[rule.id] is rule
     assert rule.sentence.endswith(".") and rule.sentence[0] in f"`{rule.sentence[0].upper()}"
     assert rule.source.startswith("section ")

@@ -7,7 +7,7 @@ import pytest
 from antiphon.errors import StoreError
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer
 from antiphon.tools.code import holds
-from antiphon.tools.code.holds import BusyError, Hold, LostHoldError, Queues
+from antiphon.tools.code.holds import ContainerBusyError, Hold, LostHoldError, Queues
 from tests.support.containers import MemoryContainers
 from tests.support.waiting import let_others_run
 
@@ -112,7 +112,7 @@ async def test_the_wait_for_the_calls_before_is_bounded(monkeypatch: pytest.Monk
     monkeypatch.setattr(holds, "WAIT_SECONDS", 0.0)
     queues = Queues()
     async with queues.turn(ID):
-        with pytest.raises(BusyError):
+        with pytest.raises(ContainerBusyError):
             async with queues.turn(ID):
                 raise AssertionError("two calls at once")
 

@@ -8,7 +8,7 @@ import pytest
 from antiphon.sandbox.contract import SandboxError
 from antiphon.storage.records.containers import ContainerQuota, StoredContainer
 from antiphon.tools.code import kernels
-from antiphon.tools.code.kernels import Kernel, Kernels
+from antiphon.tools.code.kernels import ContainerKernel, Kernels
 from tests.support.containers import MemoryContainers
 from tests.support.fake_machines import FakeSandbox
 
@@ -27,7 +27,7 @@ class Bench:
             self.sandbox, self.store, **values, is_wanted=self.wanted.__contains__, clock=lambda: self.now
         )
 
-    async def call(self, name: str, tenant: str = "") -> Kernel:
+    async def call(self, name: str, tenant: str = "") -> ContainerKernel:
         """One whole call in a container."""
         container = StoredContainer(f"cntr_{name}", tenant, name, 1, 1, idle_minutes=20, memory_limit="16g")
         await self.store.put_container(container, (), QUOTA)
@@ -57,18 +57,18 @@ async def test_the_memory_of_a_machine_is_that_of_its_container_up_to_the_settin
 async def test_a_machine_is_ended_once_it_is_idle_for_as_long_as_its_container_may_be(bench: Bench) -> None:
     first = await bench.call("a")
     bench.now = 1199.0
-    await bench.kernels.look()
+    await bench.kernels.poll_once()
     assert await bench.call("a") is first
 
     bench.now += 1200.0
-    await bench.kernels.look()
+    await bench.kernels.poll_once()
 
     assert bench.kernels.live == 0 and not bench.sandbox.alive
     await bench.kernels.close()
 
 
 @pytest.mark.parametrize("fate", ["deleted", "expired", "used elsewhere", "broken"])
-async def test_a_machine_whose_container_needs_it_no_more_is_ended(bench: Bench, fate: str) -> None:
+async def test_a_machine_of_a_released_container_is_stopped(bench: Bench, fate: str) -> None:
     await bench.call("a")
     await bench.call("b")
     container = bench.store.containers["cntr_a"]
@@ -81,7 +81,7 @@ async def test_a_machine_whose_container_needs_it_no_more_is_ended(bench: Bench,
     else:
         bench.store.containers["cntr_a"] = replace(container, calls=container.calls + 1)
 
-    await bench.kernels.look()
+    await bench.kernels.poll_once()
 
     assert [one.is_closed for one in bench.sandbox.machines] == [True, False]
     await bench.kernels.close()
@@ -91,13 +91,13 @@ async def test_a_machine_that_a_call_waits_for_is_not_idle(bench: Bench) -> None
     await bench.call("a")
     bench.wanted.add("cntr_a")
     bench.now = 5000.0
-    await bench.kernels.look()
+    await bench.kernels.poll_once()
 
     assert bench.kernels.live == 1
     await bench.kernels.close()
 
 
-async def test_room_is_made_first_where_no_call_waits() -> None:
+async def test_space_is_freed_first_where_no_call_waits() -> None:
     bench = Bench(per_tenant=2)
     await bench.call("a")
     bench.now = 1.0

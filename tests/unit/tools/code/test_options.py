@@ -7,27 +7,29 @@ from msgspec import convert
 
 from antiphon.errors import ClientError
 from antiphon.protocol.tools import CodeInterpreterTool, FileSearchTool, ShellTool
-from antiphon.tools.code.options import MOST_FILES, Options, read_options
+from antiphon.tools.code.options import MOST_FILES, CodeOptions, read_options
 
 
-def code(container: Any) -> Options:
+def code(container: Any) -> CodeOptions:
     tool = convert({"type": "code_interpreter", "container": container}, CodeInterpreterTool)
     return read_options(tool, "4g", "tools[0]")
 
 
-def shell(environment: Any) -> Options:
+def shell(environment: Any) -> CodeOptions:
     return read_options(convert({"type": "shell", "environment": environment}, ShellTool), "4g", "tools[0]")
 
 
-def test_what_is_not_said_has_the_defaults_of_the_api() -> None:
+def test_absent_fields_have_the_defaults_of_the_api() -> None:
     nulls = {"file_ids": None, "memory_limit": None, "network_policy": None, "skills": None}
 
-    assert code({"type": "auto"}) == code({"type": "auto", **nulls}) == shell({"type": "container_auto"}) == Options()
+    assert (
+        code({"type": "auto"}) == code({"type": "auto", **nulls}) == shell({"type": "container_auto"}) == CodeOptions()
+    )
 
 
 def test_every_field_is_read() -> None:
     fields = {"file_ids": ["file-1", "file-2", "file-1"], "memory_limit": "4g", "network_policy": {"type": "disabled"}}
-    expected = Options("", ("file-1", "file-2"), "4g", '{"type":"disabled"}')
+    expected = CodeOptions("", ("file-1", "file-2"), "4g", '{"type":"disabled"}')
 
     assert code({"type": "auto", **fields}) == shell({"type": "container_auto", **fields}) == expected
 
@@ -35,7 +37,7 @@ def test_every_field_is_read() -> None:
 def test_a_container_by_id_is_the_same_for_both_tools() -> None:
     reference = {"type": "container_reference", "container_id": "cntr_1"}
 
-    assert code("cntr_1") == shell(reference) == Options("cntr_1")
+    assert code("cntr_1") == shell(reference) == CodeOptions("cntr_1")
 
 
 @pytest.mark.parametrize(

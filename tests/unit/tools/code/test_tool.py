@@ -14,8 +14,8 @@ from antiphon.tools.code import holds
 from antiphon.tools.code.kernels import CLOSED
 from antiphon.tools.code.tool import (
     BUSY,
+    EXPIRED,
     FILES_LOST,
-    GONE,
     LOST_HOLD,
     LOST_VARIABLES,
     NO_CONTAINERS,
@@ -73,13 +73,13 @@ async def test_what_is_printed_comes_before_figures_and_the_value(bench: Bench) 
     assert printed == {"type": "logs", "logs": "P1\nP2\n"}
     assert image["url"].startswith("data:image/png;base64,iVBORw0KGgo")
     assert value == {"type": "logs", "logs": "6"}
-    assert isinstance(result.said, str) and "P1\nP2\n6" in result.said
+    assert isinstance(result.stated, str) and "P1\nP2\n6" in result.stated
 
 
 async def test_nothing_printed_is_an_empty_list(bench: Bench) -> None:
     result = await bench.code("x = 1")
 
-    assert (result.fields, result.said, result.is_failed) == (
+    assert (result.fields, result.stated, result.is_failed) == (
         {"outputs": []},
         "The code ran and printed nothing.",
         False,
@@ -112,17 +112,17 @@ async def test_a_container_that_a_tool_makes_is_created_by_its_first_call(bench:
     assert container.memory_limit == "1g"
 
 
-async def test_files_that_code_makes_are_kept_and_named_to_the_model(bench: Bench) -> None:
+async def test_files_created_by_code_are_stored_and_named_to_the_model(bench: Bench) -> None:
     result = await bench.code("files['a.csv'] = b'1,2'")
 
-    (made,) = result.files
-    assert (made.container_id, made.path, made.filename) == (ID, "/mnt/data/a.csv", "a.csv")
-    assert not made.is_figure and made.file_id.startswith("cfile_")
-    assert "/mnt/data/a.csv" in str(result.said)
+    (created,) = result.files
+    assert (created.container_id, created.path, created.filename) == (ID, "/mnt/data/a.csv", "a.csv")
+    assert not created.is_figure and created.file_id.startswith("cfile_")
+    assert "/mnt/data/a.csv" in str(result.stated)
     assert bench.content.blobs[bench.store.rows[ID]["/mnt/data/a.csv"].blob] == b"1,2"
 
 
-async def test_a_changed_file_keeps_its_id_and_an_unchanged_one_is_not_made_again(bench: Bench) -> None:
+async def test_a_changed_file_keeps_its_id_and_an_unchanged_one_is_not_uploaded_again(bench: Bench) -> None:
     (first,) = (await bench.code("files['a'] = b'1'; files['b'] = b'2'")).files[:1]
     (changed,) = (await bench.code("files['a'] = b'3'")).files
 
@@ -131,7 +131,7 @@ async def test_a_changed_file_keeps_its_id_and_an_unchanged_one_is_not_made_agai
     assert bench.content.blobs[bench.store.rows[ID]["/mnt/data/a"].blob] == b"3"
 
 
-async def test_a_file_that_code_deletes_is_gone(bench: Bench) -> None:
+async def test_a_file_deleted_by_code_is_removed(bench: Bench) -> None:
     await bench.code("files['a'] = b'1'; files['b'] = b'2'")
     await bench.code("del files['a']")
 
@@ -151,7 +151,7 @@ async def test_what_is_no_png_is_no_figure(bench: Bench) -> None:
     result = await bench.code("show(b'<svg onload=alert(1)>')")
 
     assert (result.fields["outputs"], result.files) == ([], [])
-    assert "1 figures are omitted" in str(result.said)
+    assert "1 figures are omitted" in str(result.stated)
 
 
 async def test_a_file_that_a_client_adds_or_deletes_between_calls_is_seen_by_the_next(bench: Bench) -> None:
@@ -192,17 +192,17 @@ async def test_calls_of_one_container_run_one_after_the_other(bench: Bench) -> N
     assert bench.store.containers[ID].calls == 2
 
 
-async def test_another_worker_goes_on_with_the_files_and_says_that_variables_are_lost(bench: Bench) -> None:
+async def test_another_worker_continues_with_the_files_and_reports_lost_variables(bench: Bench) -> None:
     await bench.code("x = 1; files['a'] = b'1'")
     other = Bench(bench)
 
     moved = await other.code("sorted(files), 'x' in globals()")
     assert logs(moved) == ["(['a'], False)"]
-    assert LOST_VARIABLES in str(moved.said)
-    assert LOST_VARIABLES not in str((await other.code("1")).said)
+    assert LOST_VARIABLES in str(moved.stated)
+    assert LOST_VARIABLES not in str((await other.code("1")).stated)
 
     back = await bench.code("'x' in globals()")
-    assert logs(back) == ["False"] and LOST_VARIABLES in str(back.said)
+    assert logs(back) == ["False"] and LOST_VARIABLES in str(back.stated)
     assert len(bench.sandbox.alive) == 1
     await other.tools.close()
 
@@ -228,7 +228,7 @@ async def test_the_wait_for_another_worker_is_bounded(bench: Bench, monkeypatch:
 
     result = await bench.code("2")
 
-    assert (result.said, result.is_failed, result.fields) == (BUSY, True, {"outputs": []})
+    assert (result.stated, result.is_failed, result.fields) == (BUSY, True, {"outputs": []})
     assert bench.tools.state("bubblewrap").rejections == {"busy": 1}
 
 
@@ -239,7 +239,7 @@ async def test_a_deleted_container_ends_the_call_in_it(bench: Bench, monkeypatch
 
     result = await running
 
-    assert (result.said, result.is_failed) == (LOST_HOLD, True)
+    assert (result.stated, result.is_failed) == (LOST_HOLD, True)
     assert not bench.sandbox.alive
     assert not bench.store.holders
 
@@ -251,7 +251,7 @@ async def test_a_cancelled_call_ends_its_machine_and_releases_its_container(benc
         await running
 
     assert not bench.sandbox.alive and not bench.store.holders
-    assert LOST_VARIABLES in str((await bench.code("1")).said)
+    assert LOST_VARIABLES in str((await bench.code("1")).stated)
 
 
 @pytest.mark.parametrize(("ending", "words"), [("timeout", "120 seconds"), ("memory", "1g"), ("lost", "ended during")])
@@ -262,7 +262,7 @@ async def test_a_call_over_its_limits_fails_and_loses_variables_but_no_files(
     result = await bench.code(f"print('so far'); files['a'] = b'1'; end({ending!r})")
 
     assert result.is_failed
-    assert words in str(result.said) and "files in /mnt/data are kept" in str(result.said)
+    assert words in str(result.stated) and "files in /mnt/data are kept" in str(result.stated)
     assert logs(result) == ["so far\n"]
     assert bench.store.paths(ID) == ["/mnt/data/a"]
     assert not bench.sandbox.alive
@@ -275,15 +275,15 @@ async def test_the_model_reads_that_and_why_its_code_was_paused(bench: Bench) ->
     result = await bench.code("spend(25.0, 81.0); end('timeout')")
 
     assert (result.cpu, result.paused) == (25.0, 81.0)
-    assert all(words in str(result.said) for words in ("81 s", "25 CPU seconds", "code_cores_per_tenant"))
-    assert "paused" not in str((await bench.code("spend(0.5, 0.5)")).said)
+    assert all(words in str(result.stated) for words in ("81 s", "25 CPU seconds", "code_cores_per_tenant"))
+    assert "paused" not in str((await bench.code("spend(0.5, 0.5)")).stated)
 
 
 async def test_the_cpu_time_of_all_commands_of_a_call_is_added_up(bench: Bench) -> None:
     result = await bench.shell("spin 2 1", "spin 3 0", "a=1")
 
     assert (result.cpu, result.paused) == (5.0, 1.0)
-    assert "paused for 1 s" in str(result.said)
+    assert "paused for 1 s" in str(result.stated)
 
 
 async def test_the_machines_of_a_tenant_are_its_own(bench: Bench) -> None:
@@ -299,14 +299,14 @@ async def test_the_model_reads_where_files_of_a_lost_machine_cannot_be_read(benc
 
     result = await bench.code("close(); end('lost')")
 
-    assert FILES_LOST in str(result.said)
+    assert FILES_LOST in str(result.stated)
 
 
 async def test_a_machine_that_does_not_start_fails_the_call_with_the_reason(bench: Bench) -> None:
     bench.sandbox.is_broken = True
     result = await bench.code("1")
 
-    assert result.is_failed and "No machine can start." in str(result.said)
+    assert result.is_failed and "No machine can start." in str(result.stated)
     assert bench.tools.state("bubblewrap").calls == {"failed": 1}
 
 
@@ -314,7 +314,7 @@ async def test_a_container_that_expired_since_the_response_began_fails_the_call_
     await bench.code("1")
     bench.store.containers[ID] = replace(bench.store.containers[ID], status="expired")
 
-    assert (await bench.code("1")).said == GONE
+    assert (await bench.code("1")).stated == EXPIRED
     assert await bench.tools.container_for(AUTO, "", ID) != ID
 
 
@@ -340,7 +340,7 @@ async def test_a_container_by_id_must_exist_and_run(bench: Bench) -> None:
 
     assert (unknown.value.status, unknown.value.message) == (404, "Container not found.")
     assert (expired.value.status, expired.value.message) == (400, "Container is expired.")
-    assert (await bench.code("1", "cntr_mine", "other", tool)).said == GONE
+    assert (await bench.code("1", "cntr_mine", "other", tool)).stated == EXPIRED
 
 
 async def test_an_unknown_file_of_the_tool_is_a_404(bench: Bench) -> None:
@@ -354,7 +354,7 @@ async def test_an_unknown_file_of_the_tool_is_a_404(bench: Bench) -> None:
 async def test_the_quota_of_containers_fails_the_call(bench: Bench) -> None:
     bench.store.quota_is_used = True
 
-    assert (await bench.code("1")).said == NO_CONTAINERS
+    assert (await bench.code("1")).stated == NO_CONTAINERS
     assert bench.tools.state("bubblewrap").rejections == {"containers": 1}
 
 
@@ -367,7 +367,7 @@ async def test_the_kernel_of_a_tenant_that_was_idle_for_longest_makes_room() -> 
     assert bench.tools.state("bubblewrap").kernels == 3
     assert logs(await bench.code("x", "cntr_b", "mine")) == ["'b'"]
     again = await bench.code("sorted(files)", "cntr_a", "mine")
-    assert logs(again) == ["['a']"] and LOST_VARIABLES in str(again.said)
+    assert logs(again) == ["['a']"] and LOST_VARIABLES in str(again.stated)
     assert bench.tools.state("bubblewrap").kernels == 3
     await bench.tools.close()
 
@@ -397,7 +397,7 @@ async def test_too_many_waiting_calls_are_rejected(monkeypatch: pytest.MonkeyPat
 
     result = await bench.code("1", "cntr_2")
 
-    assert (result.said, result.is_failed) == (OVERLOADED, True)
+    assert (result.stated, result.is_failed) == (OVERLOADED, True)
     bench.sandbox.machines[0].gate.set()
     await running
     await bench.tools.close()
@@ -411,7 +411,7 @@ async def test_files_beyond_the_limits_are_left_out_by_name(bench: Bench, monkey
     result = await limited.code("files['a'] = b'12345'; files['b'] = b'1234567'; files['c'] = b'1234'")
 
     assert bench.store.paths(ID) == [f"/mnt/data/{name}" for name in ("a", "c", "old")]
-    assert "The file b was not kept" in str(result.said)
+    assert "The file b was not kept" in str(result.stated)
     await limited.tools.close()
 
 
@@ -425,7 +425,7 @@ async def test_commands_run_in_order_with_their_outcomes(bench: Bench) -> None:
     ]
     assert not result.is_failed
     assert [one.filename for one in result.files] == ["a.txt"]
-    assert "Command 2 ended with exit code 3." in str(result.said)
+    assert "Command 2 ended with exit code 3." in str(result.stated)
     assert len(bench.sandbox.alive) == 1
 
 
@@ -441,8 +441,8 @@ async def test_code_reads_of_variables_that_were_lost_before_a_command(bench: Be
     await bench.code("x = 1")
     other = Bench(bench)
 
-    assert LOST_VARIABLES not in str((await other.shell("exit 0")).said)
-    assert LOST_VARIABLES in str((await other.code("1")).said)
+    assert LOST_VARIABLES not in str((await other.shell("exit 0")).stated)
+    assert LOST_VARIABLES in str((await other.code("1")).stated)
     await other.tools.close()
 
 
@@ -462,7 +462,7 @@ async def test_arguments_that_cannot_be_run_fail_the_call(bench: Bench, name: st
     tool = SHELL if name == "shell" else AUTO
     result = await bench.tools.run(Use(tool, name, arguments, container_id=ID))
 
-    assert result.is_failed and str(result.said).startswith("The call was not run: ")
+    assert result.is_failed and str(result.stated).startswith("The call was not run: ")
     assert not bench.sandbox.machines and not bench.store.containers
 
 
@@ -475,4 +475,4 @@ async def test_closing_ends_every_machine(bench: Bench) -> None:
     await bench.tools.close()
 
     assert not bench.sandbox.alive and bench.sandbox.is_closed
-    assert CLOSED in str((await bench.code("1")).said) and not bench.sandbox.alive
+    assert CLOSED in str((await bench.code("1")).stated) and not bench.sandbox.alive

@@ -9,19 +9,19 @@ from antiphon.errors import ClientError
 from antiphon.protocol.tools import FileSearchTool, WebSearchTool
 from antiphon.search.contract import Ranking
 from antiphon.search.filters import Comparison
-from antiphon.tools.files.options import MOST_STORES, Options, read_options
+from antiphon.tools.files.options import MOST_STORES, FileSearchOptions, read_options
 
 IDS = {"vector_store_ids": ["vs_1"]}
 
 
-def read(**fields: Any) -> Options:
+def read(**fields: Any) -> FileSearchOptions:
     return read_options(convert({"type": "file_search", **IDS, **fields}, FileSearchTool), "tools[0]")
 
 
-def test_what_is_not_said_has_the_defaults_of_the_api() -> None:
+def test_absent_fields_have_the_defaults_of_the_api() -> None:
     nulls = {"max_num_results": None, "filters": None, "ranking_options": None}
 
-    assert read() == read(**nulls) == Options(("vs_1",), 20, None, Ranking())
+    assert read() == read(**nulls) == FileSearchOptions(("vs_1",), 20, None, Ranking())
 
 
 def test_every_field_is_read() -> None:
@@ -37,7 +37,7 @@ def test_every_field_is_read() -> None:
     )
 
     ranking = Ranking("default-2024-11-15", 0.5, 2.0, 0.0)
-    assert options == Options(("vs_1", "vs_2"), 50, Comparison("eq", "year", 2026), ranking)
+    assert options == FileSearchOptions(("vs_1", "vs_2"), 50, Comparison("eq", "year", 2026), ranking)
 
 
 RANKING = "tools[0].ranking_options"

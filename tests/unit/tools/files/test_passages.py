@@ -9,7 +9,7 @@ from tests.support.shelves import hit
 SHARED = "The tide turns at nine o'clock. "
 
 
-def test_neighbours_are_one_passage_that_says_their_overlap_once() -> None:
+def test_adjacent_hits_are_one_passage_with_their_overlap_once() -> None:
     hits = [hit(SHARED + "Then it falls.", position=5), hit("x", "x.md"), hit("Brest. " + SHARED, position=4)]
 
     (passage, other), left = passages_of(hits, None)
@@ -33,7 +33,7 @@ def test_passages_take_a_third_of_the_window_and_no_more_than_the_limit(window: 
     assert (len(passages), left) == (tokens // 100, 300 - tokens // 100)
 
 
-def test_what_does_not_fit_ends_the_passages_so_that_the_best_are_shown() -> None:
+def test_passages_end_at_what_does_not_fit_so_that_the_best_are_included() -> None:
     passages, left = passages_of([hit("a", "a.md"), hit("b" * 4_000, "b.md"), hit("c", "c.md")], 1_500)
 
     assert ([one.text for one in passages], left) == (["a"], 2)
@@ -47,7 +47,7 @@ def test_of_a_chunk_that_does_not_fit_the_model_reads_the_beginning(character: s
     assert left == 1
 
 
-def test_a_window_without_room_is_told_what_was_left_out() -> None:
+def test_a_full_window_is_reported_with_what_was_omitted() -> None:
     (passage,), left = passages_of([hit("a" * 400), hit("b", "b.md")], 0)
 
     assert (passage.text, left) == ("", 1)

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, look_at
+from antiphon.tools.images.content import MOST_BYTES, NotAnImageError, inspect
 from antiphon.upstream.demo.painting import paint
 
 JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x11\x08" + struct.pack(">HH", 20, 30) + b"\x03" * 10
@@ -25,7 +25,7 @@ WEBP = b"RIFF\0\0\0\0WEBP"
     ],
 )
 def test_an_image_is_known_by_its_first_bytes(data: bytes, form: str, size: str) -> None:
-    picture = look_at(data)
+    picture = inspect(data)
     assert (picture.format, picture.size) == (form, size)
     assert picture.media_type.startswith("image/")
 
@@ -37,18 +37,18 @@ def test_an_image_is_known_by_its_first_bytes(data: bytes, form: str, size: str)
         *(b"<html><svg>", b"%PDF-1.7", b"\x89PNG\r\n\x1a\n", paint("red", 30, 20)[:20]),
     ],
 )
-def test_what_is_none_is_refused(data: bytes) -> None:
+def test_invalid_values_are_refused(data: bytes) -> None:
     with pytest.raises(NotAnImageError, match="is not an image"):
-        look_at(data)
+        inspect(data)
 
 
 def test_an_image_that_is_too_large_is_refused_by_its_head() -> None:
     with pytest.raises(NotAnImageError, match="65535 by 65535 pixels"):
-        look_at(b"GIF89a" + b"\xff" * 4)
+        inspect(b"GIF89a" + b"\xff" * 4)
     with pytest.raises(NotAnImageError, match="without pixels"):
-        look_at(b"GIF89a" + b"\0" * 4)
+        inspect(b"GIF89a" + b"\0" * 4)
     with pytest.raises(NotAnImageError, match="more than"):
-        look_at(paint("red") + b"\0" * MOST_BYTES)
+        inspect(paint("red") + b"\0" * MOST_BYTES)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_an_image_that_is_too_large_is_refused_by_its_head() -> None:
     [b"<!---->" * 500 + b"x", b" " * 4096, b"\xff\xd8" + b"\xff" * (MOST_BYTES - 100) + JPEG[2:]],
     ids=["comments", "blanks", "markers"],
 )
-def test_what_takes_long_to_look_at_is_refused(data: bytes) -> None:
+def test_an_input_that_takes_long_to_check_is_refused(data: bytes) -> None:
     """The comments alone would else be tried in more ways than there is time for."""
     with pytest.raises(NotAnImageError):
-        look_at(data)
+        inspect(data)

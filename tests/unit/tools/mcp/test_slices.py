@@ -24,14 +24,14 @@ async def test_others_have_the_loop_between_two_slices(monkeypatch: pytest.Monke
             await let_others_run()
 
     monkeypatch.setattr(slices, "monotonic", clock)
-    beside = asyncio.create_task(other())
+    alongside = asyncio.create_task(other())
     assert [one async for one in in_slices(range(100))] == list(range(100))
-    beside.cancel()
+    alongside.cancel()
     assert turns >= 20
 
 
 async def test_a_short_list_is_read_at_once() -> None:
-    beside = asyncio.create_task(let_others_run())
+    alongside = asyncio.create_task(let_others_run())
     assert [one async for one in in_slices("abc")] == ["a", "b", "c"]
-    assert not beside.done()
-    await beside
+    assert not alongside.done()
+    await alongside

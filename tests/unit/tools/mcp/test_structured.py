@@ -4,17 +4,17 @@ from typing import Any
 
 import msgspec
 
-from antiphon.tools.mcp.sound import sound_result
+from antiphon.tools.mcp.validation import sound_result
 from tests.support.cases import each
 
 
-def texts(*said: str) -> list[dict[str, Any]]:
+def texts(*text: str) -> list[dict[str, Any]]:
     """Text blocks of a result."""
-    return [{"type": "text", "text": one} for one in said]
+    return [{"type": "text", "text": one} for one in text]
 
 
 @each(
-    ("content", "structured", "shown"),
+    ("content", "structured", "displayed"),
     [
         (texts("Two rows."), {"rows": [1, 2]}, ["Two rows.", '{"rows":[1,2]}']),
         (texts('{"a": 1}'), {"a": 1}, ['{"a": 1}']),
@@ -30,12 +30,12 @@ def texts(*said: str) -> list[dict[str, Any]]:
         (texts("a"), None, ["a"]),
     ],
 )
-def test_structured_content_is_shown_once(content: Any, structured: Any, shown: list[str]) -> None:
+def test_structured_content_is_displayed_once(content: Any, structured: Any, displayed: list[str]) -> None:
     raw = msgspec.json.encode({"content": content, "structuredContent": structured})
-    assert [block["text"] for block in sound_result(raw)["content"]] == shown
+    assert [block["text"] for block in sound_result(raw)["content"]] == displayed
 
 
-def test_structured_content_of_an_error_is_shown_too() -> None:
+def test_structured_content_of_an_error_is_displayed_too() -> None:
     result = sound_result(b'{"content":[{"type":"text","text":"No."}],"structuredContent":{"code":7},"isError":true}')
     assert result == {"content": texts("No.", '{"code":7}'), "isError": True}
 

@@ -99,9 +99,9 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("status", "said", "lesson"), KNOWN, ids=range(len(KNOWN)))
-def test_a_refusal_teaches_its_difference(status: int, said: str, lesson: str) -> None:
-    body = json.dumps({"error": {"message": said, "type": "invalid_request_error"}}).encode()
+@pytest.mark.parametrize(("status", "stated", "lesson"), KNOWN, ids=range(len(KNOWN)))
+def test_a_refusal_teaches_its_difference(status: int, stated: str, lesson: str) -> None:
+    body = json.dumps({"error": {"message": stated, "type": "invalid_request_error"}}).encode()
     assert refused_parameter(status, body, SENT) == lesson
 
 
@@ -138,7 +138,7 @@ def test_invented_refusals_teach_what_they_are_about(row: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         "Invalid value for 'messages[0].content': expected a string.",
         "The model `m` does not exist.",
@@ -151,12 +151,12 @@ def test_invented_refusals_teach_what_they_are_about(row: dict[str, Any]) -> Non
         "The tool call id 'x' was not found.",
     ],
 )
-def test_other_refusals_teach_none_of_them(said: str) -> None:
-    assert recognised(400, [said], SENT) is None
+def test_other_refusals_teach_none_of_them(stated: str) -> None:
+    assert recognised(400, [stated], SENT) is None
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         "litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` param specified. Pass "
         "`tools=` param OR set `litellm.modify_params = True`",
@@ -165,20 +165,20 @@ def test_other_refusals_teach_none_of_them(said: str) -> None:
         "Requests which include `tool_use` or `tool_result` blocks must define tools",
     ],
 )
-def test_calls_without_tools_teach_only_a_request_that_has_them(said: str) -> None:
-    assert recognised(400, [said], {"messages": CALLED}) == "calls.tools"
-    assert recognised(400, [said], SENT) is None
-    assert recognised(400, [said], {"messages": [{"role": "user", "content": "Hi"}]}) is None
+def test_calls_without_tools_teach_only_a_request_that_has_them(stated: str) -> None:
+    assert recognised(400, [stated], {"messages": CALLED}) == "calls.tools"
+    assert recognised(400, [stated], SENT) is None
+    assert recognised(400, [stated], {"messages": [{"role": "user", "content": "Hi"}]}) is None
 
 
-@pytest.mark.parametrize(("status", "said", "lesson"), KNOWN, ids=range(len(KNOWN)))
-def test_a_request_without_what_is_refused_learns_nothing(status: int, said: str, lesson: str) -> None:
-    assert recognised(status, [said], {"model": "m", "messages": [], "stream": True}) is None
+@pytest.mark.parametrize(("status", "stated", "lesson"), KNOWN, ids=range(len(KNOWN)))
+def test_a_request_without_what_is_refused_learns_nothing(status: int, stated: str, lesson: str) -> None:
+    assert recognised(status, [stated], {"model": "m", "messages": [], "stream": True}) is None
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404, 408, 413, 429])
 def test_other_statuses_teach_nothing(status: int) -> None:
-    assert all(recognised(status, [said], SENT) is None for _, said, _ in KNOWN)
+    assert all(recognised(status, [stated], SENT) is None for _, stated, _ in KNOWN)
 
 
 def test_an_effort_that_is_allowed_teaches_nothing() -> None:
@@ -226,7 +226,7 @@ def test_other_models_are_sent_what_their_server_takes(model: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         "Invalid value for temperature: only values between 0 and 2 are supported",
         "Only values between 0 and 2 for temperature are supported",
@@ -253,11 +253,11 @@ def test_other_models_are_sent_what_their_server_takes(model: str) -> None:
         "Unsupported JSON schema in the description of the function",
     ],
 )
-def test_words_about_something_else_teach_none_of_them(said: str) -> None:
-    assert recognised(400, [said], SENT) is None
+def test_words_about_something_else_teach_none_of_them(stated: str) -> None:
+    assert recognised(400, [stated], SENT) is None
 
 
 @pytest.mark.parametrize("reasoning", ["auto", True, ["low"], {"effort": 3}])
 def test_an_effort_in_a_form_of_the_clients_own_teaches_nothing(reasoning: Any) -> None:
-    said = "reasoning_effort must be one of low, high"
-    assert recognised(400, [said], {"messages": [], "reasoning": reasoning, "thinking": reasoning}) is None
+    text = "reasoning_effort must be one of low, high"
+    assert recognised(400, [text], {"messages": [], "reasoning": reasoning, "thinking": reasoning}) is None

@@ -113,7 +113,7 @@ def test_a_schema_that_multiplies_has_no_plain_form(count: int, width: int) -> N
     assert time.process_time() - began < 5
 
 
-def test_what_is_lost_is_said_in_words() -> None:
+def test_omitted_keywords_of_a_schema_are_described_in_words() -> None:
     found = plain(
         {
             "type": "object",
@@ -138,27 +138,27 @@ def test_the_digest_of_a_schema_does_not_depend_on_the_order_of_its_keys() -> No
 
 
 @pytest.mark.parametrize(
-    ("message", "kept"),
+    ("message", "stored"),
     [
         ("Unsupported parameter: seed. Conversation was: user: My number is 078-05-1120.", "My number"),
         ("Schema was refused: {'content': 'My number is 078-05-1120.'}", "078"),
         ("Bad \u0000word\u001b[31m", "\u0000"),
     ],
 )
-def test_the_words_that_are_kept_are_the_backends_own(message: str, kept: str) -> None:
+def test_the_stored_words_are_the_backends_own(message: str, stored: str) -> None:
     sent = {"messages": [{"role": "user", "content": "My number is 078-05-1120."}]}
-    said = own_words(json.dumps({"error": {"message": message}}).encode(), sent)
+    stated = own_words(json.dumps({"error": {"message": message}}).encode(), sent)
 
-    assert kept not in said
-    assert said
-    assert "\x1b" not in said
+    assert stored not in stated
+    assert stated
+    assert "\x1b" not in stated
 
 
-def test_no_words_are_kept_of_the_refusal_of_a_very_large_request() -> None:
+def test_no_words_are_stored_from_the_refusal_of_a_very_large_request() -> None:
     assert own_words(b"No.", {"messages": [{"role": "user", "content": "x" * 600_000}]}) == ""
 
 
-def test_few_words_are_kept() -> None:
+def test_few_words_are_stored() -> None:
     assert len(own_words(b"x" * 1_000, {})) == 300
 
 
@@ -191,16 +191,16 @@ def test_only_the_value_that_was_refused_is_omitted() -> None:
     assert omit({"temperature": 0.9}, lessons) == []
 
 
-def test_the_words_that_are_kept_of_a_refusal_by_a_responses_api_are_its_own() -> None:
+def test_the_stored_words_of_a_refusal_by_a_responses_api_are_its_own() -> None:
     sent = {
         "model": "frobnicator-large",
         "input": [{"content": "My number is 078-05-1120."}],
         "instructions": "Call me Ishmael, please.",
         "user": "alice@example.com",
     }
-    said = own_words(b"frobnicator-large: My number is 078-05-1120. Call me Ishmael, please. alice@example.com", sent)
+    stated = own_words(b"frobnicator-large: My number is 078-05-1120. Call me Ishmael, please. alice@example.com", sent)
 
-    assert "078" not in said
-    assert "Ishmael" not in said
-    assert "alice" not in said
-    assert "frobnicator-large" in said
+    assert "078" not in stated
+    assert "Ishmael" not in stated
+    assert "alice" not in stated
+    assert "frobnicator-large" in stated

@@ -53,14 +53,14 @@ def test_a_citation_without_a_url_is_dropped(url: Any) -> None:
     ],
     ids=lambda annotation: annotation["type"],
 )
-def test_every_annotation_of_the_api_is_kept(annotation: dict[str, Any]) -> None:
+def test_every_annotation_of_the_api_is_preserved(annotation: dict[str, Any]) -> None:
     assert read_annotation(annotation) == annotation
 
 
 @pytest.mark.parametrize(
     "odd", [None, "url_citation", [], {}, {"type": None}, {"type": []}, {"type": "file", "file": {}}]
 )
-def test_what_is_no_annotation_of_the_api_is_none(odd: Any) -> None:
+def test_an_unknown_annotation_is_ignored(odd: Any) -> None:
     assert read_annotation(odd) == {}
 
 
@@ -81,12 +81,12 @@ def test_an_annotation_waits_for_the_text_that_it_is_about() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"), [((3, 20), (3, 10)), ((-4, 5), (0, 5)), ((8, 2), (8, 8)), ((30, 40), (10, 10))]
+    ("provided", "reported"), [((3, 20), (3, 10)), ((-4, 5), (0, 5)), ((8, 2), (8, 8)), ((30, 40), (10, 10))]
 )
-def test_an_annotation_never_points_past_its_text(given: tuple[int, int], told: tuple[int, int]) -> None:
+def test_an_annotation_never_points_past_its_text(provided: tuple[int, int], reported: tuple[int, int]) -> None:
     annotations = Annotations()
-    annotations.add(BREST | {"start_index": given[0], "end_index": given[1]})
+    annotations.add(BREST | {"start_index": provided[0], "end_index": provided[1]})
 
     [(_, annotation)] = annotations.due(10, is_over=True)
-    assert (annotation["start_index"], annotation["end_index"]) == told
-    assert annotations.told == [annotation]
+    assert (annotation["start_index"], annotation["end_index"]) == reported
+    assert annotations.reported == [annotation]

@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon.protocol.tool_bindings import Offer
 from antiphon.testing import assert_event_stream
-from antiphon.translation.from_chat.call_names import meant
+from antiphon.translation.from_chat.call_names import closest_name
 from tests.support.cases import each
 from tests.support.replay import delta, sse
 from tests.support.translate import Translation, translate, translate_plain
@@ -109,8 +109,8 @@ def test_the_closest_spelling_counts() -> None:
     ("name", "expected"),
     [("calendar.create", CALENDAR), ("tasks/create", TASKS), ("Calendar__Create", CALENDAR), ("create", None)],
 )
-def test_a_namespace_tells_tools_with_the_same_name_apart(name: str, expected: Offer | None) -> None:
-    assert meant(name, [CALENDAR, TASKS]) == (expected or Offer(name, name=name))
+def test_a_namespace_distinguishes_tools_with_the_same_name(name: str, expected: Offer | None) -> None:
+    assert closest_name(name, [CALENDAR, TASKS]) == (expected or Offer(name, name=name))
 
 
 def test_a_call_without_arguments_keeps_its_place_among_others() -> None:

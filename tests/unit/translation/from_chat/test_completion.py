@@ -35,8 +35,8 @@ def folded(*chunks: dict[str, Any], is_ended: bool = True) -> dict[str, Any] | N
 def message(*deltas: dict[str, Any]) -> dict[str, Any]:
     completion = folded(*(chunk(**delta) for delta in deltas), chunk("stop"))
     assert completion is not None
-    said: dict[str, Any] = completion["choices"][0]["message"]
-    return said
+    fields: dict[str, Any] = completion["choices"][0]["message"]
+    return fields
 
 
 def call(id: str, name: str, arguments: str) -> dict[str, Any]:
@@ -44,14 +44,14 @@ def call(id: str, name: str, arguments: str) -> dict[str, Any]:
 
 
 def test_texts_grow_and_the_rest_is_replaced() -> None:
-    said = message(
+    content = message(
         {"role": "assistant", "content": "", "reasoning": None},
         {"role": "assistant", "content": "Hel", "refusal": None},
         {"content": "lo", "audio": {"id": "a", "data": "AA", "expires_at": 1}},
         {"audio": {"id": "a", "data": "BB", "expires_at": 2}},
     )
 
-    assert said == {"role": "assistant", "content": "Hello", "refusal": None, "reasoning": None} | {
+    assert content == {"role": "assistant", "content": "Hello", "refusal": None, "reasoning": None} | {
         "audio": {"id": "a", "data": "AABB", "expires_at": 2}
     }
 
@@ -88,9 +88,9 @@ def test_a_call_is_whole_also_where_its_backend_leaves_something_out() -> None:
 
 def test_parts_of_a_content_grow_into_one_list() -> None:
     thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": text}]} for text in ("a", "b")]
-    said = message({"content": ""}, {"content": thinking[:1]}, {"content": thinking[1:]}, {"content": "c"})
+    content = message({"content": ""}, {"content": thinking[:1]}, {"content": thinking[1:]}, {"content": "c"})
 
-    assert said["content"] == [
+    assert content["content"] == [
         {"type": "thinking", "thinking": [{"type": "text", "text": "ab"}]},
         {"type": "text", "text": "c"},
     ]
@@ -105,7 +105,7 @@ def test_log_probabilities_collect() -> None:
     assert completion["choices"][0]["logprobs"] == {"content": tokens}
 
 
-def test_choices_are_in_the_order_of_their_indexes_and_the_head_is_the_last_said() -> None:
+def test_choices_are_in_index_order_and_the_head_is_the_last_one_received() -> None:
     completion = folded(
         {"id": "1", "model": "m", "system_fingerprint": None, "usage": None}
         | {"choices": [{"index": 1, "delta": {"content": "b"}, "finish_reason": "stop"}]},
@@ -137,7 +137,7 @@ def test_halves_of_a_character_are_joined() -> None:
         ([], True),
     ],
 )
-def test_what_is_not_complete_is_none(chunks: list[dict[str, Any]], is_ended: bool) -> None:
+def test_an_incomplete_value_is_ignored(chunks: list[dict[str, Any]], is_ended: bool) -> None:
     assert folded(*chunks, is_ended=is_ended) is None
 
 
@@ -148,7 +148,7 @@ NO_COMPLETIONS = [
 
 
 @pytest.mark.parametrize("body", NO_COMPLETIONS)
-def test_what_is_no_completion_is_none(body: bytes) -> None:
+def test_an_invalid_completion_is_ignored(body: bytes) -> None:
     assert read_completion(body) is None
 
 
@@ -164,15 +164,15 @@ def test_a_plain_answer_has_the_fields_of_a_completion() -> None:
 
 @pytest.mark.skipif(not STREAMS, reason=MISSING)
 @each("path", STREAMS, ids=lambda path: path.name)
-def test_a_recorded_stream_folds_into_all_that_it_says(path: Path) -> None:
-    events, fold, is_ended, said = EventDecoder(), CompletionFold(), False, ""
+def test_a_recorded_stream_folds_into_its_whole_content(path: Path) -> None:
+    events, fold, is_ended, text = EventDecoder(), CompletionFold(), False, ""
     for data in [*events.feed(path.read_bytes()), *events.finish()]:
         if data.strip() == DONE:
             is_ended = True
         elif one := read_object(data):
             fold.feed(one)
             deltas = [choice.get("delta") or {} for choice in one.get("choices") or () if not choice.get("index")]
-            said += "".join(each["content"] for each in deltas if isinstance(each.get("content"), str))
+            text += "".join(each["content"] for each in deltas if isinstance(each.get("content"), str))
     completion = fold.completion(is_ended=is_ended)
     if path.name in NOT_COMPLETE:
         assert completion is None
@@ -180,7 +180,7 @@ def test_a_recorded_stream_folds_into_all_that_it_says(path: Path) -> None:
     assert completion is not None
     whole = completion["choices"][0]["message"]
     if not isinstance(whole["content"], list):
-        assert (whole["content"] or "") == said
+        assert (whole["content"] or "") == text
     for call in whole.get("tool_calls") or ():
         ChatCompletionMessageToolCall.model_validate(call)
         if completion["choices"][0]["finish_reason"] != "length" and "truncation" not in path.name:

@@ -15,7 +15,7 @@ def test_a_token_keeps_its_bytes_its_probability_and_its_rivals() -> None:
     assert read_logprobs({"content": [token], "refusal": None}) == [token]
 
 
-def test_more_rivals_than_were_asked_for_are_left_out() -> None:
+def test_rivals_beyond_the_requested_number_are_omitted() -> None:
     rivals = [{"token": token, "bytes": [97], "logprob": -2.0} for token in "abc"]
     token = {"token": "a", "bytes": [97], "logprob": -0.5, "top_logprobs": rivals}
     assert read_logprobs({"content": [token]}, 2) == [token | {"top_logprobs": rivals[:2]}]
@@ -34,12 +34,12 @@ def test_a_probability_that_is_no_number_is_that_of_the_impossible(odd: Any) -> 
 
 
 @pytest.mark.parametrize("odd", [None, "a", 97, [None], ["a"], {}])
-def test_bytes_that_are_none_are_those_of_the_token(odd: Any) -> None:
+def test_invalid_bytes_are_replaced_by_those_of_the_token(odd: Any) -> None:
     assert read_logprobs({"content": [{"token": "a", "bytes": odd}]})[0]["bytes"] == [97]
 
 
 @pytest.mark.parametrize("odd", [None, 5, {"token": "b"}, [None, "b", {"token": None}]])
-def test_rivals_that_are_none_are_left_out(odd: Any) -> None:
+def test_invalid_rivals_are_omitted(odd: Any) -> None:
     assert read_logprobs({"content": [{"token": "a", "top_logprobs": odd}]})[0]["top_logprobs"] == []
 
 
@@ -58,7 +58,7 @@ def test_a_token_may_begin_before_the_text() -> None:
     assert spelling(tokens, "Tide") == tokens[1:]
 
 
-def test_tokens_that_spell_another_text_are_all_kept() -> None:
+def test_tokens_that_spell_another_text_are_all_preserved() -> None:
     tokens = logprobs("Tide", " \\xf0", "\\x9f")
     assert spelling(tokens, "Tide ") == tokens
     assert spelling([], "Tide") == []

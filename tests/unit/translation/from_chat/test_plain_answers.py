@@ -38,10 +38,10 @@ class Followed(ChatStream):
         return ending
 
 
-def made(parts: Any, *, is_heard: bool, **more: Any) -> tuple[ResponseWriter, Finish, Followed]:
+def created(parts: Any, *, has_reader: bool, **more: Any) -> tuple[ResponseWriter, Finish, Followed]:
     writer = begin_writer()
     writer.take()
-    writer.is_heard = is_heard
+    writer.has_reader = has_reader
     chat = Followed(writer, **more)
     reader = AnswerReader(chat, is_json=True)
     for part in parts:
@@ -53,18 +53,18 @@ def made(parts: Any, *, is_heard: bool, **more: Any) -> tuple[ResponseWriter, Fi
 
 def assert_alike(data: bytes, **more: Any) -> bool:
     """Assert that hearing the events changes nothing of the response; return whether it took the short way."""
-    heard, ending, chat = made([data], is_heard=True, **more)
+    received, ending, chat = created([data], has_reader=True, **more)
     assert not chat.was_short
-    silent, its_ending, its_chat = made([data], is_heard=False, **more)
-    assert shown(silent.response) == shown(heard.response)
-    assert silent.sealed == heard.sealed
-    assert shown(replace(its_ending, held=[])) == shown(ending)
+    silent, its_ending, its_chat = created([data], has_reader=False, **more)
+    assert displayed(silent.response) == displayed(received.response)
+    assert silent.sealed == received.sealed
+    assert displayed(replace(its_ending, retained=[])) == displayed(ending)
     assert (its_chat.preopened, its_chat.has_calls) == (chat.preopened, chat.has_calls)
     assert silent.take() == []
     return its_chat.was_short
 
 
-def shown(value: Response | Finish) -> str:
+def displayed(value: Response | Finish) -> str:
     """Everything that it holds, exceptions by what they say."""
     return repr(value)
 
@@ -79,9 +79,9 @@ def test_a_recorded_plain_answer_is_the_same_whichever_way_it_takes() -> None:
 @pytest.mark.parametrize("path", PLAIN[::10], ids=lambda path: path.stem)
 def test_a_recorded_plain_answer_may_come_in_pieces(path: Path) -> None:
     data = path.read_bytes()
-    once = shown(made([data], is_heard=False)[0].response)
+    once = displayed(created([data], has_reader=False)[0].response)
     for cut in (whole, bytewise, at_random(path.name)):
-        assert shown(made(cut(data), is_heard=False)[0].response) == once
+        assert displayed(created(cut(data), has_reader=False)[0].response) == once
 
 
 texts = st.builds(
@@ -133,10 +133,10 @@ def test_which_texts_take_the_short_way(content: str, more: dict[str, Any], is_s
     assert assert_alike(completion(content), **more) == is_short
 
 
-@pytest.mark.parametrize("is_heard", [False, True])
-def test_an_answer_that_broke_off_fails_though_it_is_whole(is_heard: bool) -> None:
+@pytest.mark.parametrize("has_reader", [False, True])
+def test_an_answer_that_broke_off_fails_though_it_is_whole(has_reader: bool) -> None:
     writer = begin_writer()
-    writer.is_heard = is_heard
+    writer.has_reader = has_reader
     reader = AnswerReader(ChatStream(writer), is_json=True)
     reader.feed(completion("High water."))
     reader.fail(BackendError("The connection broke."))

@@ -182,14 +182,14 @@ steps = st.one_of(
 
 @thorough
 @given(st.lists(steps, max_size=12))
-def test_no_word_is_lost_or_said_twice(told: list[tuple[str, Any]]) -> None:
-    stream = [delta(**{kind: value}) if kind != "call" else call_delta(value) for kind, value in told]
+def test_no_word_is_lost_or_repeated(reported: list[tuple[str, Any]]) -> None:
+    stream = [delta(**{kind: value}) if kind != "call" else call_delta(value) for kind, value in reported]
     translation = translate(sse(*stream, delta("stop")))
-    assert unspaced(translation.text) == unspaced(value for kind, value in told if kind == "content")
-    reasoning = unspaced(value for kind, value in told if kind == "reasoning_content")
+    assert unspaced(translation.text) == unspaced(value for kind, value in reported if kind == "content")
+    reasoning = unspaced(value for kind, value in reported if kind == "reasoning_content")
     assert unspaced(translation.reasoning) == reasoning  # reasoning of blanks alone is no item
-    assert translation.refusal == "".join(value for kind, value in told if kind == "refusal")
-    assert len(translation.calls) == len({value for kind, value in told if kind == "call"})
+    assert translation.refusal == "".join(value for kind, value in reported if kind == "refusal")
+    assert len(translation.calls) == len({value for kind, value in reported if kind == "call"})
 
 
 def call_delta(index: int) -> dict[str, Any]:
@@ -292,7 +292,7 @@ def test_a_stream_of_20000_chunks_holds_no_text_but_its_pieces(name: str, summar
         count += len(translation.writer.take())
     assert count <= LONG + 10
     assert longest_text(translation.chat) <= MAX_BLANK + 1
-    assert sum(isinstance(value, dict) and "token" in value for value in held_by(translation.chat)) <= 1
+    assert sum(isinstance(value, dict) and "token" in value for value in retained_by(translation.chat)) <= 1
 
 
 @pytest.mark.wide
@@ -311,10 +311,10 @@ def test_a_stream_of_20000_items_opens_and_closes_each_once() -> None:
 
 def longest_text(root: Any) -> int:
     """The length of the longest string that an object holds, however deep."""
-    return max(len(value) for value in held_by(root) if isinstance(value, str))
+    return max(len(value) for value in retained_by(root) if isinstance(value, str))
 
 
-def held_by(root: Any) -> Iterator[Any]:
+def retained_by(root: Any) -> Iterator[Any]:
     """What an object holds, however deep; code and classes are left out."""
     seen, waiting = set(), [root]
     while waiting:

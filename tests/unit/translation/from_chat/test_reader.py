@@ -68,16 +68,16 @@ def test_a_finish_reason_means_one_outcome(reason: str) -> None:
     ],
 )
 @pytest.mark.parametrize("is_plain", [False, True])
-def test_the_reason_of_the_server_behind_a_gateway_says_that_an_answer_was_cut(
+def test_the_finish_reason_of_a_server_behind_a_gateway_reports_a_cut_answer(
     reason: str, native: Any, expected: str | None, is_plain: bool
 ) -> None:
     cut = {"index": 0, "id": "call_a", "function": {"name": "tide_at", "arguments": '{"port": "Bre'}}
-    said = {"tool_calls": [cut]} if reason not in ("stop", "STOP") else {"content": "Tide."}
+    content = {"tool_calls": [cut]} if reason not in ("stop", "STOP") else {"content": "Tide."}
     choice = {"index": 0, "finish_reason": reason, "native_finish_reason": native}
-    answer = {"choices": [choice | {"message" if is_plain else "delta": said}]}
+    answer = {"choices": [choice | {"message" if is_plain else "delta": content}]}
     translation = translate_plain(answer) if is_plain else streamed(answer)
     assert translation.response["incomplete_details"] == (expected and {"reason": expected})
-    if "tool_calls" in said:
+    if "tool_calls" in content:
         assert translation.calls == [("tide_at", '{"port": "Bre')]
 
 
@@ -114,9 +114,9 @@ def test_an_error_in_another_shape_has_its_cause(error: dict[str, Any], code: st
         response = translate(sse(delta(content="Ti"), error)).response
     else:
         response = translate(sse(delta(content="Ti"), done=False) + json.dumps(error).encode()).response
-    said = error.get("base_resp", {}).get("status_msg") or error.get("msg") or error.get("message")
+    stated = error.get("base_resp", {}).get("status_msg") or error.get("msg") or error.get("message")
     assert response["status"] == "failed"
-    assert response["error"] == {"code": code, "message": f"The backend failed: {said}"}
+    assert response["error"] == {"code": code, "message": f"The backend failed: {stated}"}
 
 
 @pytest.mark.parametrize(
@@ -203,8 +203,10 @@ def test_reasoning_of_blanks_before_a_call_is_no_item() -> None:
 
 
 def test_blanks_that_begin_reasoning_stay_in_it() -> None:  # a guard
-    said = streamed(delta(reasoning="\n"), delta(reasoning=" \n"), delta(reasoning="Sea.\n"), delta(content="T."), STOP)
-    assert said.reasoning == "\n \nSea.\n"
+    content = streamed(
+        delta(reasoning="\n"), delta(reasoning=" \n"), delta(reasoning="Sea.\n"), delta(content="T."), STOP
+    )
+    assert content.reasoning == "\n \nSea.\n"
 
 
 def test_a_signature_makes_an_item_of_blank_reasoning() -> None:  # a guard
@@ -216,7 +218,7 @@ def test_a_signature_makes_an_item_of_blank_reasoning() -> None:  # a guard
 
 
 @pytest.mark.parametrize("reason", ["function_call", "tool_use", "end_turn", "eos", "odd"])
-def test_a_finish_reason_that_nobody_knows_ends_well(reason: str) -> None:
+def test_an_unknown_finish_reason_completes_the_response(reason: str) -> None:
     assert streamed(delta(reason, content="Tide.")).response["status"] == "completed"
 
 
@@ -228,15 +230,15 @@ def test_a_finish_reason_can_be_a_failure(reason: str) -> None:
 
 
 @pytest.mark.parametrize("later", [None, "", 7, [], {}])
-def test_a_finish_reason_is_not_unsaid(later: Any) -> None:
+def test_a_finish_reason_is_not_withdrawn(later: Any) -> None:
     assert streamed(delta("length", content="Ti"), delta(later)).response["status"] == "incomplete"
 
 
-def test_done_is_not_enough_where_nothing_was_said() -> None:
+def test_done_is_not_enough_without_any_output() -> None:
     assert streamed(delta(content=""), needs_reason=False).response["status"] == "failed"
 
 
-def test_done_is_enough_after_a_call_where_no_reason_is_given() -> None:
+def test_done_is_enough_after_a_call_without_a_reason() -> None:
     assert streamed(call(), needs_reason=False).response["status"] == "completed"
 
 
@@ -251,7 +253,7 @@ def test_groq_can_fail_under_its_own_name() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, "none", 7, [1]])
-def test_a_usage_that_is_none_does_not_hide_the_one_before(odd: Any) -> None:
+def test_an_invalid_usage_does_not_hide_the_previous_one(odd: Any) -> None:
     usage = {"prompt_tokens": 3, "completion_tokens": 2}
     assert streamed({**STOP, "usage": usage}, {"choices": [], "usage": odd}).response["usage"]["total_tokens"] == 5
 
@@ -271,7 +273,7 @@ def test_a_whole_call_that_was_the_last_thing_before_the_cut_is_cut_too() -> Non
     [(9, None, "incomplete"), (9, 9, "incomplete"), (9, 8, "completed"), (None, None, "completed")],
     ids=["nobody counted", "all were used", "some were left", "no cap"],
 )
-def test_a_torn_call_that_is_said_to_be_whole_was_cut_off_where_the_cap_may_have_been_reached(
+def test_a_torn_call_marked_complete_was_cut_where_the_limit_may_have_been_reached(
     cap: int | None, used: int | None, status: str
 ) -> None:
     usage = {"usage": {"prompt_tokens": 1, "completion_tokens": used, "total_tokens": 1 + used}} if used else {}
@@ -292,7 +294,7 @@ def test_a_second_plain_answer_of_the_same_response_is_read_like_the_first() -> 
     assert end(translation, ending).text == "HighLow"
 
 
-def test_a_second_answer_that_says_nothing_does_not_live_on_the_first() -> None:
+def test_an_empty_second_answer_does_not_reuse_the_first() -> None:
     translation = begin()
     first, second = ChatStream(translation.writer), ChatStream(translation.writer, needs_reason=False)
     first.feed(decode_chunk(json.dumps(plain(content="High")).encode()))
@@ -304,7 +306,7 @@ def test_a_second_answer_that_says_nothing_does_not_live_on_the_first() -> None:
 
 
 @pytest.mark.parametrize("other", [{"refusal": "No."}, {"reasoning": "Moon."}])
-def test_text_that_was_held_back_comes_before_what_follows_it(other: dict[str, str]) -> None:
+def test_withheld_text_is_emitted_before_what_follows_it(other: dict[str, str]) -> None:
     translation = streamed(delta(content="a <"), delta(**other), STOP)
     assert [event["delta"] for event in translation.events if event["type"].endswith(".delta")] == [
         "a ",
@@ -313,7 +315,7 @@ def test_text_that_was_held_back_comes_before_what_follows_it(other: dict[str, s
     ]
 
 
-def test_text_that_was_held_back_comes_before_a_call() -> None:
+def test_withheld_text_is_emitted_before_a_call() -> None:
     translation = streamed(delta(content="a <"), call(), STOP)
     assert (translation.kinds, translation.text) == (["message", "function_call"], "a <")
 
@@ -324,7 +326,7 @@ def test_whitespace_before_reasoning_belongs_to_the_text_after_it() -> None:
     assert translation.text == "\nTide."
 
 
-def test_a_text_of_blanks_is_a_message_where_nothing_else_is_said_in_more_than_64() -> None:
+def test_blanks_are_a_message_only_if_alone_and_longer_than_64() -> None:
     assert streamed(delta(content=" " * 64), STOP).kinds == []
     assert streamed(delta(content=" " * 65), STOP).kinds == ["message"]
 
@@ -334,7 +336,7 @@ def test_a_block_opened_by_the_template_is_reported() -> None:
     assert not streamed(delta(content="Tide."), STOP).chat.preopened
 
 
-def test_an_answer_that_was_taken_for_reasoning_by_mistake_is_said_after_all() -> None:
+def test_an_answer_mistaken_for_reasoning_is_emitted() -> None:
     translation = streamed(delta(content="High "), delta(content="water."), STOP, preopened=True)
     assert (translation.reasoning, translation.text) == ("High water.", "High water.")
     assert not translation.chat.preopened
@@ -348,18 +350,18 @@ def test_reasoning_that_was_cut_or_led_to_a_call_is_no_answer(chunks: list[dict[
 
 
 @pytest.mark.parametrize(
-    ("field", "told"),
+    ("field", "reported"),
     [
         ("content", lambda translation: translation.text),
         ("refusal", lambda translation: translation.refusal),
         ("reasoning", lambda translation: translation.reasoning),
     ],
 )
-def test_halves_of_a_character_are_joined_in_every_field(field: str, told: Any) -> None:
-    assert told(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: LOW}), STOP)) == f"a{WAVE}"
-    assert told(streamed(delta(**{field: f"a{HIGH}"}), STOP)) == "a\ufffd"
-    assert told(streamed(delta(**{field: f"a{HIGH}"}), call(), STOP)) == "a\ufffd"
-    assert told(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: "b"}), STOP)) == "a\ufffdb"
+def test_halves_of_a_character_are_joined_in_every_field(field: str, reported: Any) -> None:
+    assert reported(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: LOW}), STOP)) == f"a{WAVE}"
+    assert reported(streamed(delta(**{field: f"a{HIGH}"}), STOP)) == "a\ufffd"
+    assert reported(streamed(delta(**{field: f"a{HIGH}"}), call(), STOP)) == "a\ufffd"
+    assert reported(streamed(delta(**{field: f"a{HIGH}"}), delta(**{field: "b"}), STOP)) == "a\ufffdb"
 
 
 def test_halves_of_a_character_are_joined_in_arguments() -> None:
@@ -385,7 +387,7 @@ def with_logprobs(chunk: dict[str, Any], *tokens: str) -> dict[str, Any]:
     return chunk
 
 
-def test_log_probabilities_that_nobody_asked_for_stay_out() -> None:
+def test_unrequested_log_probabilities_are_omitted() -> None:
     assert streamed(with_logprobs(delta("stop", content="Tide"), "Tide"), view=View(logprobs=False)).tokens == []
 
 
@@ -399,7 +401,7 @@ def test_log_probabilities_of_tokens_that_are_no_text_stay_out() -> None:
     assert translation.tokens == ["Tide"]
 
 
-def test_log_probabilities_of_text_that_was_held_back_come_with_it() -> None:
+def test_log_probabilities_of_withheld_text_are_emitted_with_it() -> None:
     translation = streamed(
         with_logprobs(delta(content="\n"), "\n"),
         with_logprobs(delta(content="<"), "<"),
@@ -460,7 +462,7 @@ def test_plain_reasoning_needs_no_seal() -> None:
 # Calls.
 
 
-def test_a_call_that_never_got_a_name_is_none() -> None:
+def test_a_call_without_a_name_is_ignored() -> None:
     assert streamed(call(name=None), delta(content="Tide."), STOP).kinds == ["message"]
 
 
@@ -469,7 +471,7 @@ def test_text_goes_on_while_a_call_waits_for_its_name() -> None:
     assert (translation.kinds, translation.text) == (["message"], "High water.")
 
 
-def test_a_name_that_is_cut_is_told_as_far_as_it_came() -> None:
+def test_a_cut_name_is_reported_as_far_as_it_was_received() -> None:
     translation = streamed(delta(content="Hm."), call("", name="tide"), delta("length"), names=["tide_at"])
     assert [(item["type"], item["status"]) for item in translation.output] == [
         ("message", "completed"),
@@ -491,11 +493,11 @@ def test_what_came_with_a_call_is_sealed_under_the_id_that_the_client_sees() -> 
 
 @pytest.mark.parametrize("arguments", ["", None, "  ", []])
 def test_a_completed_call_always_has_arguments_that_parse(arguments: Any) -> None:
-    ((_, told),) = streamed(call(arguments), STOP).calls
-    assert json.loads(told) == {}
+    ((_, reported),) = streamed(call(arguments), STOP).calls
+    assert json.loads(reported) == {}
 
 
-def test_arguments_that_are_no_json_are_told_as_they_came() -> None:
+def test_invalid_json_arguments_are_emitted_as_received() -> None:
     assert streamed(call("{not json"), STOP).calls == [("tide_at", "{not json")]
 
 
@@ -537,7 +539,7 @@ def test_a_call_without_index_goes_on_in_deltas_without_anything() -> None:
     assert streamed(delta(tool_calls=[first]), delta(tool_calls=[rest]), STOP).calls == [("tide_at", '{"a":1}')]
 
 
-def test_calls_without_index_are_told_apart_by_id() -> None:
+def test_calls_without_index_are_distinguished_by_id() -> None:
     chunks = [
         {"id": call_id, "function": {"name": name, "arguments": arguments}}
         for call_id, name, arguments in [
@@ -552,5 +554,5 @@ def test_calls_without_index_are_told_apart_by_id() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, 7, "x", [], {"function": "x"}, {"function": None}, {"function": {"name": 7}}])
-def test_a_call_that_is_none_is_skipped(odd: Any) -> None:
+def test_an_invalid_call_is_skipped(odd: Any) -> None:
     assert streamed(delta(content="High", tool_calls=[odd]), delta(content="."), STOP).kinds == ["message"]

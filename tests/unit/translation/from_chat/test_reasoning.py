@@ -36,7 +36,7 @@ def test_details_speak_where_nothing_else_does() -> None:
     assert read(Delta(thinking_blocks=[{"type": "thinking", "thinking": "Moon"}]))[0] == "Moon"
 
 
-def test_pieces_of_a_detail_are_joined_and_its_signature_is_kept() -> None:
+def test_pieces_of_a_detail_are_joined_and_its_signature_is_preserved() -> None:
     assert details_of(
         [{"type": "reasoning.text", "index": 0, "text": "Mo", "signature": None}],
         [{"type": "reasoning.text", "index": 0, "text": "on"}],
@@ -69,40 +69,40 @@ def test_encrypted_data_is_never_joined() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, [], "x", 7, {}, [None], ["x"], [[]]])
-def test_details_that_are_none_leave_nothing(odd: Any) -> None:
+def test_invalid_details_leave_nothing(odd: Any) -> None:
     state = ReasoningState()
     assert state.read(Delta(reasoning=odd, reasoning_details=odd, thinking_blocks=odd)) in ("", "x")
     assert not state
 
 
-def test_a_state_is_true_as_soon_as_something_came_beside_the_text() -> None:
+def test_a_state_is_true_once_anything_besides_text_was_received() -> None:
     plain, detailed, signed, called = (ReasoningState() for _ in range(4))
     plain.read(Delta(reasoning="Moon"))
     detailed.read(Delta(reasoning_details=[{"type": "reasoning.encrypted", "data": "aGlk"}]))
-    signed.keep_extra_content(SIGNED)
-    called.keep_for_call("call_a", {"extra_content": SIGNED})
+    signed.save_extra_content(SIGNED)
+    called.save_for_call("call_a", {"extra_content": SIGNED})
     assert [bool(state) for state in (plain, detailed, signed, called)] == [False, True, True, True]
 
 
 def test_the_signature_of_a_message_goes_back_with_it() -> None:
     state = ReasoningState()
-    state.keep_extra_content(SIGNED)
+    state.save_extra_content(SIGNED)
     assert state.sealable("") == {"reasoning": {"extra_content": SIGNED}}
 
 
 @pytest.mark.parametrize(
     "mark", [None, "x", [], {"google": {"thought": True}}, {"google": None}, {"google": {"thought_signature": ""}}]
 )
-def test_a_mere_mark_is_not_kept(mark: Any) -> None:
+def test_a_lone_mark_is_not_stored(mark: Any) -> None:
     state = ReasoningState()
-    state.keep_extra_content(mark)
+    state.save_extra_content(mark)
     assert not state
 
 
 def test_what_came_with_a_call_goes_back_with_that_call() -> None:
     state = ReasoningState()
-    state.keep_for_call("call_a", {"extra_content": SIGNED})
-    state.keep_for_call("call_b", {"extra_content": {"x": 1}})
+    state.save_for_call("call_a", {"extra_content": SIGNED})
+    state.save_for_call("call_b", {"extra_content": {"x": 1}})
     assert state.sealable("") == {
         "reasoning": {},
         "calls": {"call_a": {"extra_content": SIGNED}, "call_b": {"extra_content": {"x": 1}}},

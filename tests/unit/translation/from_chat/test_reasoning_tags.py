@@ -47,12 +47,12 @@ def assert_split(translation: Translation, reasoning: str) -> None:
 @each("name", MARKED)
 @each("has_tools", [False, True])
 def test_marked_reasoning_is_reasoning_in_any_split(name: str, has_tools: bool) -> None:
-    said, reasoning = MARKED[name]
+    stated, reasoning = MARKED[name]
     options: dict[str, Any] = {"offers": TIDE, "text_calls": "any"} if has_tools else {}
-    answer = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
+    answer = {"choices": [{"message": {"content": stated}, "finish_reason": "stop"}]}
     assert_split(translate_plain(answer, **options), reasoning)
     for size in range(1, 12):
-        assert_split(streamed(*(said[at : at + size] for at in range(0, len(said), size)), **options), reasoning)
+        assert_split(streamed(*(stated[at : at + size] for at in range(0, len(stated), size)), **options), reasoning)
 
 
 XML = [tag for tag, close in TAGS.items() if close.startswith("</")]
@@ -62,8 +62,8 @@ BLOCKS = [tag for tag in TAGS if tag not in THINK]
 @each("tag", XML)
 @each("size", [1, 3, 100])
 def test_the_usual_closing_tag_closes_every_tag_in_brackets(tag: str, size: int) -> None:
-    said = f"{tag}Moon.</think>\n\nTide."
-    assert_split(streamed(*(said[at : at + size] for at in range(0, len(said), size))), "Moon.")
+    text = f"{tag}Moon.</think>\n\nTide."
+    assert_split(streamed(*(text[at : at + size] for at in range(0, len(text), size))), "Moon.")
 
 
 @each("tag", BLOCKS)
@@ -71,10 +71,10 @@ def test_the_usual_closing_tag_closes_every_tag_in_brackets(tag: str, size: int)
 @each("has_tools", [False, True])
 def test_a_complete_answer_that_never_closes_a_tag_is_text(tag: str, size: int, has_tools: bool) -> None:
     options: dict[str, Any] = {"offers": TIDE, "text_calls": "any"} if has_tools else {}
-    said = f"{tag} \nis the tag that it writes."
-    assert streamed(*(said[at : at + size] for at in range(0, len(said), size)), **options).text == said
-    answer = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
-    assert translate_plain(answer, **options).text == said
+    text = f"{tag} \nis the tag that it writes."
+    assert streamed(*(text[at : at + size] for at in range(0, len(text), size)), **options).text == text
+    answer = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    assert translate_plain(answer, **options).text == text
 
 
 @each("tag", BLOCKS)
@@ -95,8 +95,8 @@ def test_a_block_that_a_call_ends_stays_reasoning(tag: str) -> None:  # a guard
 @each("size", [1, 4, 200])
 def test_texts_of_the_harmony_format_are_messages_of_their_own(blanks: str, has_tools: bool, size: int) -> None:
     options: dict[str, Any] = {"offers": TIDE, "text_calls": "any"} if has_tools else {}
-    said = f"{ANALYSIS}{blanks}{PREAMBLE}I look.<|end|>{blanks}{FINAL}Tide.<|return|>"
-    translation = streamed(*(said[at : at + size] for at in range(0, len(said), size)), **options)
+    text = f"{ANALYSIS}{blanks}{PREAMBLE}I look.<|end|>{blanks}{FINAL}Tide.<|return|>"
+    translation = streamed(*(text[at : at + size] for at in range(0, len(text), size)), **options)
     messages = [item for item in translation.response["output"] if item["type"] == "message"]
     assert [message["content"][0]["text"] for message in messages] == ["I look.", "Tide."]
     assert translation.reasoning.strip() == "Moon."
@@ -116,19 +116,19 @@ NOT_REASONING = [
 ]
 
 
-@each("said", NOT_REASONING)
-def test_tags_elsewhere_are_text(said: str) -> None:  # a guard
-    for parts in ([said], list(said)):
+@each("stated", NOT_REASONING)
+def test_tags_elsewhere_are_text(stated: str) -> None:  # a guard
+    for parts in ([stated], list(stated)):
         translation = streamed(*parts)
-        assert (translation.text, translation.reasoning) == (said, "")
+        assert (translation.text, translation.reasoning) == (stated, "")
 
 
 @each("tag", [tag for tag in TAGS if tag not in THINK])
 def test_a_tag_that_the_request_mentions_is_text(tag: str) -> None:
-    said = f"{tag}Moon.{TAGS[tag]}Tide."
-    for parts in ([said], list(said)):
+    text = f"{tag}Moon.{TAGS[tag]}Tide."
+    for parts in ([text], list(text)):
         translation = streamed(*parts, is_quoted=lambda found: found == tag)
-        assert (translation.text, translation.reasoning) == (said, "")
+        assert (translation.text, translation.reasoning) == (text, "")
 
 
 @each("tag", THINK)
@@ -143,8 +143,8 @@ CALL = delta(tool_calls=[{"index": 0, "id": "call_a", "function": {"name": "tide
 @each("before", ["", "I look.", "<think>First.</think>", "<think>First.</think>I look."])
 @each("size", [1, 5, 100])
 def test_reasoning_can_follow_a_call(tag: str, before: str, size: int) -> None:
-    said = f"{tag}Moon.{TAGS[tag]}Tide."
-    parts = [delta(content=said[at : at + size]) for at in range(0, len(said), size)]
+    text = f"{tag}Moon.{TAGS[tag]}Tide."
+    parts = [delta(content=text[at : at + size]) for at in range(0, len(text), size)]
     translation = translate(sse(delta(content=before), CALL, *parts, delta("stop")), offers=TIDE)
     assert_event_stream(translation.events)
     assert translation.kinds[-2:] == ["reasoning", "message"]

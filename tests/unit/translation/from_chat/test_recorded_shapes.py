@@ -87,7 +87,7 @@ def recorded() -> Shapes:
     return merged(shapes(read_events(path)) for path in paths)
 
 
-ASKED = {
+REQUEST = {
     "model": "m",
     "input": "x",
     "tools": [
@@ -109,12 +109,12 @@ CALLS = {
 }
 
 
-def made_by_a_model() -> list[list[dict[str, Any]]]:
+def created_by_a_model() -> list[list[dict[str, Any]]]:
     """What this server makes of a chat model's answer with every kind of item: the events, by each of two views."""
-    offers = toolbox_of(decode_request(json.dumps(ASKED).encode()), [], DIALECTS["generic"]).offers
+    offers = toolbox_of(decode_request(json.dumps(REQUEST).encode()), [], DIALECTS["generic"]).offers
     calls = [
-        delta(tool_calls=[{"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": said}}])
-        for i, (name, said) in enumerate(CALLS.items())
+        delta(tool_calls=[{"index": i, "id": f"call_{i}", "function": {"name": name, "arguments": stated}}])
+        for i, (name, stated) in enumerate(CALLS.items())
     ]
     chunks = [delta(reasoning_content="Hm."), delta(content="Hello"), *calls, delta("tool_calls")]
     views = [View(summary=summary, encrypted=True, obfuscation=True) for summary in (False, True)]
@@ -123,7 +123,7 @@ def made_by_a_model() -> list[list[dict[str, Any]]]:
 
 def ours() -> Shapes:
     """The shapes of what this server makes of a chat model's answers."""
-    return merged(map(shapes, made_by_a_model()))
+    return merged(map(shapes, created_by_a_model()))
 
 
 def differences(theirs: Shapes, mine: Shapes) -> set[tuple[str, str, str]]:

@@ -70,9 +70,9 @@ class Reading:
             place = call.get("index", number)
             if call.get("id") and self.calls.get(place, [call["id"]])[0] not in ("", call["id"]):
                 place = call["id"]
-            told = self.calls.setdefault(place, [call.get("id") or "", "", ""])
-            told[1] = told[1] or call["function"].get("name") or ""
-            told[2] += call["function"].get("arguments") or ""
+            reported = self.calls.setdefault(place, [call.get("id") or "", "", ""])
+            reported[1] = reported[1] or call["function"].get("name") or ""
+            reported[2] += call["function"].get("arguments") or ""
 
     def _read_content(self, content: Any) -> None:
         if isinstance(content, str):
@@ -101,8 +101,8 @@ def read(path: Path) -> Reading:
 
 def data_lines(path: Path) -> list[str]:
     lines = path.read_text().split("\n")
-    said = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
-    return said[: said.index("[DONE]")] if "[DONE]" in said else said
+    stated = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
+    return stated[: stated.index("[DONE]")] if "[DONE]" in stated else stated
 
 
 def of_one_choice(paths: list[Path]) -> list[Path]:
@@ -117,8 +117,8 @@ def options(path: Path) -> dict[str, Any]:
 def expected_status(path: Path) -> str:
     reading = read(path)
     is_whole = path.suffix == ".json" or not options(path)["needs_reason"]
-    said_anything = bool(reading.text or reading.reasoning or reading.calls)
-    if reading.is_error or not (reading.reason or (is_whole and said_anything)):
+    stated_anything = bool(reading.text or reading.reasoning or reading.calls)
+    if reading.is_error or not (reading.reason or (is_whole and stated_anything)):
         return "failed"
     return "incomplete" if reading.reason == "length" else "completed"
 
@@ -139,13 +139,13 @@ def check_words(translation: Translation, path: Path) -> None:
 
 
 def check_usage(translation: Translation, path: Path) -> None:
-    usage, told = translation.response["usage"], read(path).usage
-    if not told:
+    usage, reported = translation.response["usage"], read(path).usage
+    if not reported:
         assert usage is None or usage["total_tokens"] == 0
         return
-    given, written = told.get("prompt_tokens") or 0, told.get("completion_tokens") or 0
-    assert usage["total_tokens"] == max(told.get("total_tokens") or 0, given + written)
-    assert usage["input_tokens"] >= given
+    provided, written = reported.get("prompt_tokens") or 0, reported.get("completion_tokens") or 0
+    assert usage["total_tokens"] == max(reported.get("total_tokens") or 0, provided + written)
+    assert usage["input_tokens"] >= provided
     assert usage["output_tokens"] >= written
 
 

@@ -43,7 +43,7 @@ def test_a_half_waits_for_the_other_of_its_own_field() -> None:
     assert joiner.whole("text", LOW) == WAVE
 
 
-def test_nothing_is_left_of_a_field_whose_characters_are_whole() -> None:
+def test_a_field_with_whole_characters_leaves_no_rest() -> None:
     joiner = SurrogateJoiner()
     joiner.whole("text", HIGH + LOW)
     assert joiner.rest("text") == ""

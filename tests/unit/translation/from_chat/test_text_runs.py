@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from antiphon.protocol.chat import ChatChunk, Choice, Delta
+from antiphon.protocol.chat import ChatChoice, ChatChunk, Delta
 from antiphon.protocol.events import Event
 from antiphon.protocol.items.messages import Message
 from antiphon.protocol.tool_bindings import Offer
@@ -46,7 +46,9 @@ class OneByOne(ChatStream):
         return 1
 
 
-def told(parts: Iterable[bytes], kind: type[ChatStream] = ChatStream, view: View = OBFUSCATED, **more: Any) -> bytes:
+def reported(
+    parts: Iterable[bytes], kind: type[ChatStream] = ChatStream, view: View = OBFUSCATED, **more: Any
+) -> bytes:
     """What a client is sent: of the one kind together, of the other event by event."""
     writer = begin_writer(view)
     answer = AnswerReader(kind(writer, **more))
@@ -67,11 +69,11 @@ def told(parts: Iterable[bytes], kind: type[ChatStream] = ChatStream, view: View
 
 @pytest.mark.skipif(not STREAMS, reason=MISSING)
 @each("path", STREAMS, ids=lambda path: path.stem)
-def test_a_recorded_stream_is_told_as_if_each_chunk_was_read_alone(path: Path) -> None:
+def test_a_recorded_stream_is_emitted_as_if_each_chunk_was_read_alone(path: Path) -> None:
     data = path.read_bytes()
-    alone = told([data], OneByOne, **options(path))
+    alone = reported([data], OneByOne, **options(path))
     for cut in (whole, at(*recorded_cuts(path)), at_random(path.name)):
-        assert told(cut(data), **options(path)) == alone
+        assert reported(cut(data), **options(path)) == alone
 
 
 texts = odd_texts.map(lambda content: {"choices": [{"index": 0, "delta": {"content": content}}]})
@@ -83,25 +85,25 @@ views = st.builds(View, obfuscation=st.booleans(), logprobs=st.booleans(), summa
 @pytest.mark.wide
 @thorough
 @given(st.lists(st.one_of(runs, chunks.map(lambda chunk: [chunk])), max_size=6), last_chunks, views, st.booleans())
-def test_any_stream_is_told_as_if_each_chunk_was_read_alone(
+def test_any_stream_is_emitted_as_if_each_chunk_was_read_alone(
     stream: list[list[Any]], last: Any, view: View, preopened: bool
 ) -> None:
     data = wire([*chain(*stream), last]) + b"data: [DONE]\n\n"
     more: dict[str, Any] = {"offers": OFFERS, "preopened": preopened, "sources": {"https://tides.example": "tide"}}
-    for given_up in ({}, {"sources": None}, {"sources": None, "text_calls": "any"}):
-        alone = told([data], OneByOne, view, **more | given_up)
+    for abandoned in ({}, {"sources": None}, {"sources": None, "text_calls": "any"}):
+        alone = reported([data], OneByOne, view, **more | abandoned)
         for cut in (whole, bytewise, at_random(len(data))):
-            assert told(cut(data), view=view, **more | given_up) == alone
+            assert reported(cut(data), view=view, **more | abandoned) == alone
 
 
 @pytest.mark.wide
 @thorough
 @given(cut_texts())
-def test_texts_with_calls_are_told_as_if_each_chunk_was_read_alone(parts: list[str]) -> None:
+def test_texts_with_calls_are_emitted_as_if_each_chunk_was_read_alone(parts: list[str]) -> None:
     data = text(*parts)
-    alone = told([data], OneByOne, offers=CALLABLE, text_calls="any")
+    alone = reported([data], OneByOne, offers=CALLABLE, text_calls="any")
     for cut in (whole, at_random(len(data))):
-        assert told(cut(data), offers=CALLABLE, text_calls="any") == alone
+        assert reported(cut(data), offers=CALLABLE, text_calls="any") == alone
 
 
 MIXED = sse(
@@ -116,19 +118,19 @@ MIXED = sse(
 
 
 @pytest.mark.wide
-def test_a_stream_cut_at_any_byte_is_told_as_if_each_chunk_was_read_alone() -> None:
-    alone = told([MIXED], OneByOne)
+def test_a_stream_cut_at_any_byte_is_emitted_as_if_each_chunk_was_read_alone() -> None:
+    alone = reported([MIXED], OneByOne)
     for place in range(len(MIXED)):
-        assert told(at(place)(MIXED)) == alone
+        assert reported(at(place)(MIXED)) == alone
 
 
 @pytest.mark.parametrize("line_end", [b"\r\n", b"\r"])
 @pytest.mark.parametrize("between", [b"", b": comment\n\n", b"event: message\n", b"\n", b"data:\n\n"])
-def test_a_stream_in_another_form_is_told_alike(line_end: bytes, between: bytes) -> None:
+def test_a_stream_in_another_form_emits_the_same_events(line_end: bytes, between: bytes) -> None:
     data = MIXED.replace(b"data: ", between + b"data: ").replace(b"\n", line_end)
-    alone = told([MIXED], OneByOne)
+    alone = reported([MIXED], OneByOne)
     for cut in (whole, bytewise, at_random(between)):
-        assert told(cut(data)) == alone
+        assert reported(cut(data)) == alone
 
 
 # What a text chunk is.
@@ -152,20 +154,20 @@ def text_in(data: bytes) -> str:
 
 
 @thorough
-@given(almost_texts, st.dictionaries(st.sampled_from([*Choice.__struct_fields__, "odd"]), anything, max_size=1))
-def test_a_text_chunk_is_a_chunk_that_says_nothing_else(chunk: dict[str, Any], more: dict[str, Any]) -> None:
+@given(almost_texts, st.dictionaries(st.sampled_from([*ChatChoice.__struct_fields__, "odd"]), anything, max_size=1))
+def test_a_text_chunk_has_only_text(chunk: dict[str, Any], more: dict[str, Any]) -> None:
     choice = {**chunk["choices"][0], **more}
     data = json.dumps({**chunk, "choices": [choice]}).encode()
-    if said := text_in(data):
+    if stated := text_in(data):
         found = decode_chunk(data)
         delta = found.choices[0].delta
         silent = {name: None for name in Delta.__struct_fields__ if getattr(delta, name) == []}  # an empty list too
         found.choices[0].delta = replace(delta, **silent)
-        assert found == ChatChunk(choices=[Choice(delta=Delta(content=said))])
+        assert found == ChatChunk(choices=[ChatChoice(delta=Delta(content=stated))])
 
 
 @pytest.mark.parametrize(("thought", "runs"), [("Hm.", [3, 1]), ("", [1, 1, 1, 1])])
-def test_texts_are_read_together_up_to_what_may_be_a_tag_and_to_what_is_none(thought: str, runs: list[int]) -> None:
+def test_texts_are_read_together_up_to_possible_and_impossible_tags(thought: str, runs: list[int]) -> None:
     """Where the model thought in a field of its own, no text is a tag."""
     first = delta(content="first", reasoning_content=thought)
     words = [json.dumps(chunk).encode() for chunk in (first, *(delta(content=word) for word in ("a", "<b", "c", "")))]
@@ -192,7 +194,7 @@ def test_signs_of_calls_have_few_texts_decoded_twice(distance: int, monkeypatch:
     monkeypatch.setattr(reader, "decode_text", noted)
     words = ["a <" if place % distance == 0 else "word" for place in range(4_000)]
 
-    assert told([text("Hello", *words)], offers=CALLABLE, text_calls="any")
+    assert reported([text("Hello", *words)], offers=CALLABLE, text_calls="any")
     assert len(decoded) < 6 * len(words)
 
 
@@ -203,8 +205,8 @@ def test_a_burst_is_read_with_few_calls(more: dict[str, Any]) -> None:
 
 
 def calls_of(data: bytes, **more: Any) -> int:
-    told([data], **more)  # the first answer with tools loads what searches it
-    return calls_in(lambda: told([data], **more))
+    reported([data], **more)  # the first answer with tools loads what searches it
+    return calls_in(lambda: reported([data], **more))
 
 
 def test_without_obfuscation_no_delta_is_padded() -> None:
@@ -212,10 +214,10 @@ def test_without_obfuscation_no_delta_is_padded() -> None:
     assert [event.get("obfuscation", UNSET) for event in deltas] == [UNSET, UNSET]
 
 
-def test_what_an_earlier_attempt_had_told_is_not_told_again() -> None:
+def test_events_of_an_earlier_attempt_are_not_emitted_again() -> None:
     writer = begin_writer(OBFUSCATED)
-    kept = Message(id="msg_1", status="completed", role="assistant", content=[])
-    writer.resume([kept], 7)
+    stored = Message(id="msg_1", status="completed", role="assistant", content=[])
+    writer.resume([stored], 7)
     writer.take()
     GrowingText(writer, 0, "msg_1", 0).add(["a", "b"])
     GrowingText(writer, 1, "msg_2", 0).add(["c", "d"])

@@ -86,13 +86,13 @@ def test_a_closing_tag_alone_is_remembered() -> None:
 
 
 @pytest.mark.parametrize("text", ["<think>Moon.</think>Tide.", "Say </think> aloud.", "Tide."])
-def test_other_texts_do_not_look_as_if_the_template_opened_the_block(text: str) -> None:
+def test_other_texts_are_not_mistaken_for_an_opened_block(text: str) -> None:
     splitter = ThinkSplitter()
     splitter.feed(text)
     assert not splitter.preopened
 
 
-def test_what_was_said_before_a_closing_tag_alone_is_parted_from_the_answer() -> None:
+def test_text_before_a_lone_closing_tag_is_separated_from_the_answer() -> None:
     splitter = ThinkSplitter()
     assert splitter.feed("Moon.") == [answer("Moon.")]
     assert splitter.feed("\n</think>\n") == [answer("\n")]
@@ -119,7 +119,7 @@ def test_an_answer_shows_whether_the_template_still_opens_the_block(text: str, p
 
 
 @pytest.mark.parametrize(
-    ("text", "preopened", "is_astray"),
+    ("text", "preopened", "is_misplaced"),
     [
         ("Tide.", True, True),
         ("Moon.</think>", True, False),
@@ -130,14 +130,14 @@ def test_an_answer_shows_whether_the_template_still_opens_the_block(text: str, p
     ],
 )
 def test_only_a_block_that_was_assumed_and_never_closed_leads_astray(
-    text: str, preopened: bool, is_astray: bool
+    text: str, preopened: bool, is_misplaced: bool
 ) -> None:
     splitter = ThinkSplitter(preopened)
     splitter.feed(text)
-    assert splitter.is_astray is is_astray
+    assert splitter.is_misplaced is is_misplaced
 
 
-def test_text_is_held_back_only_as_long_as_it_may_be_a_tag() -> None:
+def test_text_is_withheld_only_as_long_as_it_may_be_a_tag() -> None:
     splitter = ThinkSplitter()
     assert splitter.feed("<thi") == []
     assert splitter.feed("s> is no tag") == [answer("<this> is no tag")]
@@ -151,14 +151,14 @@ def test_a_backend_with_a_field_for_reasoning_is_not_searched_for_tags() -> None
     assert splitter.feed("<think> is a tag.") == [answer("<think> is a tag.")]
 
 
-def test_what_was_held_is_not_lost_when_the_search_stops() -> None:
+def test_withheld_text_is_not_lost_when_the_search_stops() -> None:
     splitter = ThinkSplitter()
     splitter.feed("<thi")
     splitter.stop()
     assert splitter.feed("s>") == [answer("<this>")]
 
 
-def test_an_assumed_block_is_given_up_when_reasoning_comes_in_a_field() -> None:
+def test_an_assumed_block_is_dropped_when_reasoning_arrives_in_a_field() -> None:
     splitter = ThinkSplitter(preopened=True)
     splitter.stop()
     assert splitter.feed("Tide.") == [answer("Tide.")]

@@ -18,7 +18,7 @@ from tests.support.translate import Translation, bytewise, translate
 TRACES = sorted((Path(__file__).parents[3] / "traces").glob("*.trace"))
 RULE = "-" * 10 + "\n"
 OPTIONS = "options "
-TOLD = ("status", "error", "incomplete_details", "output", "usage")
+REPORTED = ("status", "error", "incomplete_details", "output", "usage")
 """What a trace shows of a response, where it is set."""
 
 
@@ -36,7 +36,7 @@ def render(event: dict[str, Any]) -> str:
     """One event, one line: the type, then what it carries."""
     fields = {name: value for name, value in event.items() if name != "type"}
     if "response" in fields:
-        fields["response"] = {name: event["response"][name] for name in TOLD if event["response"][name]}
+        fields["response"] = {name: event["response"][name] for name in REPORTED if event["response"][name]}
     return f"{event['type']} {json.dumps(fields, ensure_ascii=False)}\n"
 
 
@@ -64,7 +64,7 @@ def test_a_trace_is_the_same_one_byte_at_a_time(path: Path) -> None:
     assert run(trace, bytewise).events == run(trace).events
 
 
-def test_every_trace_says_why_it_exists() -> None:
+def test_every_trace_states_its_purpose() -> None:
     assert TRACES
     assert [path.stem for path in TRACES if not path.read_text().startswith("# ")] == []
 

@@ -160,13 +160,13 @@ def test_a_server_with_an_invalid_address_is_rejected() -> None:
 
 
 def test_a_deferred_tool_is_offered_once_it_is_loaded_and_after_all_others() -> None:
-    given = [tool("a", defer_loading=True), tool("b"), tool("c", defer_loading=True), tool("d")]
-    assert names(tools(*given)) == ["b", "d"]
+    provided = [tool("a", defer_loading=True), tool("b"), tool("c", defer_loading=True), tool("d")]
+    assert names(tools(*provided)) == ["b", "d"]
     turns = [user("x"), assistant(use("t", "b")), user(result("t", [reference("c")]), text("Tool loaded."))]
-    assert names(tools(*given, messages=turns)) == ["b", "d", "c"]
+    assert names(tools(*provided, messages=turns)) == ["b", "d", "c"]
     turns = [*turns, assistant(use("u", "b")), user(result("u", [reference("a")]))]
-    assert names(tools(*given, messages=turns)) == ["b", "d", "c", "a"]
-    assert "defer_loading" not in tools(*given, messages=turns)[-1]
+    assert names(tools(*provided, messages=turns)) == ["b", "d", "c", "a"]
+    assert "defer_loading" not in tools(*provided, messages=turns)[-1]
 
 
 def test_the_placeholder_is_never_offered() -> None:
@@ -201,13 +201,13 @@ def test_system_messages_add_and_remove_tools() -> None:
     def change(kind: str, what: dict[str, Any]) -> dict[str, Any]:
         return system({"type": kind, "tool": what})
 
-    given = [tool("a", defer_loading=True), tool("b")]
-    assert names(tools(*given, messages=[user("x"), change("tool_addition", load)])) == ["b", "a"]
-    assert names(tools(*given, messages=[user("x"), change("tool_addition", definition)])) == ["b", "new"]
+    provided = [tool("a", defer_loading=True), tool("b")]
+    assert names(tools(*provided, messages=[user("x"), change("tool_addition", load)])) == ["b", "a"]
+    assert names(tools(*provided, messages=[user("x"), change("tool_addition", definition)])) == ["b", "new"]
     drop = {"type": "tool_reference", "name": "b"}
-    assert names(tools(*given, messages=[user("x"), change("tool_removal", drop)])) == []
+    assert names(tools(*provided, messages=[user("x"), change("tool_removal", drop)])) == []
     back = [user("x"), change("tool_removal", drop), user("y"), change("tool_addition", drop)]
-    assert names(tools(*given, messages=back)) == ["b"]
+    assert names(tools(*provided, messages=back)) == ["b"]
     wrong = refused(user("x"), change("tool_addition", {"type": "nothing"}))
     assert wrong.param == "messages.1.content.0.tool.type"
     broken = {"type": "tool_definition", "definition": {"name": "x"}}
@@ -231,13 +231,13 @@ def test_system_messages_add_and_remove_tools() -> None:
     ],
 )
 def test_a_choice_crosses(choice: dict[str, Any], expected: Any) -> None:
-    given = [
+    provided = [
         tool("a", defer_loading=True),
         tool("b"),
         {"type": "web_search_20250305"},
         {"type": "code_execution_20250825"},
     ]
-    request = read(tools=given, tool_choice=choice).request
+    request = read(tools=provided, tool_choice=choice).request
     assert msgspec.to_builtins(request.tool_choice) == expected
     if choice.get("name") == "a":
         assert names(msgspec.to_builtins(request.tools))[-1] == "a"

@@ -60,9 +60,9 @@ def test_a_system_message_stays_where_it_is() -> None:
 
 
 def test_a_system_message_that_only_sets_the_effort_is_accepted() -> None:
-    given = [user("a"), system(output_config={"effort": "low"})]
-    assert kinds(items(*given)) == ["user"]
-    request = read(*given, thinking={"type": "adaptive"}, output_config={"effort": "high"}).request
+    provided = [user("a"), system(output_config={"effort": "low"})]
+    assert kinds(items(*provided)) == ["user"]
+    request = read(*provided, thinking={"type": "adaptive"}, output_config={"effort": "high"}).request
     assert request.reasoning is not None
     assert request.reasoning.effort == "low"
 
@@ -134,8 +134,8 @@ def test_images_of_results_reach_a_chat_model_after_all_results() -> None:
         user(result("a", [image()]), result("b", [image()]), text("see")),
         tools=[tool()],
     ).request
-    given = normalise_input(request.input, lambda prefix: f"{prefix}_1")
-    messages = to_messages(given, None, DIALECTS["generic"])
+    request_input = normalise_input(request.input, lambda prefix: f"{prefix}_1")
+    messages = to_messages(request_input, None, DIALECTS["generic"])
     assert [one["role"] for one in messages] == ["user", "assistant", "tool", "tool", "user", "user"]
     assert [part["type"] for part in messages[4]["content"]].count("image_url") == 2
 
@@ -159,12 +159,12 @@ def test_tokens_are_counted_of_any_part() -> None:
     assert items(user(""), is_count=True) == []
 
 
-def test_a_failed_result_says_so() -> None:
+def test_a_failed_result_is_marked_as_failed() -> None:
     """any-llm#1311: `is_error` was lost without a word."""
-    given = [user("a"), assistant(use("x"))]
+    provided = [user("a"), assistant(use("x"))]
 
     def output(content: object) -> object:
-        return items(*given, user(result("x", content, is_error=True)), tools=[tool()])[-1]["output"]
+        return items(*provided, user(result("x", content, is_error=True)), tools=[tool()])[-1]["output"]
 
     assert output("no such file") == "Error:\nno such file"
     assert output("Error: no such file") == "Error: no such file"
@@ -211,9 +211,9 @@ def test_any_other_signature_is_dropped_and_reported_and_never_an_error() -> Non
         {"type": "thinking", "thinking": "why", "signature": None},
         {"type": "redacted_thinking", "data": "EtEC"},
     ]
-    given = [user("a"), assistant(*blocks, text("b")), user("c")]
-    assert kinds(items(*given)) == ["user", "assistant", "user"]
-    dropped = read(*given).view.dropped
+    provided = [user("a"), assistant(*blocks, text("b")), user("c")]
+    assert kinds(items(*provided)) == ["user", "assistant", "user"]
+    dropped = read(*provided).view.dropped
     assert [one["path"] for one in dropped] == [f"messages.1.content.{place}" for place in range(5)]
     assert {one["reason"] for one in dropped} == {"organization_binding_mismatch"}
 
@@ -224,16 +224,16 @@ def test_redacted_thinking_of_ours_is_sealed_reasoning() -> None:
 
 
 def test_thinking_of_older_turns_is_cleared_if_the_client_wants_it() -> None:
-    given = [user("a"), assistant(OURS, text("b")), user("c"), assistant(OURS, text("d")), user("e")]
+    provided = [user("a"), assistant(OURS, text("b")), user("c"), assistant(OURS, text("d")), user("e")]
 
-    def kept(keep: object) -> int:
-        edits = [{"type": "clear_thinking_20251015", **({} if keep is None else {"keep": keep})}]
-        return kinds(items(*given, context_management={"edits": edits})).count("reasoning")
+    def stored(save: object) -> int:
+        edits = [{"type": "clear_thinking_20251015", **({} if save is None else {"keep": save})}]
+        return kinds(items(*provided, context_management={"edits": edits})).count("reasoning")
 
-    assert kept("all") == 2
-    assert kept({"type": "thinking_turns", "value": 1}) == 1
-    assert kept({"type": "thinking_turns", "value": 9}) == 2
-    assert kept(None) == 1
+    assert stored("all") == 2
+    assert stored({"type": "thinking_turns", "value": 1}) == 1
+    assert stored({"type": "thinking_turns", "value": 9}) == 2
+    assert stored(None) == 1
 
 
 # Compaction, and blocks in the wrong place.
@@ -289,5 +289,5 @@ def test_every_item_has_the_place_of_its_block() -> None:
 
 def test_reading_is_quick_for_many_messages() -> None:
     """A conversation of 100,000 messages is read in one pass."""
-    given = [user("a") if number % 2 else assistant("b") for number in range(1, 4000)]
-    assert len(msgspec.to_builtins(read(*given).request.input)) == len(given)
+    provided = [user("a") if number % 2 else assistant("b") for number in range(1, 4000)]
+    assert len(msgspec.to_builtins(read(*provided).request.input)) == len(provided)

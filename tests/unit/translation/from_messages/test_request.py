@@ -37,18 +37,18 @@ def test_recorded_requests_are_translated_or_rejected_by_name(path: Any) -> None
 @pytest.mark.skipif(not SENT, reason=MISSING)
 @each("sent", SENT, ids=lambda sent: str(sent[0]))
 def test_what_claude_code_sent_is_translated(sent: tuple[str, dict[str, Any]]) -> None:
-    path, given = sent
-    for message in given["messages"]:
+    path, provided = sent
+    for message in provided["messages"]:
         for block in message["content"] if isinstance(message["content"], list) else []:
             for inner in block.get("content") or [] if isinstance(block.get("content"), list) else []:
                 if inner["type"] == "image":
                     inner["source"]["data"] = "iVBORw0KGgo="
-    raw = json.dumps(given).encode()
+    raw = json.dumps(provided).encode()
     decoded = decode_count(raw) if "count_tokens" in path else decode_create(raw)
     request = read_request(decoded, Call()).request
     assert isinstance(request.input, list)
     assert "DeferredToolPlaceholder" not in {getattr(one, "name", "") for one in request.tools or []}
-    if "count_tokens" not in path and given.get("thinking", {}).get("type") == "adaptive":
+    if "count_tokens" not in path and provided.get("thinking", {}).get("type") == "adaptive":
         assert request.reasoning is not None
         assert request.reasoning.effort in ("medium", "high", "low", "xhigh")
 
@@ -158,7 +158,7 @@ def test_thinking_has_the_effort_of_its_budget_or_of_the_request() -> None:
         ({"type": "adaptive", "display": "updates"}, "summarized"),
     ],
 )
-def test_thinking_is_shown_as_the_client_wants(thinking: Any, display: str) -> None:
+def test_thinking_is_displayed_as_the_client_requests(thinking: Any, display: str) -> None:
     assert read(max_tokens=5000, thinking=thinking).view.display == display
 
 

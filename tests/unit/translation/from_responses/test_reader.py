@@ -74,7 +74,7 @@ def test_a_plain_answer_has_all_the_events_of_a_stream() -> None:
     "left_out",
     ["added", "content_part.added", "delta", "text.done", "content_part.done", "item.done", "response.completed"],
 )
-def test_an_event_that_the_backend_leaves_out_is_made_up_for(left_out: str) -> None:
+def test_an_event_omitted_by_the_backend_is_synthesised(left_out: str) -> None:
     items = message("Hello there"), call(arguments='{"a":1}')
     events = [*events_of(*items), completed(*items)]
     passed = pass_events(*(event for event in events if not event["type"].endswith(left_out)))
@@ -87,21 +87,21 @@ def test_an_event_that_the_backend_leaves_out_is_made_up_for(left_out: str) -> N
         assert [item["arguments"] for item in passed.output if item["type"] == "function_call"] == ['{"a":1}']
 
 
-def test_everything_that_only_the_final_response_says_is_said() -> None:
+def test_content_only_in_the_final_response_is_emitted() -> None:
     passed = check(pass_events(*opening(), completed(thought("blob"), message("Hello"))))
 
     assert [item["type"] for item in passed.output] == ["reasoning", "message"]
     assert "response.output_text.delta" in passed.types
 
 
-def test_a_final_response_with_other_ids_and_none_is_the_same_said_once() -> None:
+def test_a_final_response_with_other_or_no_ids_does_not_repeat_items() -> None:
     final = [message("Hello", "msg_other"), {**call(), "id": None}]
     passed = check(pass_events(*events_of(message("Hello"), call()), completed(*final)))
 
     assert [item["type"] for item in passed.output] == ["message", "function_call"]
 
 
-def test_an_item_that_is_told_twice_is_one() -> None:
+def test_an_item_emitted_twice_counts_once() -> None:
     added, *middle, done = deltas(message("Hello"))
     passed = check(pass_events(added, added, *middle, done, done, completed(message("Hello"))))
 
@@ -116,13 +116,13 @@ def test_an_id_that_the_backend_gives_to_one_after_the_other_is_no_obstacle() ->
 
 def test_items_side_by_side_keep_their_deltas() -> None:
     """OpenRouter opens the message while the reasoning is open."""
-    thinking, saying = {"output_index": 0, "item_id": "rs_1"}, {"output_index": 1, "item_id": "msg_1"}
+    thinking, stating = {"output_index": 0, "item_id": "rs_1"}, {"output_index": 1, "item_id": "msg_1"}
     whole = {"id": "rs_1", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
     passed = pass_events(
         {"type": "response.output_item.added", "output_index": 0, "item": {**whole, "content": []}},
         {"type": "response.output_item.added", "output_index": 1, "item": {"id": "msg_1", "type": "message"}},
         {"type": "response.reasoning_text.delta", **thinking, "content_index": 0, "delta": "Hm."},
-        {"type": "response.output_text.delta", **saying, "content_index": 0, "delta": "Hello"},
+        {"type": "response.output_text.delta", **stating, "content_index": 0, "delta": "Hello"},
         {"type": "response.output_item.done", "output_index": 0, "item": whole},
         {"type": "response.output_item.done", "output_index": 1, "item": message("Hello", "msg_1")},
         completed(whole, message("Hello", "msg_1")),
@@ -196,16 +196,18 @@ def test_log_probabilities_come_where_the_client_sees_them() -> None:
 
 
 def test_what_the_backend_sealed_is_sealed_again_with_its_id() -> None:
-    shown = check(pass_on(streamed(thought("blob", "One.", "Two.")), view=View(encrypted=True)))
-    kept = check(pass_on(streamed(thought("blob", "One."))))
+    displayed = check(pass_on(streamed(thought("blob", "One.", "Two.")), view=View(encrypted=True)))
+    stored = check(pass_on(streamed(thought("blob", "One."))))
 
-    assert shown.sealed == kept.sealed == [{"reasoning": {}, "native": {"id": "rs_up", "encrypted_content": "blob"}}]
-    assert "blob" in shown.output[0]["encrypted_content"]
-    assert "encrypted_content" not in kept.output[0]
-    assert [part["text"] for part in shown.output[0]["summary"]] == ["One.", "Two."]
+    assert (
+        displayed.sealed == stored.sealed == [{"reasoning": {}, "native": {"id": "rs_up", "encrypted_content": "blob"}}]
+    )
+    assert "blob" in displayed.output[0]["encrypted_content"]
+    assert "encrypted_content" not in stored.output[0]
+    assert [part["text"] for part in displayed.output[0]["summary"]] == ["One.", "Two."]
 
 
-def test_raw_reasoning_is_a_summary_to_a_client_that_asked_for_one() -> None:
+def test_raw_reasoning_is_a_summary_for_a_client_that_requested_one() -> None:
     raw = {"id": "rs_1", "type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
     passed = check(pass_on(streamed(raw), view=View(summary=True)))
 
@@ -213,7 +215,7 @@ def test_raw_reasoning_is_a_summary_to_a_client_that_asked_for_one() -> None:
     assert passed.sealed == [{"reasoning": {"think": "Hm."}}]
 
 
-def test_a_phase_is_kept() -> None:
+def test_a_phase_is_stored() -> None:
     assert check(pass_on(streamed(message("Hm", phase="commentary")))).output[0]["phase"] == "commentary"
 
 
@@ -233,7 +235,7 @@ def test_a_call_without_arguments_has_an_empty_object() -> None:
     assert passed.stream.has_calls
 
 
-def test_a_client_that_wants_one_call_hears_one() -> None:
+def test_a_client_that_requests_one_call_receives_one() -> None:
     passed = check(pass_on(streamed(message("Hm"), call(call_id="a"), call(call_id="b")), only_one=True))
 
     assert [item.get("call_id") for item in passed.output] == [None, "a"]
@@ -308,7 +310,7 @@ HOSTED = [
 ]
 
 
-def said(value: Any) -> Any:
+def stated(value: Any) -> Any:
     """A value without what is null in it."""
     return {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
 
@@ -321,7 +323,7 @@ def test_an_item_of_any_tool_comes_through_streamed_or_plain_or_cut(item: dict[s
 
     (mine,) = whole.output
     assert plain.output == whole.output
-    assert {name: said(value) for name, value in mine.items() if name in item} == item | {"id": mine["id"]}
+    assert {name: stated(value) for name, value in mine.items() if name in item} == item | {"id": mine["id"]}
 
 
 def test_partial_images_are_numbered_here() -> None:
@@ -351,7 +353,7 @@ def test_events_of_its_own_are_left_out() -> None:
     assert texts(passed) == ["Hello"]
 
 
-def test_a_failed_response_says_why() -> None:
+def test_a_failed_response_has_its_reason() -> None:
     failed = response(status="failed", error={"code": "rate_limit_exceeded", "message": "Too fast."})
     passed = check(pass_events(*deltas(message("Hm")), {"type": "response.failed", "response": failed}))
 
@@ -403,20 +405,20 @@ def test_an_error_in_any_form_ends_it(error: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("status", ["cancelled", "in_progress", "queued", "failed"])
-def test_a_plain_answer_that_is_none_has_failed(status: str) -> None:
+def test_an_invalid_plain_answer_is_a_failure(status: str) -> None:
     assert check(pass_plain(response(status=status))).response["status"] == "failed"
 
 
 @pytest.mark.parametrize(
-    ("reason", "told"),
+    ("reason", "reported"),
     [("max_output_tokens", "max_output_tokens"), ("content_filter", "content_filter"), ("max_tool_calls", None)],
 )
-def test_an_answer_that_stopped_short_ends_in_an_item_that_did(reason: str, told: str | None) -> None:
+def test_an_answer_that_stopped_short_ends_in_an_item_that_did(reason: str, reported: str | None) -> None:
     short = response(call(), message("Hel"), status="incomplete", incomplete_details={"reason": reason})
     events = events_of(call(), message("Hel"))
     passed = check(pass_events(*events, {"type": "response.incomplete", "response": short}))
 
-    assert passed.response["incomplete_details"] == {"reason": told or "max_output_tokens"}
+    assert passed.response["incomplete_details"] == {"reason": reported or "max_output_tokens"}
     assert [item["status"] for item in passed.output] == ["completed", "incomplete"]
 
 
@@ -486,14 +488,14 @@ def test_a_list_of_tools_with_an_error_has_no_tools(error: Any) -> None:
         assert passed.types[-3] == "response.mcp_list_tools.failed"
 
 
-def test_a_list_whose_tools_and_whose_error_come_one_after_the_other_has_the_error() -> None:
+def test_a_list_that_brings_tools_and_then_an_error_has_the_error() -> None:
     added, done = deltas(LISTED)[0], deltas(LISTED | {"tools": [], "error": "gone"})[-1]
     (mine,) = check(pass_events({**added, "item": LISTED}, done, completed())).output
     assert (mine["tools"], mine["error"]) == ([], "gone")
 
 
 @pytest.mark.parametrize("error", ["", [], {}, 0, None])
-def test_an_empty_error_is_none(error: Any) -> None:
+def test_an_empty_error_is_ignored(error: Any) -> None:
     for passed in both_ways(LISTED | {"error": error}):
         assert passed.output[0]["tools"] == LISTED["tools"]
         assert "error" not in passed.output[0]

@@ -23,7 +23,7 @@ STREAMS = recorded("*.sse", "responses")
 PLAIN = recorded("*.json", "responses")
 pytestmark = pytest.mark.skipif(not STREAMS, reason=MISSING)
 
-SAYS_MORE = ("openai_codex", "vllm-vllm-responses-qwen35a3b")
+WITH_MORE = ("openai_codex", "vllm-vllm-responses-qwen35a3b")
 """One's final response has no output; the other streams as text what it then says is a call."""
 
 TYPES = OpenAITypes()
@@ -77,14 +77,14 @@ def content(item: dict[str, Any]) -> Any:
     return [item.get(name) for name in ("tools", "result", "results", "operation", "code", "arguments", "queries")]
 
 
-def said(output: Iterable[dict[str, Any]]) -> list[Any]:
+def stated(output: Iterable[dict[str, Any]]) -> list[Any]:
     return [(item["type"], content(item)) for item in output if item["type"] not in NEVER_PASSED]
 
 
-def has(passed: Passed, meant: list[dict[str, Any]]) -> bool:
+def has(passed: Passed, intended: list[dict[str, Any]]) -> bool:
     """Whether the output holds what the backend's final response does; what was streamed beside that stays said."""
-    mine = said(passed.output)
-    return all(each in mine for each in said(meant))
+    mine = stated(passed.output)
+    return all(each in mine for each in stated(intended))
 
 
 def check(passed: Passed) -> None:
@@ -96,17 +96,17 @@ def check(passed: Passed) -> None:
 @each("path", [*STREAMS, *PLAIN], ids=lambda path: path.name)
 def test_an_answer_is_passed_on_soundly_and_whole(path: Path) -> None:
     passed = pass_on(path.read_bytes(), is_json=path.suffix == ".json")
-    meant = final(path)
+    intended = final(path)
 
     check(passed)
-    if not meant:
+    if not intended:
         assert passed.response["status"] == "failed"
         return
-    assert passed.response["status"] == ("incomplete" if meant["status"] == "incomplete" else "completed")
-    assert has(passed, meant["output"])
-    assert len(passed.output) == len(said(meant["output"])) or path.name.startswith(SAYS_MORE)
-    if meant.get("usage"):
-        assert passed.response["usage"]["total_tokens"] >= meant["usage"]["total_tokens"]
+    assert passed.response["status"] == ("incomplete" if intended["status"] == "incomplete" else "completed")
+    assert has(passed, intended["output"])
+    assert len(passed.output) == len(stated(intended["output"])) or path.name.startswith(WITH_MORE)
+    if intended.get("usage"):
+        assert passed.response["usage"]["total_tokens"] >= intended["usage"]["total_tokens"]
 
 
 @each("path", STREAMS, ids=lambda path: path.name)
@@ -142,12 +142,12 @@ def test_deltas_are_not_needed(path: Path) -> None:
     decoder = EventDecoder()
     frames = decoder.feed(path.read_bytes()) + decoder.finish()
     events = [json.loads(data) for data in frames if not data.startswith(b"[")]
-    meant = final(path)
+    intended = final(path)
 
-    for kept in ({"response.output_item.done", *ENDS}, ENDS):
-        data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events if event["type"] in kept)
+    for stored in ({"response.output_item.done", *ENDS}, ENDS):
+        data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events if event["type"] in stored)
         passed = pass_on(data)
 
         check(passed)
-        if meant:
-            assert has(passed, meant["output"])
+        if intended:
+            assert has(passed, intended["output"])

@@ -12,9 +12,9 @@ END: dict[str, Any] = {"done": True, "done_reason": "stop", "prompt_eval_count":
 
 
 def line(message: dict[str, Any] | None = None, **more: Any) -> bytes:
-    said = {"role": "assistant", "content": "", **(message or {})}
+    content = {"role": "assistant", "content": "", **(message or {})}
     return json.dumps(
-        {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": said, "done": False, **more}
+        {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": content, "done": False, **more}
     ).encode()
 
 
@@ -93,7 +93,7 @@ def test_a_last_line_without_its_end_counts() -> None:
 @pytest.mark.parametrize(
     ("reason", "finish"), [("stop", "stop"), ("length", "length"), ("load", "load"), ("", "stop"), (None, "stop")]
 )
-def test_an_answer_without_calls_ends_as_the_server_says(reason: Any, finish: str) -> None:
+def test_an_answer_without_calls_ends_as_the_server_states(reason: Any, finish: str) -> None:
     last = read(stream(line({"content": "Hi"}), line(**{**END, "done_reason": reason})))[1]
 
     assert last["choices"][0]["finish_reason"] == finish
@@ -115,17 +115,17 @@ def test_cached_tokens_are_a_detail_of_the_prompt() -> None:
     assert usage["prompt_tokens_details"] == {"cached_tokens": 10}
 
 
-def test_tokens_are_not_made_up_where_the_server_does_not_report_them() -> None:
+def test_tokens_are_not_invented_if_the_server_does_not_report_them() -> None:
     end = {name: value for name, value in END.items() if name != "prompt_eval_count"}
 
     assert "usage" not in str(read(stream(line(**end))))
 
 
-def test_tokens_are_left_out_where_they_were_not_asked_for() -> None:
+def test_tokens_are_omitted_unless_requested() -> None:
     assert "usage" not in str(read(FULL, with_usage=False))
 
 
-def test_log_probabilities_stand_beside_their_text() -> None:
+def test_log_probabilities_accompany_their_text() -> None:
     token = {"token": "Hi", "logprob": -0.1, "bytes": [72, 105]}
 
     chunk = read(stream(line({"content": "Hi"}, logprobs=[token])))[0]
@@ -165,9 +165,9 @@ def test_empty_lines_and_objects_of_other_shapes_are_passed_over() -> None:
 
 
 def test_a_plain_answer_is_a_completion() -> None:
-    said = {"content": "Yes.", "thinking": "Hm.", "tool_calls": [CALL]}
+    content = {"content": "Yes.", "thinking": "Hm.", "tool_calls": [CALL]}
 
-    whole = json.loads(answer().whole(line(said, **END)))
+    whole = json.loads(answer().whole(line(content, **END)))
 
     (choice,) = whole["choices"]
     assert (whole["object"], whole["model"], choice["finish_reason"]) == ("chat.completion", "m", "tool_calls")

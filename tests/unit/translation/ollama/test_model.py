@@ -56,7 +56,7 @@ def test_the_largest_window_is_the_operators_and_never_beyond_the_models(
 
 
 @pytest.mark.parametrize(
-    ("needed", "held", "limit", "window"),
+    ("needed", "reserved", "limit", "window"),
     [
         (100, 0, 65_536, FIRST),
         (FIRST, 0, 65_536, FIRST),
@@ -71,8 +71,8 @@ def test_the_largest_window_is_the_operators_and_never_beyond_the_models(
         (100, 0, 2_048, 2_048),
     ],
 )
-def test_windows_grow_in_powers_of_two(needed: int, held: int, limit: int, window: int) -> None:
-    assert next_window(needed, held, limit) == window
+def test_windows_grow_in_powers_of_two(needed: int, reserved: int, limit: int, window: int) -> None:
+    assert next_window(needed, reserved, limit) == window
 
 
 def test_a_window_holds_the_prompt_with_a_margin_and_the_answer() -> None:

@@ -24,7 +24,7 @@ def test_neither_the_prompt_nor_the_window_may_be_cut_silently() -> None:
     assert sent() == {"model": "m", "messages": HELLO, "stream": False, "truncate": False, "shift": False}
 
 
-def test_a_stream_is_asked_for_by_name_because_it_is_the_native_default() -> None:
+def test_streaming_is_requested_by_name_because_it_is_the_native_default() -> None:
     assert sent(stream=True, stream_options={"include_usage": True})["stream"] is True
 
 
@@ -57,7 +57,7 @@ def test_sampling_goes_into_the_options(body: dict[str, Any], native: dict[str, 
         ({"think": True, "reasoning_effort": "none"}, True),
     ],
 )
-def test_the_effort_says_how_much_to_think(body: dict[str, Any], think: Any) -> None:
+def test_the_effort_controls_how_much_to_think(body: dict[str, Any], think: Any) -> None:
     assert sent(NativeOptions(thinks=True), **body)["think"] == think
     assert sent(**body)["think"] == think  # whether the model can is unknown
     assert "think" not in sent(NativeOptions(thinks=False), **body)
@@ -91,7 +91,7 @@ def test_the_window_and_the_time_in_memory_are_those_of_the_server() -> None:
 
 
 @pytest.mark.parametrize(("options", "window"), [({"num_ctx": 512}, 512), ({}, 0), ({"num_ctx": "x"}, 0), (None, 0)])
-def test_a_client_can_ask_for_a_window(options: Any, window: int) -> None:
+def test_a_client_can_request_a_window(options: Any, window: int) -> None:
     assert requested_window({"options": options}) == window
 
 
@@ -144,7 +144,7 @@ def test_what_the_native_api_does_not_have_is_left_out() -> None:
         ),
     ],
 )
-def test_a_message_is_text_with_images_and_thinking_beside_it(message: dict[str, Any], native: dict[str, Any]) -> None:
+def test_a_message_is_text_with_images_and_separate_thinking(message: dict[str, Any], native: dict[str, Any]) -> None:
     assert native_messages([message]) == [native]
 
 

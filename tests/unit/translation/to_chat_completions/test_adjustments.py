@@ -10,7 +10,7 @@ from antiphon.translation.to_chat_completions.adjustments import applied
 from tests.support.cases import each
 
 
-def shown(body: dict[str, Any], *adjusted: str) -> Response:
+def displayed(body: dict[str, Any], *adjusted: str) -> Response:
     response = Response(
         id="resp_1",
         created_at=0,
@@ -24,7 +24,7 @@ def shown(body: dict[str, Any], *adjusted: str) -> Response:
 
 
 def test_what_was_omitted_is_null_or_its_default() -> None:
-    response = shown({}, "sampling.temperature", "sampling.top_p", "sampling.presence_penalty", "tools.schema")
+    response = displayed({}, "sampling.temperature", "sampling.top_p", "sampling.presence_penalty", "tools.schema")
     assert (response.temperature, response.top_p, response.presence_penalty) == (None, None, 0.0)
     assert response.reasoning == {"effort": "high"}
 
@@ -42,7 +42,7 @@ def test_what_was_omitted_is_null_or_its_default() -> None:
     ],
 )
 def test_the_effort_is_the_one_that_was_sent(body: dict[str, Any], effort: str | None) -> None:
-    assert shown(body, "reasoning.effort").reasoning == {"effort": effort}
+    assert displayed(body, "reasoning.effort").reasoning == {"effort": effort}
 
 
 def test_a_response_without_reasoning_has_none_to_show() -> None:

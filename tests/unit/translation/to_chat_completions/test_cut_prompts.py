@@ -10,7 +10,7 @@ from antiphon.translation.to_chat_completions.tokens import tokens_of
 PROSE = "The quick brown fox jumps over the lazy dog near the river. "
 
 
-def asked(text: str, **more: Any) -> dict[str, Any]:
+def requested(text: str, **more: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}], **more}
 
 
@@ -31,8 +31,8 @@ CODEX = {
         (CODEX, 2_048, None),
         (CODEX, 4_096, 4_096),
         (CODEX, 300, None),  # all but the newest message is gone
-        (asked(PROSE * 2_000), 4_000, None),
-        (asked(PROSE * 2_000), 4_000, 8_192),
+        (requested(PROSE * 2_000), 4_000, None),
+        (requested(PROSE * 2_000), 4_000, 8_192),
     ],
 )
 def test_a_prompt_that_was_cut_is_recognised(body: dict[str, Any], reported: int, window: int | None) -> None:
@@ -47,12 +47,12 @@ def test_a_prompt_that_was_cut_is_recognised(body: dict[str, Any], reported: int
         (CODEX, 5_100, 32_768),
         (CODEX, 300, 32_768),  # it fits: the rest was in the cache
         (CODEX, 0, None),  # not reported
-        (asked("Hello"), 1, None),
-        (asked(PROSE * 100), 3, None),
-        (asked("नमस्ते दुनिया " * 1_500), 5_000, None),
-        (asked("今天天气很好我们去公园吧" * 800), 4_900, None),
-        (asked(" " * 100_000 + "x"), 1_300, None),
-        (asked("x", extra="y" * 90_000), 10, None),
+        (requested("Hello"), 1, None),
+        (requested(PROSE * 100), 3, None),
+        (requested("नमस्ते दुनिया " * 1_500), 5_000, None),
+        (requested("今天天气很好我们去公园吧" * 800), 4_900, None),
+        (requested(" " * 100_000 + "x"), 1_300, None),
+        (requested("x", extra="y" * 90_000), 10, None),
         (
             {"messages": [{"role": "assistant", "content": "Yes.", "reasoning": PROSE * 2_000}]},
             20,
@@ -71,15 +71,15 @@ def test_no_other_report_is_an_alarm(body: dict[str, Any], reported: int, window
 
 @pytest.mark.parametrize(("tokens", "is_certain"), [(3_000, True), (3_700, True), (3_800, False), (7_000, False)])
 def test_the_lower_bound_is_half_of_the_estimate(tokens: int, is_certain: bool) -> None:
-    body = asked(PROSE * 500)
+    body = requested(PROSE * 500)
 
     assert 7_400 < tokens_of(body) < 7_600
     assert is_longer(body, tokens) == is_certain
 
 
 def test_a_run_of_one_character_counts_once() -> None:
-    assert not is_longer(asked(" " * 100_000 + "=" * 100_000), 10)
-    assert is_longer(asked(" =" * 100_000), 10)
+    assert not is_longer(requested(" " * 100_000 + "=" * 100_000), 10)
+    assert is_longer(requested(" =" * 100_000), 10)
 
 
 def test_no_more_of_a_prompt_is_read_than_the_window_calls_for() -> None:
@@ -88,7 +88,7 @@ def test_no_more_of_a_prompt_is_read_than_the_window_calls_for() -> None:
     assert not is_longer({"messages": [{"content": blanks + words}]}, 1_000)
 
 
-def test_the_message_says_how_much_was_read_and_what_to_do() -> None:
+def test_the_message_states_how_much_was_read_and_what_to_do() -> None:
     message = message_of("qwen3", 4_096, 12_000)
 
     assert "only 4,096 of about 12,000 tokens" in message
@@ -108,5 +108,5 @@ def test_the_message_says_how_much_was_read_and_what_to_do() -> None:
     ],
 )
 def test_exactly_a_window_is_what_a_cut_leaves(reported: int, window: int | None, was_cut: bool) -> None:
-    assert 7_700 < tokens_of(asked(PROSE * 520)) < 7_900
-    assert is_cut(asked(PROSE * 520), reported, window) == was_cut
+    assert 7_700 < tokens_of(requested(PROSE * 520)) < 7_900
+    assert is_cut(requested(PROSE * 520), reported, window) == was_cut

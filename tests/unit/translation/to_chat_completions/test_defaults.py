@@ -103,7 +103,7 @@ def test_a_backends_own_responses_api_receives_only_what_that_api_has() -> None:
     assert body == {"temperature": 0.7}
 
 
-def test_of_two_defaults_the_second_replaces_what_the_first_says() -> None:
+def test_a_second_default_replaces_the_first() -> None:
     first = ModelDefaults(
         parameters={"top_k": 1, "seed": 1, "chat_template_kwargs": {"a": 1, "b": 1}}, system_prompt="One.", effort="low"
     )

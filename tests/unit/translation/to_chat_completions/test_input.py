@@ -46,18 +46,18 @@ def test_every_item_gets_an_id_of_its_kind_and_a_status_where_it_has_one():
 
 
 def test_what_is_there_stays_and_null_counts_as_absent():
-    given = [
+    provided = [
         Message(id="msg_x", status="incomplete", role="user", content="a"),
         Message(id=None, role="user", content=[]),
     ]
 
-    first, second = normalise_input(given, ids())
+    first, second = normalise_input(provided, ids())
 
     assert (first.id, first.status) == ("msg_x", "incomplete")
     assert second.id == "msg_1"
 
 
-def test_the_items_given_are_not_changed():
+def test_the_input_items_are_not_changed():
     item = Message(role="user", content="a")
     before = msgspec.json.encode(item)
 

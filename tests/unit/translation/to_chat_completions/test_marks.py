@@ -12,7 +12,7 @@ from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.ollama.request import NativeOptions, native_request
 from antiphon.translation.to_chat_completions.messages import to_messages
-from antiphon.translation.to_chat_completions.prefix import Conversation, Messages, Prefix
+from antiphon.translation.to_chat_completions.prefix import Messages, ModelConversation, Prefix
 from tests.support.cases import each
 
 FIRST = Dialect("plain")
@@ -24,7 +24,7 @@ OWN = frozenset({"openai", "azure"})
 """Families that accept any number of system messages anywhere."""
 
 
-def say(role: str, content: Any) -> dict[str, Any]:
+def send(role: str, content: Any) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": content}
 
 
@@ -43,13 +43,13 @@ def message(role: str, content: Any) -> dict[str, Any]:
 @each("family", [name for name in DIALECTS if name not in OWN])
 @each("roles", [("system", "developer"), ("developer", "system"), ("developer", "developer")])
 def test_leading_system_messages_and_the_instructions_are_one(family: str, roles: tuple[str, str]) -> None:
-    raw = [*(say(role, f"{role}.") for role in roles), say("user", "Hi")]
-    told = "\n\n".join(f"{role}." for role in roles)
+    raw = [*(send(role, f"{role}.") for role in roles), send("user", "Hi")]
+    reported = "\n\n".join(f"{role}." for role in roles)
     dialect = DIALECTS[family]
 
-    assert chat(*raw, dialect=dialect)[0] == message("system", told)
+    assert chat(*raw, dialect=dialect)[0] == message("system", reported)
     assert chat(*raw, dialect=dialect, instructions="Be kind.") == [
-        message("system", f"Be kind.\n\n{told}"),
+        message("system", f"Be kind.\n\n{reported}"),
         message("user", "Hi"),
     ]
 
@@ -57,7 +57,7 @@ def test_leading_system_messages_and_the_instructions_are_one(family: str, roles
 @each("family", sorted(OWN))
 def test_openai_and_azure_receive_them_as_they_are(family: str) -> None:
     """A guard."""
-    raw = say("system", "a"), say("user", "b"), say("system", "c")
+    raw = send("system", "a"), send("user", "b"), send("system", "c")
     contents = [one["content"] for one in chat(*raw, dialect=DIALECTS[family], instructions="i")]
     assert contents == ["i", "a", "b", "c"]
 
@@ -66,7 +66,7 @@ CALL = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]}
 REQUEST = {"type": "mcp_approval_request", "id": "a1", "server_label": "s", "name": "f", "arguments": "{}"}
 APPROVED = {"type": "mcp_approval_response", "approval_request_id": "a1", "approve": True}
-SERVED = {"type": "mcp_call", "id": "m1", "server_label": "s", "name": "f", "arguments": "{}", "output": "1"}
+SUPPORTED = {"type": "mcp_call", "id": "m1", "server_label": "s", "name": "f", "arguments": "{}", "output": "1"}
 REPLACED = {"type": "compaction", "id": "c1", "encrypted_content": "x"}
 SILENT: dict[str, list[dict[str, Any]]] = {
     "configuration": [{"type": "configuration_update", "reasoning": {"effort": "low"}}],
@@ -74,11 +74,11 @@ SILENT: dict[str, list[dict[str, Any]]] = {
     "tools of an MCP server": [{"type": "mcp_list_tools", "id": "l1", "server_label": "s", "tools": []}],
     "reasoning": [THOUGHT],
     "reasoning twice": [THOUGHT, {**THOUGHT, "id": "rs_2"}],
-    "an empty answer": [say("assistant", "")],
+    "an empty answer": [send("assistant", "")],
     "an answer of empty parts": [
-        say("assistant", [{"type": "output_text", "text": ""}, {"type": "refusal", "refusal": ""}])
+        send("assistant", [{"type": "output_text", "text": ""}, {"type": "refusal", "refusal": ""}])
     ],
-    "reasoning without an answer": [THOUGHT, say("assistant", [])],
+    "reasoning without an answer": [THOUGHT, send("assistant", [])],
     "an output of a search that is not there": [
         {"type": "tool_search_output", "call_id": None, "execution": "server", "status": "completed", "tools": []}
     ],
@@ -91,7 +91,7 @@ SILENT: dict[str, list[dict[str, Any]]] = {
 def test_items_that_become_no_message_are_not_between_leading_messages(
     family: str, silent: list[dict[str, Any]]
 ) -> None:
-    raw = *silent, say("system", "a"), *silent, say("developer", "b"), say("user", "c"), say("assistant", "d")
+    raw = *silent, send("system", "a"), *silent, send("developer", "b"), send("user", "c"), send("assistant", "d")
     assert chat(*raw, dialect=DIALECTS[family], instructions="i") == [
         message("system", "i\n\na\n\nb"),
         message("user", "c"),
@@ -105,10 +105,12 @@ def test_a_chain_that_begins_with_such_items_becomes_the_same_messages(
     split: int, silent: list[dict[str, Any]]
 ) -> None:
     """A guard: the known beginning of a chain and a whole request decide alike."""
-    raw = items(*silent, say("developer", "b"), *silent, say("user", "c"), say("assistant", "d"), say("user", "e"))
+    raw = items(*silent, send("developer", "b"), *silent, send("user", "c"), send("assistant", "d"), send("user", "e"))
     prefix = Prefix().extended(raw[:split])
     for end in range(split, len(raw)):
-        known = to_messages(Conversation(raw[:end], prefix), "i", FIRST, history=prefix.length, token=lambda _: TOKEN)
+        known = to_messages(
+            ModelConversation(raw[:end], prefix), "i", FIRST, history=prefix.length, token=lambda _: TOKEN
+        )
         assert known == to_messages(raw[:end], "i", FIRST, token=lambda _: TOKEN)
         prefix = prefix.extended(raw[prefix.length : end])
 
@@ -116,8 +118,8 @@ def test_a_chain_that_begins_with_such_items_becomes_the_same_messages(
 @each(
     "raw",
     [
-        [REQUEST, APPROVED, say("system", "a"), {**SERVED, "approval_request_id": "a1"}, say("user", "c")],
-        [say("assistant", "x"), CALL, say("system", "a"), REPLACED, say("user", "c")],
+        [REQUEST, APPROVED, send("system", "a"), {**SUPPORTED, "approval_request_id": "a1"}, send("user", "c")],
+        [send("assistant", "x"), CALL, send("system", "a"), REPLACED, send("user", "c")],
     ],
     ids=["an approval that another item replaces", "items that a compaction replaces"],
 )
@@ -129,31 +131,31 @@ def test_items_that_others_replace_are_not_before_leading_messages(raw: list[dic
 @each(
     "spoken",
     [
-        [say("user", "")],
-        [say("assistant", " ")],
-        [say("assistant", [{"type": "refusal", "refusal": "No."}])],
-        [THOUGHT, say("assistant", "x")],
+        [send("user", "")],
+        [send("assistant", " ")],
+        [send("assistant", [{"type": "refusal", "refusal": "No."}])],
+        [THOUGHT, send("assistant", "x")],
         [THOUGHT, CALL],
         [{"type": "function_call_output", "call_id": "c", "output": ""}],
         [REQUEST],
-        [SERVED],
+        [SUPPORTED],
         [REPLACED],
     ],
 )
 def test_a_system_message_behind_any_message_is_a_later_one(spoken: list[dict[str, Any]]) -> None:
     """A guard."""
-    written = chat(say("system", "a"), *spoken, say("developer", "b"), say("user", "c"))
+    written = chat(send("system", "a"), *spoken, send("developer", "b"), send("user", "c"))
     assert (written[0], written[-2]) == (message("system", "a"), message("user", f"{BEGIN}\nb\n{END}"))
 
 
 def test_the_reasoning_behind_leading_messages_goes_with_its_answer() -> None:
-    raw = say("system", "a"), THOUGHT, say("system", "b"), THOUGHT, CALL
+    raw = send("system", "a"), THOUGHT, send("system", "b"), THOUGHT, CALL
     written = chat(*raw, dialect=DIALECTS["deepseek"])
     assert (written[0], written[1]["reasoning_content"]) == (message("system", "a\n\nb"), "Hm.")
 
 
 def test_images_of_leading_messages_follow_as_the_users() -> None:
-    raw = say("system", [{"type": "input_text", "text": "a"}, IMAGE]), say("system", "b"), say("user", "c")
+    raw = send("system", [{"type": "input_text", "text": "a"}, IMAGE]), send("system", "b"), send("user", "c")
     first, image, user = chat(*raw)
 
     assert first == message("system", "a\n\nb")
@@ -164,7 +166,7 @@ def test_images_of_leading_messages_follow_as_the_users() -> None:
 @each("family", [name for name, one in DIALECTS.items() if name not in OWN and not one.alternating])
 @each("role", ["system", "developer"])
 def test_a_later_one_stays_in_its_place_between_two_lines(family: str, role: str) -> None:
-    raw = say("system", "a"), say("user", "b"), say(role, "c"), say("assistant", "d"), say("user", "e")
+    raw = send("system", "a"), send("user", "b"), send(role, "c"), send("assistant", "d"), send("user", "e")
 
     assert chat(*raw, dialect=DIALECTS[family]) == [
         message("system", "a"),
@@ -176,13 +178,13 @@ def test_a_later_one_stays_in_its_place_between_two_lines(family: str, role: str
 
 
 def test_a_later_one_stays_a_system_message_where_that_is_known_to_be_accepted() -> None:
-    raw = say("system", "a"), say("system", "b"), say("user", "c"), say("developer", "d")
+    raw = send("system", "a"), send("system", "b"), send("user", "c"), send("developer", "d")
     assert chat(*raw, dialect=LATE) == [message("system", "a\n\nb"), message("user", "c"), message("system", "d")]
 
 
 def test_a_model_without_a_system_role_receives_later_ones_marked() -> None:
     dialect = replace(FIRST, system_role="user", alternating=True)
-    raw = say("system", "a"), say("user", "b"), say("assistant", "c"), say("system", "d")
+    raw = send("system", "a"), send("user", "b"), send("assistant", "c"), send("system", "d")
 
     assert chat(*raw, dialect=dialect) == [
         message("user", "a\n\nb"),
@@ -192,7 +194,7 @@ def test_a_model_without_a_system_role_receives_later_ones_marked() -> None:
 
 
 def test_ollamas_own_api_receives_the_same() -> None:
-    raw = say("system", "a"), say("developer", "b"), say("user", "c"), say("system", "d")
+    raw = send("system", "a"), send("developer", "b"), send("user", "c"), send("system", "d")
     messages = native_request({"model": "m", "messages": chat(*raw)}, NativeOptions())["messages"]
     assert [one["role"] for one in messages] == ["system", "user", "user"]
 
@@ -204,22 +206,22 @@ SPLIT = [{"type": "input_text", "text": part} for part in (f"[System message {TO
 @each(
     "forging",
     [
-        [say("user", FORGED)],
-        [say("user", FORGED.upper())],
-        [say("user", [{"type": "input_text", "text": FORGED}, IMAGE])],
-        [say("user", SPLIT)],
-        [say("developer", "Be brief."), say("user", FORGED)],
+        [send("user", FORGED)],
+        [send("user", FORGED.upper())],
+        [send("user", [{"type": "input_text", "text": FORGED}, IMAGE])],
+        [send("user", SPLIT)],
+        [send("developer", "Be brief."), send("user", FORGED)],
         [CALL, {"type": "function_call_output", "call_id": "c", "output": FORGED}],
         [CALL, {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": FORGED}]}],
         [{"type": "function_call_output", "call_id": "c", "output": FORGED}],
-        [say("system", FORGED)],
+        [send("system", FORGED)],
     ],
     ids=["user", "upper case", "with an image", "in two parts", "later", "tool", "tool's parts", "no call", "system"],
 )
 @each("dialect", [FIRST, replace(FIRST, text_parts=False), replace(FIRST, alternating=True)])
 @each("tools", ["native", "prompt"])
-def test_nobody_can_write_the_lines(forging: list[dict[str, Any]], dialect: Dialect, tools: Any) -> None:
-    written = chat(say("user", "b"), *forging, say("system", "True."), dialect=replace(dialect, tools=tools))
+def test_the_lines_cannot_be_written(forging: list[dict[str, Any]], dialect: Dialect, tools: Any) -> None:
+    written = chat(send("user", "b"), *forging, send("system", "True."), dialect=replace(dialect, tools=tools))
     prompt = "".join(
         content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
         for content in (one["content"] for one in written if one["content"])
@@ -235,7 +237,7 @@ def test_nobody_can_write_the_lines(forging: list[dict[str, Any]], dialect: Dial
 def test_texts_without_the_token_keep_every_byte() -> None:
     """A guard: who writes other marks, or code, is quoted exactly."""
     text = "[System message]\n[System message 0123]\n\ttabs \\ and é"
-    assert chat(say("user", text), say("system", "x"))[0] == message("user", text)
+    assert chat(send("user", text), send("system", "x"))[0] == message("user", text)
 
 
 def test_the_token_is_of_the_key_of_the_tenant_and_of_the_beginning() -> None:
@@ -254,28 +256,28 @@ def test_the_token_is_of_the_key_of_the_tenant_and_of_the_beginning() -> None:
 def test_a_chain_keeps_its_prefix_from_turn_to_turn_and_its_known_messages() -> None:
     keyring, before, prefix = Keyring(), "[", Prefix()
     turns = [
-        [say("developer", "Rules."), say("developer", "More."), say("user", "a")],
-        [say("user", "b")],
-        [say("developer", "Now."), say("user", "c")],
-        [say("user", "d")],
-        [say("system", "Again."), say("user", "e")],
+        [send("developer", "Rules."), send("developer", "More."), send("user", "a")],
+        [send("user", "b")],
+        [send("developer", "Now."), send("user", "c")],
+        [send("user", "d")],
+        [send("system", "Again."), send("user", "e")],
     ]
     for number, raw in enumerate(turns):
-        whole = Conversation([*prefix.items, *items(*raw)], prefix)
+        whole = ModelConversation([*prefix.items, *items(*raw)], prefix)
         known = to_messages(whole, "Be kind.", FIRST, history=prefix.length, token=lambda text: keyring.token("", text))
-        anew = to_messages(list(whole), "Be kind.", FIRST, token=lambda text: keyring.token("", text))
-        assert list(known) == list(anew)
+        again = to_messages(list(whole), "Be kind.", FIRST, token=lambda text: keyring.token("", text))
+        assert list(known) == list(again)
         assert isinstance(known, Messages) is bool(number)
         written = json.dumps(list(known))
         assert written.startswith(before)
         before = written[:-1]
-        prefix = prefix.extended([*items(*raw), *items(say("assistant", f"{number}"))])
+        prefix = prefix.extended([*items(*raw), *items(send("assistant", f"{number}"))])
     assert before.count("Rules.") == 1
 
 
 def test_without_a_key_the_token_is_the_same_until_the_process_ends() -> None:
-    raw = items(say("user", "a"), say("system", "b"))
+    raw = items(send("user", "a"), send("system", "b"))
     first, again = (to_messages(raw, None, FIRST)[1]["content"] for _ in range(2))
-    other = to_messages(items(say("user", "z"), say("system", "b")), None, FIRST)[1]["content"]
+    other = to_messages(items(send("user", "z"), send("system", "b")), None, FIRST)[1]["content"]
 
     assert first == again != other

@@ -20,7 +20,7 @@ def items(*raw):
     return msgspec.convert(list(raw), list[InputItem])
 
 
-def say(role, *parts):
+def send(role, *parts):
     content = parts[0] if len(parts) == 1 and isinstance(parts[0], str) else list(parts)
     return {"type": "message", "role": role, "content": content}
 
@@ -30,7 +30,7 @@ def text(words):
 
 
 def answer(*words):
-    return say("assistant", *({"type": "output_text", "text": word} for word in words))
+    return send("assistant", *({"type": "output_text", "text": word} for word in words))
 
 
 def call(call_id, name="f", arguments="{}"):
@@ -64,14 +64,14 @@ def tool(call_id, content="done"):
 
 
 def test_instructions_come_first_and_a_single_text_is_a_string():
-    assert chat(say("user", text("hi")), instructions="Be kind.") == [
+    assert chat(send("user", text("hi")), instructions="Be kind.") == [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "hi"},
     ]
 
 
 def test_roles_are_those_of_the_dialect():
-    raw = say("system", "a"), say("developer", "b"), say("user", "c")
+    raw = send("system", "a"), send("developer", "b"), send("user", "c")
 
     several = replace(PLAIN, system_messages="several")
     assert [message["role"] for message in chat(*raw, dialect=several)] == ["system", "system", "user"]
@@ -84,7 +84,7 @@ def test_roles_are_those_of_the_dialect():
 
 
 def test_several_texts_stay_parts_unless_the_dialect_wants_a_string():
-    raw = say("user", text("a"), text("b"))
+    raw = send("user", text("a"), text("b"))
 
     assert chat(raw)[0]["content"] == [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     assert chat(raw, dialect=replace(PLAIN, text_parts=False))[0]["content"] == "a\n\nb"
@@ -100,7 +100,7 @@ def test_several_texts_stay_parts_unless_the_dialect_wants_a_string():
     ],
 )
 def test_an_image_keeps_its_place_and_its_detail(detail, sent):
-    raw = say("user", text("look"), {"type": "input_image", "image_url": PNG, **detail})
+    raw = send("user", text("look"), {"type": "input_image", "image_url": PNG, **detail})
 
     assert chat(raw)[0]["content"] == [
         {"type": "text", "text": "look"},
@@ -109,13 +109,13 @@ def test_an_image_keeps_its_place_and_its_detail(detail, sent):
 
 
 def test_an_image_in_a_system_message_follows_as_the_users():
-    raw = say("system", text("look"), {"type": "input_image", "image_url": PNG})
+    raw = send("system", text("look"), {"type": "input_image", "image_url": PNG})
 
     assert [message["role"] for message in chat(raw)] == ["system", "user"]
 
 
 def test_parallel_calls_are_one_assistant_message_with_their_outputs_behind():
-    assert chat(say("user", "go"), call("a"), call("b"), output("a", "1"), output("b", "2")) == [
+    assert chat(send("user", "go"), call("a"), call("b"), output("a", "1"), output("b", "2")) == [
         {"role": "user", "content": "go"},
         called("a", "b"),
         tool("a", "1"),
@@ -130,13 +130,13 @@ def test_text_before_calls_and_after_them_is_in_the_same_message():
     ]
 
 
-def test_calls_made_one_after_the_other_are_messages_of_their_own():
+def test_sequential_calls_are_separate_messages():
     assert chat(call("a"), output("a"), call("b"), output("b")) == [called("a"), tool("a"), called("b"), tool("b")]
 
 
 def test_outputs_move_up_behind_their_calls_and_nothing_else_moves():
     assert chat(
-        call("a"), call("b"), output("b", "2"), say("user", "wait"), call("c"), output("a", "1"), output("c")
+        call("a"), call("b"), output("b", "2"), send("user", "wait"), call("c"), output("a", "1"), output("c")
     ) == [
         called("a", "b"),
         tool("b", "2"),
@@ -154,9 +154,9 @@ def test_calls_without_text_have_the_content_that_the_dialect_wants(column, cont
     assert message == {"role": "assistant", **content, "tool_calls": [chat_call("a")]}
 
 
-def test_images_in_outputs_follow_all_outputs_and_say_whose_they_are():
+def test_images_in_outputs_follow_all_outputs_and_name_their_call():
     image = {"type": "input_image", "image_url": PNG}
-    raw = call("a", "shoot"), call("b"), output("a", [text("here"), image]), output("b", [image]), say("user", "so?")
+    raw = call("a", "shoot"), call("b"), output("a", [text("here"), image]), output("b", [image]), send("user", "so?")
 
     _, first, second, moved, user = chat(*raw)
 
@@ -184,19 +184,19 @@ def test_an_output_of_texts_is_one_string():
     assert chat(call("a"), output("a", [text("x"), text("y")]))[1]["content"] == "x\ny"
 
 
-def test_an_output_whose_call_is_missing_is_still_said():
-    assert chat(say("user", "go"), output("z")) == [{"role": "user", "content": "go"}, tool("z")]
+def test_an_output_without_its_call_is_still_rendered():
+    assert chat(send("user", "go"), output("z")) == [{"role": "user", "content": "go"}, tool("z")]
 
 
 def test_a_refusal_has_its_field_or_is_text():
-    raw = say("assistant", {"type": "output_text", "text": "Hm. "}, {"type": "refusal", "refusal": "No."})
+    raw = send("assistant", {"type": "output_text", "text": "Hm. "}, {"type": "refusal", "refusal": "No."})
 
     assert chat(raw, dialect=DIALECTS["openai"]) == [{"role": "assistant", "content": "Hm. ", "refusal": "No."}]
     assert chat(raw) == [{"role": "assistant", "content": "Hm. No."}]
 
 
-def test_an_answer_that_said_nothing_is_not_sent():
-    assert chat(say("user", "a"), answer(), thought("hm"), say("user", "b"), dialect=THINKING) == [
+def test_an_empty_answer_is_not_sent():
+    assert chat(send("user", "a"), answer(), thought("hm"), send("user", "b"), dialect=THINKING) == [
         {"role": "user", "content": "a"},
         {"role": "user", "content": "b"},
     ]
@@ -209,7 +209,7 @@ def test_an_empty_reasoning_item_sends_nothing():
 
 
 @pytest.mark.parametrize(
-    ("replay", "context", "kept"),
+    ("replay", "context", "stored"),
     [
         ("never", None, []),
         ("never", "all_turns", []),
@@ -221,16 +221,16 @@ def test_an_empty_reasoning_item_sends_nothing():
         ("always", "current_turn", ["t4"]),
     ],
 )
-def test_reasoning_goes_back_with_the_turns_that_the_dialect_wants(replay, context, kept):
+def test_reasoning_goes_back_with_the_turns_that_the_dialect_wants(replay, context, stored):
     raw = (
-        *(say("user", "q1"), thought("t1"), answer("a1")),
-        *(say("user", "q2"), thought("t2"), call("c"), output("c"), thought("t3"), answer("a2")),
-        *(say("user", "q3"), thought("t4"), answer("a3")),
+        *(send("user", "q1"), thought("t1"), answer("a1")),
+        *(send("user", "q2"), thought("t2"), call("c"), output("c"), thought("t3"), answer("a2")),
+        *(send("user", "q3"), thought("t4"), answer("a3")),
     )
 
     messages = chat(*raw, dialect=replace(THINKING, replay=replay), context=context)
 
-    assert [message["reasoning_content"] for message in messages if "reasoning_content" in message] == kept
+    assert [message["reasoning_content"] for message in messages if "reasoning_content" in message] == stored
 
 
 @pytest.mark.parametrize(
@@ -254,9 +254,9 @@ def test_reasoning_goes_back_where_the_dialect_has_a_place_for_it(place, content
 
 
 def test_a_summary_goes_back_where_there_is_no_raw_reasoning():
-    shown = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "why"}], "content": None}
+    displayed = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "why"}], "content": None}
 
-    assert chat(shown, answer("so"), dialect=THINKING)[0]["reasoning_content"] == "why"
+    assert chat(displayed, answer("so"), dialect=THINKING)[0]["reasoning_content"] == "why"
 
 
 def test_reasoning_that_was_only_sealed_goes_back_to_any_family():
@@ -295,7 +295,7 @@ def test_a_thought_signature_goes_back_on_its_call_though_reasoning_does_not():
     assert message == {"role": "assistant", "tool_calls": [chat_call("a") | signed, chat_call("b")]}
 
 
-def test_sealed_state_can_say_nothing_but_reasoning():
+def test_sealed_state_can_contain_only_reasoning():
     state = {
         "family": "plain",
         "reasoning": {"role": "system", "content": "x"},
@@ -313,7 +313,7 @@ def test_content_that_cannot_be_opened_is_left_out():
 
 
 def test_some_backends_want_the_field_with_every_call_even_when_empty():
-    raw = say("user", "go"), call("a"), output("a"), answer("so")
+    raw = send("user", "go"), call("a"), output("a"), answer("so")
 
     messages = chat(*raw, dialect=DIALECTS["deepseek"])
 
@@ -340,7 +340,7 @@ def test_phases_and_references_do_not_reach_the_backend():
 
 
 def test_errors_name_the_place_in_the_requests_own_input():
-    raw = items(say("user", "old"), answer("older"), say("user", text("a"), {"type": "input_file", "file_id": "f"}))
+    raw = items(send("user", "old"), answer("older"), send("user", text("a"), {"type": "input_file", "file_id": "f"}))
 
     with pytest.raises(ClientError) as caught:
         to_messages(raw, None, PLAIN, history=2)
@@ -348,7 +348,7 @@ def test_errors_name_the_place_in_the_requests_own_input():
 
 
 def test_a_file_of_an_earlier_turn_that_this_model_cannot_read_is_only_mentioned():
-    raw = items(say("user", text("read"), {"type": "input_file", "file_data": "AP8=", "filename": "a.pdf"}))
+    raw = items(send("user", text("read"), {"type": "input_file", "file_data": "AP8=", "filename": "a.pdf"}))
 
     (message,) = to_messages(raw, None, PLAIN, history=1)
 
@@ -372,7 +372,7 @@ def conversations(draw):
         elif kind == "thought":
             raw.append(thought(f"({fresh})"))
         elif kind in {"user", "system"}:
-            raw.append(say(kind, f"<{fresh}>"))
+            raw.append(send(kind, f"<{fresh}>"))
     raw += [output(call_id, f"<{call_id}>") for call_id in is_open]
     return raw
 
@@ -391,15 +391,15 @@ def everything_in(messages):
 
 
 @given(conversations(), st.sampled_from(sorted(DIALECTS.values(), key=lambda row: row.name)))
-def test_everything_is_said_once_and_calls_are_answered_at_once(raw, dialect):
+def test_everything_is_emitted_once_and_calls_are_answered_at_once(raw, dialect):
     dialect = replace(dialect, short_call_ids=False)
 
     messages = chat(*raw, dialect=dialect)
-    said = everything_in(messages)
+    stated = everything_in(messages)
 
     for item in raw:
         for words in (item.get("arguments"), item.get("output"), *_texts(item)):
-            assert words is None or said.count(words) == 1
+            assert words is None or stated.count(words) == 1
     for index, message in enumerate(messages):
         ids = [each["id"] for each in message.get("tool_calls", ())]
         behind = [each["tool_call_id"] for each in messages[index + 1 : index + 1 + len(ids)]]
@@ -408,9 +408,9 @@ def test_everything_is_said_once_and_calls_are_answered_at_once(raw, dialect):
 
 @given(conversations())
 def test_all_but_outputs_keep_their_order(raw):
-    said = everything_in(chat(*raw))
+    stated = everything_in(chat(*raw))
 
-    places = [said.index(words) for item in raw for words in _texts(item)]
+    places = [stated.index(words) for item in raw for words in _texts(item)]
     assert places == sorted(places)
 
 

@@ -14,9 +14,9 @@ from antiphon.translation.dialects.table import DIALECTS
 from antiphon.translation.to_chat_completions.messages import to_messages
 from antiphon.translation.to_chat_completions.prefix import (
     MOST_RENDERINGS,
-    Conversation,
-    Log,
+    ChainLog,
     Messages,
+    ModelConversation,
     Prefix,
     encode_body,
 )
@@ -25,7 +25,7 @@ THOUGHT = {"type": "reasoning", "summary": []}
 ALTERNATING = [dialect for dialect in DIALECTS.values() if dialect.alternating]
 
 
-def say(role: str, text: str) -> dict[str, Any]:
+def send(role: str, text: str) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": text}
 
 
@@ -35,35 +35,35 @@ def items(*raw: dict[str, Any]) -> list[InputItem]:
 
 def known(prefix: Prefix, new: Sequence[InputItem], dialect: Dialect, context: str | None = None) -> list[Any]:
     """The messages where `new` follows a chain of which the prefix is known."""
-    whole = Conversation([*prefix.items, *new], prefix)
+    whole = ModelConversation([*prefix.items, *new], prefix)
     return list(to_messages(whole, "Be kind.", dialect, context, history=prefix.length))
 
 
 @pytest.mark.parametrize("dialect", ALTERNATING, ids=lambda dialect: dialect.name)
 def test_roles_alternate_where_a_turn_of_a_known_chain_became_no_answer(dialect: Dialect) -> None:
-    first = Prefix().extended(items(say("user", "a"), THOUGHT))
-    known(first, items(say("user", "b")), dialect)
-    second = first.extended(items(say("user", "b"), say("assistant", "c")))
-    messages = known(second, items(say("user", "d")), dialect)
+    first = Prefix().extended(items(send("user", "a"), THOUGHT))
+    known(first, items(send("user", "b")), dialect)
+    second = first.extended(items(send("user", "b"), send("assistant", "c")))
+    messages = known(second, items(send("user", "d")), dialect)
 
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
 
 
 @pytest.mark.parametrize("dialect", ALTERNATING, ids=lambda dialect: dialect.name)
 def test_instructions_and_a_known_chain_that_begins_with_a_system_message_are_one(dialect: Dialect) -> None:
-    prefix = Prefix().extended(items(say("system", "Be brief."), say("user", "a"), say("assistant", "c")))
-    new = items(say("user", "d"))
+    prefix = Prefix().extended(items(send("system", "Be brief."), send("user", "a"), send("assistant", "c")))
+    new = items(send("user", "d"))
     plain = list(to_messages([*prefix.items, *new], "Be kind.", dialect))
 
     assert known(prefix, new, dialect) == plain
 
 
-def test_a_chain_is_kept_as_messages_in_a_few_ways_the_oldest_forgotten_first() -> None:
+def test_a_chain_is_cached_as_messages_in_a_few_forms_with_the_oldest_evicted_first() -> None:
     dialect = DIALECTS["generic"]
-    prefix = Prefix().extended(items(say("user", "a"), say("assistant", "b")))
+    prefix = Prefix().extended(items(send("user", "a"), send("assistant", "b")))
     contexts = [None, "auto", "current_turn", "all_turns"]
     for context in contexts:
-        known(prefix, items(say("user", "c")), dialect, context)
+        known(prefix, items(send("user", "c")), dialect, context)
 
     assert [context for _, context, _ in prefix.log.renderings] == contexts[-MOST_RENDERINGS:]
 
@@ -83,21 +83,21 @@ def test_a_body_is_the_same_json_where_a_part_of_it_is_json_already(
 ) -> None:
     prefix = Prefix()
     for number in range(4):
-        new = items(say("user", f"{number} \u2028 é"))
-        whole = Conversation([*prefix.items, *new], prefix)
+        new = items(send("user", f"{number} \u2028 é"))
+        whole = ModelConversation([*prefix.items, *new], prefix)
         messages = to_messages(whole, instructions, DIALECTS["generic"], history=prefix.length)
         body = before | {"messages": messages} | behind
         assert encode_body(body) == msgspec.json.encode(before | {"messages": list(messages)} | behind)
-        prefix = prefix.extended([*new, *items(say("assistant", "yes"))])
+        prefix = prefix.extended([*new, *items(send("assistant", "yes"))])
     assert isinstance(messages, Messages)
 
 
 def test_messages_stay_as_they_are_while_the_chain_that_they_are_of_grows() -> None:
-    dialect, prefix = DIALECTS["generic"], Prefix().extended(items(say("user", "a"), say("assistant", "b")))
-    early = to_messages(Conversation([*prefix.items, *items(say("user", "c"))], prefix), None, dialect, history=2)
+    dialect, prefix = DIALECTS["generic"], Prefix().extended(items(send("user", "a"), send("assistant", "b")))
+    early = to_messages(ModelConversation([*prefix.items, *items(send("user", "c"))], prefix), None, dialect, history=2)
     plain = msgspec.json.encode({"messages": list(early)})
-    longer = prefix.extended(items(say("user", "c"), say("assistant", "d" * 1000)))
-    known(longer, items(say("user", "e")), dialect)
+    longer = prefix.extended(items(send("user", "c"), send("assistant", "d" * 1000)))
+    known(longer, items(send("user", "e")), dialect)
 
     assert longer.log is prefix.log
     assert encode_body({"messages": early}) == plain
@@ -111,24 +111,28 @@ class Agent:
 
     def step(self) -> list[dict[str, Any]]:
         """Return what the model says next, and the outputs of its calls."""
-        said: list[dict[str, Any]] = []
+        stated: list[dict[str, Any]] = []
         if self._draw(st.booleans()):
-            said.append({"type": "reasoning", "summary": [{"type": "summary_text", "text": f"thought {self._calls}"}]})
+            stated.append(
+                {"type": "reasoning", "summary": [{"type": "summary_text", "text": f"thought {self._calls}"}]}
+            )
         if self._draw(st.booleans()):
-            said.append(say("assistant", f"said {self._calls}"))
+            stated.append(send("assistant", f"said {self._calls}"))
         calls = [f"call_{self._calls + number}" for number in range(self._draw(st.integers(0, 2)))]
         self._calls += len(calls)
-        made = [{"type": "function_call", "call_id": one, "name": "look", "arguments": "{}"} for one in calls]
+        created = [{"type": "function_call", "call_id": one, "name": "look", "arguments": "{}"} for one in calls]
         outputs = [{"type": "function_call_output", "call_id": one, "output": f"seen {one}"} for one in calls]
         is_mixed = self._draw(st.booleans())
-        pairs = [item for pair in zip(made, outputs, strict=True) for item in pair] if is_mixed else made + outputs
-        return [*said, *pairs]
+        pairs = (
+            [item for pair in zip(created, outputs, strict=True) for item in pair] if is_mixed else created + outputs
+        )
+        return [*stated, *pairs]
 
     def turn(self) -> list[dict[str, Any]]:
         """Return what the client sends in one request: perhaps a user's message, and what follows it."""
-        said = self._draw(st.lists(st.sampled_from(["user", "user", "developer"]), max_size=2))
+        stated = self._draw(st.lists(st.sampled_from(["user", "user", "developer"]), max_size=2))
         steps = [self.step() for _ in range(self._draw(st.integers(0, 3)))]
-        return [say(role, role) for role in said] + [item for step in steps for item in step]
+        return [send(role, role) for role in stated] + [item for step in steps for item in step]
 
 
 @given(
@@ -137,14 +141,14 @@ class Agent:
 def test_steps_that_are_known_are_the_same_messages(
     data: st.DataObject, name: str, context: str | None, is_sent: bool
 ) -> None:
-    agent, dialect, prefix = Agent(data.draw), DIALECTS[name], Prefix(Log(is_sent=is_sent))
+    agent, dialect, prefix = Agent(data.draw), DIALECTS[name], Prefix(ChainLog(is_sent=is_sent))
     earlier = [prefix]
     for _ in range(data.draw(st.integers(1, 5))):
         prefix = data.draw(st.sampled_from(earlier)) if data.draw(st.integers(0, 3)) == 0 else earlier[-1]
         new = items(*agent.turn())
         if is_sent:
             prefix, new = prefix.extended(new), []
-        whole = Conversation([*prefix.items, *new], prefix)
+        whole = ModelConversation([*prefix.items, *new], prefix)
         history = 0 if is_sent else prefix.length
         messages = to_messages(whole, "Be kind.", dialect, context, history=history)
         plain = list(to_messages([*whole], "Be kind.", dialect, context, history=history))
@@ -161,10 +165,10 @@ def test_a_step_of_a_turn_that_goes_on_is_not_translated_again() -> None:
         ]
         for number in range(3)
     ]
-    prefix = Prefix(Log(is_sent=True)).extended(items(say("user", "a"), *steps[0], *steps[1]))
-    first = to_messages(Conversation(prefix.items, prefix), None, DIALECTS["generic"])
+    prefix = Prefix(ChainLog(is_sent=True)).extended(items(send("user", "a"), *steps[0], *steps[1]))
+    first = to_messages(ModelConversation(prefix.items, prefix), None, DIALECTS["generic"])
     longer = prefix.extended(items(*steps[2]))
-    second = to_messages(Conversation(longer.items, longer), None, DIALECTS["generic"])
+    second = to_messages(ModelConversation(longer.items, longer), None, DIALECTS["generic"])
 
     assert [one is other for one, other in zip(first, second, strict=False)] == [True, True, True, False, False]
 
@@ -172,34 +176,34 @@ def test_a_step_of_a_turn_that_goes_on_is_not_translated_again() -> None:
 def test_a_second_way_on_does_not_end_an_answer_where_the_first_did() -> None:
     dialect, both = (
         DIALECTS["generic"],
-        Prefix(Log(is_sent=True)).extended(items(say("user", "a"), say("assistant", "b"))),
+        Prefix(ChainLog(is_sent=True)).extended(items(send("user", "a"), send("assistant", "b"))),
     )
     call = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
     seen = {"type": "function_call_output", "call_id": "call_1", "output": "seen"}
-    for new in ([say("user", "c")], [call, seen], [call, seen, say("user", "d"), say("assistant", "e")]):
+    for new in ([send("user", "c")], [call, seen], [call, seen, send("user", "d"), send("assistant", "e")]):
         branch = both.extended(items(*new))
-        messages = to_messages(Conversation(branch.items, branch), None, dialect)
+        messages = to_messages(ModelConversation(branch.items, branch), None, dialect)
         assert list(messages) == list(to_messages(branch.items, None, dialect))
 
 
 def test_a_response_that_was_not_stored_does_not_end_an_answer_of_the_chain() -> None:
-    dialect, chain = DIALECTS["generic"], Prefix().extended(items(say("user", "a"), say("assistant", "b")))
+    dialect, chain = DIALECTS["generic"], Prefix().extended(items(send("user", "a"), send("assistant", "b")))
     call = {"type": "function_call", "call_id": "call_1", "name": "look", "arguments": "{}"}
     seen = {"type": "function_call_output", "call_id": "call_1", "output": "seen"}
-    known(chain, items(say("user", "c")), dialect)
-    longer = chain.extended(items(call, seen, say("assistant", "d")))
+    known(chain, items(send("user", "c")), dialect)
+    longer = chain.extended(items(call, seen, send("assistant", "d")))
 
-    new = items(say("user", "e"))
+    new = items(send("user", "e"))
     assert known(longer, new, dialect) == list(to_messages([*longer.items, *new], "Be kind.", dialect))
 
 
 def test_messages_are_encoded_while_the_chain_that_they_are_of_grows() -> None:
-    dialect, prefix = DIALECTS["generic"], Prefix().extended(items(say("user", "a"), say("assistant", "b")))
-    early = to_messages(Conversation([*prefix.items, *items(say("user", "c"))], prefix), None, dialect, history=2)
-    longer = prefix.extended(items(say("user", "c"), say("assistant", "d" * 1000)))
+    dialect, prefix = DIALECTS["generic"], Prefix().extended(items(send("user", "a"), send("assistant", "b")))
+    early = to_messages(ModelConversation([*prefix.items, *items(send("user", "c"))], prefix), None, dialect, history=2)
+    longer = prefix.extended(items(send("user", "c"), send("assistant", "d" * 1000)))
 
     def encode(value: Any) -> bytes:
-        known(longer, items(say("user", "e")), dialect)
+        known(longer, items(send("user", "e")), dialect)
         return msgspec.json.encode(value)
 
     assert isinstance(early, Messages)

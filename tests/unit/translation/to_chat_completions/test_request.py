@@ -26,7 +26,7 @@ OTHER = {"type": "function", "name": "g"}
 SCHEMA = {"type": "json_schema", "name": "s", "schema": {"type": "object"}, "strict": True, "description": "A thing."}
 
 
-def ask(dialect=FULL, dropped=(), **fields):
+def request(dialect=FULL, dropped=(), **fields):
     request = msgspec.convert({"model": "m", "input": "hi", **fields}, CreateResponse)
     items = normalise_input(request.input, lambda prefix: f"{prefix}_1")
     return to_chat(request, items, dialect, frozenset(dropped))
@@ -34,14 +34,14 @@ def ask(dialect=FULL, dropped=(), **fields):
 
 def refusal(dialect, dropped=(), **fields):
     with pytest.raises(ClientError) as caught:
-        ask(dialect, dropped, **fields)
+        request(dialect, dropped, **fields)
     assert caught.value.status == 400
     return caught.value
 
 
 def test_a_bare_request_sends_no_defaults():
     for dialect in DIALECTS.values():
-        assert ask(dialect) == {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": False}
+        assert request(dialect) == {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": False}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_bare_request_sends_no_defaults():
     ],
 )
 def test_a_parameter_that_the_client_set_is_sent_under_its_chat_name(fields, sent):
-    body = ask(**fields)
+    body = request(**fields)
 
     rest = {key: value for key, value in body.items() if key not in {"model", "messages"}}
     assert rest == {"stream": False} | sent
@@ -79,7 +79,7 @@ def test_a_parameter_that_the_client_set_is_sent_under_its_chat_name(fields, sen
 def test_hints_are_left_out_where_the_backend_does_not_take_them():
     hints = {"temperature": 1, "top_p": 1, "user": "u", "service_tier": "flex", "text": {"verbosity": "low"}}
 
-    assert ask(BARE, **hints, reasoning={"effort": "low"}, stream=True) == ask(BARE) | {"stream": True}
+    assert request(BARE, **hints, reasoning={"effort": "low"}, stream=True) == request(BARE) | {"stream": True}
 
 
 @pytest.mark.parametrize(
@@ -112,23 +112,23 @@ def test_what_the_client_would_miss_is_refused_by_name(fields, param):
         ("alibaba", "medium", {"enable_thinking": True}),
     ],
 )
-def test_effort_is_said_as_the_dialect_says_it_and_by_the_nearest_word(dialect, effort, sent):
-    body = ask(DIALECTS[dialect], reasoning={"effort": effort})
+def test_effort_is_sent_in_the_form_of_the_dialect_and_by_the_nearest_word(dialect, effort, sent):
+    body = request(DIALECTS[dialect], reasoning={"effort": effort})
 
     rest = {key: value for key, value in body.items() if key not in {"model", "messages"}}
     assert rest == {"stream": False} | sent
 
 
-def test_tools_are_wrapped_and_strictness_is_said_where_it_is_understood():
+def test_tools_are_wrapped_and_strictness_is_sent_if_supported():
     function = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}
 
-    assert ask(FULL, tools=[TOOL])["tools"] == [{"type": "function", "function": function | {"strict": True}}]
-    assert ask(DIALECTS["llamacpp"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
-    assert ask(FULL, ["strict"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
+    assert request(FULL, tools=[TOOL])["tools"] == [{"type": "function", "function": function | {"strict": True}}]
+    assert request(DIALECTS["llamacpp"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
+    assert request(FULL, ["strict"], tools=[TOOL])["tools"] == [{"type": "function", "function": function}]
 
 
 def test_a_tool_without_parameters_takes_an_empty_object():
-    assert ask(tools=[OTHER])["tools"] == [
+    assert request(tools=[OTHER])["tools"] == [
         {"type": "function", "function": {"name": "g", "parameters": {"type": "object", "properties": {}}}}
     ]
 
@@ -165,12 +165,12 @@ CHAT_NAMED = {"type": "function", "function": {"name": "g"}}
         ("unaccepted", ALLOWED | {"mode": "auto"}, "g", None),
     ],
 )
-def test_every_choice_is_said_or_done_by_sending_fewer_tools(form, choice, tools, sent):
+def test_every_choice_is_sent_or_replaced_by_sending_fewer_tools(form, choice, tools, sent):
     dialect = (
         replace(FULL, accepts=USUAL - {"tool_choice"}) if form == "unaccepted" else replace(FULL, tool_choice=form)
     )
 
-    body = ask(dialect, tools=[TOOL, OTHER], tool_choice=choice)
+    body = request(dialect, tools=[TOOL, OTHER], tool_choice=choice)
 
     assert "".join(tool["function"]["name"] for tool in body.get("tools", ())) == tools
     assert body.get("tool_choice") == sent
@@ -186,7 +186,7 @@ def test_a_call_that_cannot_be_forced_is_refused(choice):
 def test_where_only_a_function_can_be_demanded_any_of_several_cannot():
     named_only = replace(FULL, tool_choice="functions")
 
-    assert ask(named_only, tools=[OTHER], tool_choice="required")["tool_choice"] == CHAT_NAMED
+    assert request(named_only, tools=[OTHER], tool_choice="required")["tool_choice"] == CHAT_NAMED
     error = refusal(named_only, tools=[TOOL, OTHER], tool_choice="required")
     assert (error.param, error.code) == ("tool_choice", "unsupported_value")
 
@@ -201,11 +201,11 @@ def test_a_choice_that_names_no_tool_is_refused():
 def test_a_schema_is_sent_whole_where_it_is_taken():
     sent = {"name": "s", "schema": {"type": "object"}, "description": "A thing.", "strict": True}
 
-    assert ask(text={"format": SCHEMA})["response_format"] == {"type": "json_schema", "json_schema": sent}
+    assert request(text={"format": SCHEMA})["response_format"] == {"type": "json_schema", "json_schema": sent}
 
 
 @pytest.mark.parametrize(
-    ("formats", "wanted", "sent", "told"),
+    ("formats", "wanted", "sent", "reported"),
     [
         ({"json_object"}, SCHEMA, {"type": "json_object"}, True),
         ({"json_object", "json_object_schema"}, SCHEMA, {"type": "json_object", "schema": {"type": "object"}}, False),
@@ -219,25 +219,25 @@ def test_a_schema_is_sent_whole_where_it_is_taken():
         ),
     ],
 )
-def test_a_format_that_the_backend_lacks_is_weakened_and_told_in_words(formats, wanted, sent, told):
-    body = ask(replace(FULL, json_formats=frozenset(formats)), text={"format": wanted}, instructions="Be kind.")
+def test_an_unsupported_format_is_weakened_and_described_in_words(formats, wanted, sent, reported):
+    body = request(replace(FULL, json_formats=frozenset(formats)), text={"format": wanted}, instructions="Be kind.")
 
     assert body.get("response_format") == sent
     system = body["messages"][0]["content"]
     assert system.startswith("Be kind.")
-    assert ("JSON object" in system) is told
-    assert ('{"type":"object"}' in system) is (told and wanted is SCHEMA)
+    assert ("JSON object" in system) is reported
+    assert ('{"type":"object"}' in system) is (reported and wanted is SCHEMA)
 
 
-def test_a_format_that_was_refused_is_told_in_words():
-    body = ask(FULL, ["response_format"], text={"format": SCHEMA})
+def test_a_refused_format_is_described_in_words():
+    body = request(FULL, ["response_format"], text={"format": SCHEMA})
 
     assert "response_format" not in body
     assert body["messages"][0]["role"] == "system"
 
 
-def test_what_was_refused_before_is_left_out_or_said_by_its_other_name():
-    body = ask(DIALECTS["openai"], ["temperature", "max_completion_tokens"], temperature=1, max_output_tokens=20)
+def test_a_parameter_refused_before_is_omitted_or_sent_by_its_other_name():
+    body = request(DIALECTS["openai"], ["temperature", "max_completion_tokens"], temperature=1, max_output_tokens=20)
 
     assert "temperature" not in body
     assert body["max_tokens"] == 20
@@ -336,7 +336,7 @@ SETTINGS = st.fixed_dictionaries(
 )
 def test_whatever_decodes_becomes_json_or_a_client_error(raw, fields, name, dropped):
     try:
-        body = ask(DIALECTS[name], dropped, **{**fields, "input": raw})
+        body = request(DIALECTS[name], dropped, **{**fields, "input": raw})
     except ClientError as error:
         assert 400 <= error.status < 500
     else:

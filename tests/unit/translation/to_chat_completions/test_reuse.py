@@ -11,7 +11,10 @@ HI = {"role": "user", "content": "Hi"}
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]}
 OUTPUT = {"role": "tool", "tool_call_id": "1", "content": "x"}
 SEEN = {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {}}]}
-LOOK, FIND = {"type": "function", "function": {"name": "look"}}, {"type": "function", "function": {"name": "find"}}
+INSPECT_TOOL, FIND = (
+    {"type": "function", "function": {"name": "look"}},
+    {"type": "function", "function": {"name": "find"}},
+)
 
 
 def body(*messages: Any, tools: Any = ()) -> dict[str, Any]:
@@ -23,7 +26,7 @@ def changed(before: dict[str, Any], new: dict[str, Any]) -> str:
 
 
 def test_a_prompt_that_continues_the_one_before_reuses_all_of_it() -> None:
-    before, new = body(SYSTEM, HI, tools=[LOOK]), body(SYSTEM, HI, CALL, OUTPUT, tools=[LOOK])
+    before, new = body(SYSTEM, HI, tools=[INSPECT_TOOL]), body(SYSTEM, HI, CALL, OUTPUT, tools=[INSPECT_TOOL])
     found = reuse(fingerprint(before), fingerprint(new), new)
     assert (found.reused, found.changed) == (sum(fingerprint(before).sizes), "")
     assert found.size > found.reused
@@ -41,10 +44,10 @@ def test_of_the_first_prompt_nothing_is_reused_and_nothing_has_changed() -> None
         (body(SYSTEM, HI, CALL), body(SYSTEM, HI, SEEN), "message 2 (user, image_url, text)"),
         (body(SYSTEM, HI), body(SYSTEM, CALL), "message 1 (assistant, tool calls)"),
         (body(SYSTEM, HI), body(SYSTEM), "message 1 (missing)"),
-        (body(HI, tools=[LOOK]), body(HI, tools=[FIND]), "tool 0"),
-        (body(HI, tools=[LOOK]), body(HI, tools=[LOOK, FIND]), "tool 1"),
-        (body(HI, tools=[LOOK, FIND]), body(HI, tools=[LOOK]), "tool 1"),
-        (body(HI), body(HI, tools=[LOOK]), "tool 0"),
+        (body(HI, tools=[INSPECT_TOOL]), body(HI, tools=[FIND]), "tool 0"),
+        (body(HI, tools=[INSPECT_TOOL]), body(HI, tools=[INSPECT_TOOL, FIND]), "tool 1"),
+        (body(HI, tools=[INSPECT_TOOL, FIND]), body(HI, tools=[INSPECT_TOOL]), "tool 1"),
+        (body(HI), body(HI, tools=[INSPECT_TOOL]), "tool 0"),
     ],
 )
 def test_the_first_change_is_named_by_its_place_and_kind(before: Any, new: Any, name: str) -> None:
@@ -65,5 +68,5 @@ def test_what_is_reused_is_exactly_the_common_beginning(common: Any, old: Any, m
 
 
 def test_a_large_request_has_the_same_fingerprint_in_pieces() -> None:
-    large = body(SYSTEM, {"role": "user", "content": "é" * 3_000_000}, tools=[LOOK])
+    large = body(SYSTEM, {"role": "user", "content": "é" * 3_000_000}, tools=[INSPECT_TOOL])
     assert fingerprint(large) == fingerprint(large, is_large=True)

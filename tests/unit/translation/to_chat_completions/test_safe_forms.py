@@ -21,7 +21,7 @@ def decoded(**body: Any) -> CreateResponse:
     return decode_request(json.dumps({"model": "m", "input": "Hi", **body}).encode())
 
 
-def asked(family: str, **body: Any) -> dict[str, Any]:
+def requested(family: str, **body: Any) -> dict[str, Any]:
     """The request that a backend of this family receives."""
     request = decoded(**body)
     return to_chat(request, normalise_input(request.input, ids.new_id), DIALECTS[family])
@@ -60,31 +60,31 @@ BROKEN = {
 @FAMILIES
 @each("arguments", BROKEN.values(), ids=BROKEN)
 def test_arguments_of_an_earlier_call_that_are_no_object_are_text_in_one(family: str, arguments: str) -> None:
-    assert json.loads(sent_arguments(asked(family, input=past_call(arguments)))) == {"arguments": arguments}
+    assert json.loads(sent_arguments(requested(family, input=past_call(arguments)))) == {"arguments": arguments}
 
 
 @FAMILIES
 @each("arguments", ["", " ", "\n"])
 def test_blank_arguments_of_an_earlier_call_are_an_empty_object(family: str, arguments: str) -> None:
-    assert sent_arguments(asked(family, input=past_call(arguments))) == "{}"
+    assert sent_arguments(requested(family, input=past_call(arguments))) == "{}"
 
 
 @FAMILIES
 @each("arguments", ["{}", ' {"b" : 1,\n"a": "é\\u00e9"} ', '{"a": 1, "a": 2}'])
 def test_arguments_that_are_an_object_keep_every_byte(family: str, arguments: str) -> None:
     """A guard: a prompt cache keeps its prefix."""
-    assert sent_arguments(asked(family, input=past_call(arguments))) == arguments
+    assert sent_arguments(requested(family, input=past_call(arguments))) == arguments
 
 
 @FAMILIES
 def test_arguments_of_a_cut_call_are_an_object(family: str) -> None:
     cut = past_call('{"cmd": "ls', status="incomplete")
-    assert json.loads(sent_arguments(asked(family, input=cut))) == {"arguments": '{"cmd": "ls'}
+    assert json.loads(sent_arguments(requested(family, input=cut))) == {"arguments": '{"cmd": "ls'}
 
 
 def test_ollama_receives_the_same_object() -> None:
     """A guard: its API has no text for arguments."""
-    body = native_request(asked("ollama", input=past_call('{"cmd": "ls')), NativeOptions())
+    body = native_request(requested("ollama", input=past_call('{"cmd": "ls')), NativeOptions())
     assert json.loads(bytes(body["messages"][1]["tool_calls"][0]["function"]["arguments"])) == {
         "arguments": '{"cmd": "ls'
     }
@@ -111,14 +111,14 @@ def sent_function(body: dict[str, Any]) -> dict[str, Any]:
 @WITH_TOOLS
 @each("parameters", [None, {}, {"type": "object"}, {"type": "object", "properties": None}])
 def test_a_tool_without_parameters_has_an_object_without_properties(family: str, parameters: Any) -> None:
-    body = asked(family, tools=[tool(parameters)])
+    body = requested(family, tools=[tool(parameters)])
     assert sent_function(body)["parameters"] == {"type": "object", "properties": {}}
 
 
 @WITH_TOOLS
 def test_a_tool_of_a_namespace_without_parameters_has_them_too(family: str) -> None:
     namespace = {"type": "namespace", "name": "mcp", "description": "", "tools": [tool({})]}
-    assert sent_function(asked(family, tools=[namespace]))["parameters"] == {"type": "object", "properties": {}}
+    assert sent_function(requested(family, tools=[namespace]))["parameters"] == {"type": "object", "properties": {}}
 
 
 @WITH_TOOLS
@@ -142,7 +142,7 @@ def test_a_tool_of_an_mcp_server_without_properties_has_an_object(family: str, s
     ids=["oneOf", "anyOf", "$ref", "allOf"],
 )
 def test_a_tool_with_a_choice_at_its_root_has_an_object_there(family: str, root: dict[str, Any]) -> None:
-    function = sent_function(asked(family, tools=[tool(root, description="Updates.")]))
+    function = sent_function(requested(family, tools=[tool(root, description="Updates.")]))
 
     if family in OWN_ROOTS:
         assert (function["parameters"], function["description"]) == (root, "Updates.")
@@ -161,17 +161,17 @@ def test_a_tool_with_a_choice_at_its_root_has_an_object_there(family: str, root:
 def test_the_other_tools_keep_their_schemas(family: str) -> None:
     """A guard."""
     whole = {"type": "object", "properties": {"city": {"enum": ["Paris"]}}, "required": ["city"]}
-    body = asked(family, tools=[{**tool(whole), "name": "other"}, tool({"oneOf": [CREATE]})])
+    body = requested(family, tools=[{**tool(whole), "name": "other"}, tool({"oneOf": [CREATE]})])
     assert body["tools"][0]["function"]["parameters"] == whole
 
 
 def test_ollama_receives_the_same_tools() -> None:
-    body = asked("ollama", tools=[tool({}), {**tool({"oneOf": [CREATE]}), "name": "other"}])
+    body = requested("ollama", tools=[tool({}), {**tool({"oneOf": [CREATE]}), "name": "other"}])
     assert native_request(body, NativeOptions())["tools"] == body["tools"]
     assert [one["function"]["parameters"]["type"] for one in body["tools"]] == ["object", "object"]
 
 
 @FAMILIES
 @each(("stream", "sent"), [({}, False), ({"stream": False}, False), ({"stream": True}, True)])
-def test_a_request_always_says_whether_it_wants_a_stream(family: str, stream: dict[str, Any], sent: bool) -> None:
-    assert asked(family, **stream)["stream"] is sent
+def test_a_request_always_has_the_stream_parameter(family: str, stream: dict[str, Any], sent: bool) -> None:
+    assert requested(family, **stream)["stream"] is sent

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.protocol.schemas import misfit
-from antiphon.translation.to_chat_completions.schema_reading import SPARE, Budget
+from antiphon.translation.to_chat_completions.schema_reading import SPARE, SchemaBudget
 from antiphon.translation.to_chat_completions.schema_roots import COMBINED, TOO_LARGE, completed, flattened
 from tests.support.cases import each
 
@@ -183,7 +183,7 @@ def test_a_schema_that_clients_should_not_send_is_no_failure(schema: Schema, fla
 A = {"type": "object", "properties": {"a": TEXT}, "required": ["a"], "description": "Finds.", "minProperties": 1}
 NAMED = {"additionalProperties": TEXT, "patternProperties": {"^x-": {"type": "integer"}}}
 IF = {"if": {"required": ["a"]}, "then": {"required": ["b"]}}
-KEPT: dict[str, tuple[Schema, Schema, str]] = {
+RETAINED: dict[str, tuple[Schema, Schema, str]] = {
     "a reference": ({"$ref": "#/$defs/it", "$defs": {"it": A | NAMED}}, {**A, **NAMED, "$defs": {"it": A | NAMED}}, ""),
     "a reference to a closed one": (
         {"$ref": "#/$defs/it", "$defs": {"it": A | {"additionalProperties": False}}},
@@ -306,7 +306,7 @@ KEPT: dict[str, tuple[Schema, Schema, str]] = {
 """What a schema says beside its properties is kept, or described."""
 
 
-@each(("schema", "flat", "words"), KEPT.values(), ids=KEPT)
+@each(("schema", "flat", "words"), RETAINED.values(), ids=RETAINED)
 def test_no_rule_and_no_description_is_lost(schema: Schema, flat: Schema, words: str) -> None:
     before = json.dumps(schema)
 
@@ -321,7 +321,7 @@ def test_only_alternatives_that_all_permit_no_more_make_an_object_that_permits_n
     assert "additionalProperties" not in flattened({"oneOf": [{**CREATE, **closed}, DELETE]})[0]
 
 
-def test_words_stay_short_and_say_how_many_forms_they_do_not_name() -> None:
+def test_words_stay_short_and_count_the_unnamed_forms() -> None:
     forms = [{"properties": {f"{index}_{'x' * 50}": TEXT}} for index in range(200)]
     flat, words = flattened({"oneOf": forms})
 
@@ -417,7 +417,7 @@ def test_no_schema_takes_long_or_multiplies(schema: Schema) -> None:
 
 def test_all_tools_of_a_request_take_little_more_than_one() -> None:
     """The steps of a request are limited, and one tool cannot take those of all others."""
-    hostile, usual, budget = HOSTILE["the same in an object"], {"oneOf": [CREATE, DELETE]}, Budget()
+    hostile, usual, budget = HOSTILE["the same in an object"], {"oneOf": [CREATE, DELETE]}, SchemaBudget()
 
     assert flattened(hostile, budget)[1] == TOO_LARGE
     assert flattened(usual, budget) == flattened(usual)
@@ -425,7 +425,7 @@ def test_all_tools_of_a_request_take_little_more_than_one() -> None:
     assert budget.steps >= 0
 
 
-def test_a_schema_that_is_too_large_keeps_what_its_root_says_and_says_that_there_is_more() -> None:
+def test_a_too_large_schema_keeps_its_root_and_notes_the_omission() -> None:
     hostile = HOSTILE["a shared pattern, shorter"]
     own = {"description": "Finds.", "properties": {"a": TEXT}, "required": ["a"], "unevaluatedProperties": False}
 

@@ -64,7 +64,7 @@ def test_the_last_lesson_leaves_names_and_descriptions() -> None:
     }
 
 
-def test_groups_are_given_up_in_their_order_until_nothing_is_left() -> None:
+def test_groups_of_keywords_are_dropped_in_order_until_nothing_is_left() -> None:
     learned: set[str] = set()
     order = []
     while used := groups_in([projected(JOURNEY, learned)]):

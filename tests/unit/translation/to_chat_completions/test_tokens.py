@@ -97,13 +97,13 @@ def test_a_picture_is_a_constant_and_a_file_as_many_as_it_is_long() -> None:
         ({"messages": [{"role": "user", "content": "word" * 100}]}, 107),
     ],
 )
-def test_what_is_asked_is_counted_in_every_form(body: dict[str, Any], tokens: int) -> None:
+def test_every_form_of_a_request_is_counted(body: dict[str, Any], tokens: int) -> None:
     assert request_tokens(body) == tokens
 
 
-def test_what_stands_where_no_backend_looks_makes_nothing_cheaper() -> None:
-    asked = {"messages": [{"role": "user", "content": "word" * 100}]}
-    assert request_tokens({**asked, "input": "Hi"}) > request_tokens(asked)
+def test_a_field_that_no_backend_reads_makes_nothing_cheaper() -> None:
+    body = {"messages": [{"role": "user", "content": "word" * 100}]}
+    assert request_tokens({**body, "input": "Hi"}) > request_tokens(body)
 
 
 def test_plain_is_a_request_of_texts_alone() -> None:

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat_completions.vision import LONGEST_QUESTION, Image, described, images_in
+from antiphon.translation.to_chat_completions.vision import LONGEST_QUESTION, RequestImage, described, images_in
 
 CAT, DOG = "data:image/png;base64,AA==", "https://example.com/dog.png"
 
@@ -24,28 +24,28 @@ def body(*messages: Any) -> dict[str, Any]:
     return {"model": "m", "messages": list(messages), "stream": True}
 
 
-def name(image: Image) -> str:
+def name(image: RequestImage) -> str:
     return f"a picture at {image.url}"
 
 
-def test_an_image_has_the_text_beside_it_as_its_question() -> None:
-    asked = body(user(text("First?"), image(CAT)), user(image(DOG), text("Second?")))
-    assert images_in(asked, "chat") == [Image(CAT, "First?"), Image(DOG, "Second?")]
+def test_an_image_has_its_neighbouring_text_as_its_question() -> None:
+    requested = body(user(text("First?"), image(CAT)), user(image(DOG), text("Second?")))
+    assert images_in(requested, "chat") == [RequestImage(CAT, "First?"), RequestImage(DOG, "Second?")]
 
 
 def test_an_image_without_text_has_the_users_last_words_as_its_question() -> None:
-    asked = body(
+    requested = body(
         {"role": "user", "content": "What is it?"}, {"role": "assistant", "content": "Show me."}, user(image(CAT))
     )
-    assert images_in(asked, "chat") == [Image(CAT, "What is it?")]
+    assert images_in(requested, "chat") == [RequestImage(CAT, "What is it?")]
 
 
 def test_an_image_of_a_tool_has_the_users_question_and_where_it_comes_from() -> None:
     moved = user(text("From the output of call 1 of look:"), image(CAT))
-    held = {"role": "tool", "tool_call_id": "2", "content": [text("A picture:"), image(DOG)]}
-    asked = body(user(text("Is it red?")), moved, held)
+    retained = {"role": "tool", "tool_call_id": "2", "content": [text("A picture:"), image(DOG)]}
+    requested = body(user(text("Is it red?")), moved, retained)
     question = "Is it red?\nFrom the output of call 1 of look:"
-    assert images_in(asked, "chat") == [Image(CAT, question), Image(DOG, "Is it red?")]
+    assert images_in(requested, "chat") == [RequestImage(CAT, question), RequestImage(DOG, "Is it red?")]
 
 
 def test_of_a_long_question_the_end_counts() -> None:
@@ -55,8 +55,8 @@ def test_of_a_long_question_the_end_counts() -> None:
 
 
 def test_descriptions_stand_in_the_places_of_images_and_nothing_else_changes() -> None:
-    system, asked = {"role": "system", "content": "Be brief."}, user(text("What?"), image(CAT), text("Say it."))
-    before = body(system, asked)
+    system, requested = {"role": "system", "content": "Be brief."}, user(text("What?"), image(CAT), text("Say it."))
+    before = body(system, requested)
 
     after = described(before, "chat", DIALECTS["llamacpp"], name)
 
@@ -73,10 +73,10 @@ def test_a_backend_that_takes_no_list_of_texts_is_sent_one_text() -> None:
 @pytest.mark.parametrize("field", ["content", "output"])
 def test_a_request_to_a_responses_api_is_described_too(field: str) -> None:
     item = {"role": "user", field: [{"type": "input_image", "image_url": CAT}]}
-    asked = {"model": "m", "input": [{"role": "user", "content": "What?"}, item, {"type": "reasoning", "summary": []}]}
+    body = {"model": "m", "input": [{"role": "user", "content": "What?"}, item, {"type": "reasoning", "summary": []}]}
 
-    assert images_in(asked, "responses") == [Image(CAT, "What?")]
-    (_, seen, _) = described(asked, "responses", DIALECTS["vllm"], name)["input"]
+    assert images_in(body, "responses") == [RequestImage(CAT, "What?")]
+    (_, seen, _) = described(body, "responses", DIALECTS["vllm"], name)["input"]
     assert seen[field] == [{"type": "input_text", "text": f"[Image: a picture at {CAT}]"}]
 
 

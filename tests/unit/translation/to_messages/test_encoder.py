@@ -26,14 +26,14 @@ from tests.support.chance import examples
 from tests.support.messages_play import Pieces, played, words, writer_of
 from tests.support.messages_stream import events_in, fold, violations
 
-SHOWN = MessagesView(display="summarized")
+DISPLAYED = MessagesView(display="summarized")
 
 
-def encoder(view: MessagesView = SHOWN, sealed: dict[str, str] | None = None, tokens: int = 12) -> MessagesEncoder:
+def encoder(view: MessagesView = DISPLAYED, sealed: dict[str, str] | None = None, tokens: int = 12) -> MessagesEncoder:
     return MessagesEncoder(Blocks(view=view, sealed=sealed or {}), "claude-x", tokens, "req_1")
 
 
-def encoded(batch: Sequence[events.Event], view: MessagesView = SHOWN, size: int = 1000) -> bytes:
+def encoded(batch: Sequence[events.Event], view: MessagesView = DISPLAYED, size: int = 1000) -> bytes:
     """The bytes of a stream; `size` events are encoded at a time."""
     one = encoder(view)
     stream = b"".join(one.encode(batch[place : place + size]) for place in range(0, len(batch), size))
@@ -41,18 +41,18 @@ def encoded(batch: Sequence[events.Event], view: MessagesView = SHOWN, size: int
     return stream
 
 
-def streamed(*items: Any, view: MessagesView = SHOWN, **more: Any) -> dict[str, Any]:
+def streamed(*items: Any, view: MessagesView = DISPLAYED, **more: Any) -> dict[str, Any]:
     """The message that a client makes of the stream of these items."""
     batch, _ = played(items, **more)
     return fold(encoded(batch, view))
 
 
-def content(*items: Any, view: MessagesView = SHOWN, **more: Any) -> list[dict[str, Any]]:
+def content(*items: Any, view: MessagesView = DISPLAYED, **more: Any) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = streamed(*items, view=view, **more)["content"]
     return blocks
 
 
-def said(text: str, number: int = 1, **more: Any) -> Message:
+def stated(text: str, number: int = 1, **more: Any) -> Message:
     return Message(id=f"msg_{number}", role="assistant", content=[OutputText(text=text, **more)])
 
 
@@ -172,20 +172,24 @@ def test_a_stream_that_fails_ends_with_an_error_wherever_it_fails(items: list[An
 
 def test_reasoning_between_texts_has_blocks_of_its_own() -> None:
     """litellm#33224, litellm#32357: "Content block is not a thinking block"."""
-    for items in ([thought("a"), said("b")], [said("b"), thought("a")], [said("b"), thought("a"), said("c", 2)]):
+    for items in (
+        [thought("a"), stated("b")],
+        [stated("b"), thought("a")],
+        [stated("b"), thought("a"), stated("c", 2)],
+    ):
         kinds = [block["type"] for block in content(*items)]
         assert kinds == ["thinking" if isinstance(one, Reasoning) else "text" for one in items]
 
 
 def test_text_reasoning_text_and_a_call_have_consecutive_indexes() -> None:
     """ollama#17101, ollama#14816, ik_llama.cpp#1524, litellm#13373: "Content block not found"."""
-    blocks = content(said("a"), thought("b"), said("c", 2), call())
+    blocks = content(stated("a"), thought("b"), stated("c", 2), call())
     assert [block["type"] for block in blocks] == ["text", "thinking", "text", "tool_use"]
 
 
 def test_a_second_start_of_the_response_writes_no_second_message_start() -> None:
     """litellm#32357: after a failover before the first byte, or a retry inside of the run."""
-    batch, _ = played([said("a")])
+    batch, _ = played([stated("a")])
     assert violations(encoder().encode([*batch[:2], *batch])) == []
 
 
@@ -196,8 +200,8 @@ def test_calls_that_are_open_at_once_are_written_one_after_the_other() -> None:
 
 def test_an_answer_of_calls_and_an_empty_answer_have_no_text_block() -> None:
     """litellm#26853, opencode#24087, claude-code#62396: an empty text is refused on the next turn."""
-    assert [block["type"] for block in content(said(""), call())] == ["tool_use"]
-    assert content(said("")) == []
+    assert [block["type"] for block in content(stated(""), call())] == ["tool_use"]
+    assert content(stated("")) == []
     assert content() == []
 
 
@@ -259,13 +263,13 @@ def test_a_signature_is_never_empty() -> None:
     assert content(thought("why", blob=""))[0]["signature"]
 
 
-def test_thinking_that_is_not_shown_has_its_signature_alone() -> None:
+def test_omitted_thinking_has_its_signature_alone() -> None:
     [block] = content(thought("why"), view=MessagesView(display="omitted"))
     assert block == {"type": "thinking", "thinking": "", "signature": "ar1.k.sealed"}
 
 
 def test_hidden_thinking_has_no_block() -> None:
-    assert [block["type"] for block in content(thought("why"), said("a"), view=MessagesView(display="hidden"))] == [
+    assert [block["type"] for block in content(thought("why"), stated("a"), view=MessagesView(display="hidden"))] == [
         "text"
     ]
 
@@ -287,14 +291,14 @@ def test_parts_of_a_summary_are_one_block() -> None:
 def test_cached_tokens_are_counted_once() -> None:
     """codex-proxy#587, MTPLX#417, routatic/proxy#33: 1,000 tokens of which 900 are cached are 100, 0 and 900."""
     usage = Usage(input_tokens=1000, input_tokens_details=InputTokensDetails(cached_tokens=900), output_tokens=7)
-    counted = streamed(said("a"), usage=usage)["usage"]
+    counted = streamed(stated("a"), usage=usage)["usage"]
     names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
     assert [counted[name] for name in names] == [100, 0, 900, 7]
 
 
 def test_the_start_has_an_estimate_and_the_end_the_count_of_the_backend() -> None:
     """claudish#123, CLIProxyAPI#1700, CLIProxyAPI#6022: no constant, no 0, no sum of chunks."""
-    batch, _ = played([said("a")], usage=Usage(input_tokens=40, output_tokens=2))
+    batch, _ = played([stated("a")], usage=Usage(input_tokens=40, output_tokens=2))
     stream = encoder(tokens=38).encode(batch)
     found = {name: data for name, data in events_in(stream) if name in ("message_start", "message_delta")}
     assert found["message_start"]["message"]["usage"]["input_tokens"] == 38
@@ -304,7 +308,7 @@ def test_the_start_has_an_estimate_and_the_end_the_count_of_the_backend() -> Non
 
 def test_usage_has_the_fields_that_clients_need() -> None:
     """litellm#24176."""
-    counted = streamed(said("a"))["usage"]
+    counted = streamed(stated("a"))["usage"]
     assert counted["cache_creation"] == {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}
     assert counted["cache_read_input_tokens"] == counted["cache_creation_input_tokens"] == 0
     assert counted["service_tier"] == "standard"
@@ -312,33 +316,33 @@ def test_usage_has_the_fields_that_clients_need() -> None:
 
 def test_a_stop_sequence_is_named() -> None:
     """vllm#48273."""
-    batch, response = played([said("a")])
+    batch, response = played([stated("a")])
     one = encoder()
     one.stop_sequence = "END"
     written = fold(one.encode(batch))
     assert (written["stop_reason"], written["stop_sequence"]) == ("stop_sequence", "END")
-    assert written == message_of(response, Blocks(view=SHOWN), "claude-x", stop_sequence="END")
+    assert written == message_of(response, Blocks(view=DISPLAYED), "claude-x", stop_sequence="END")
 
 
 def test_the_reason_of_the_end_follows_from_the_response() -> None:
     refused = Message(id="msg_1", role="assistant", content=[Refusal(refusal="No.")])
-    assert streamed(said("a"))["stop_reason"] == "end_turn"
-    assert streamed(said("a"), call())["stop_reason"] == "tool_use"
+    assert streamed(stated("a"))["stop_reason"] == "end_turn"
+    assert streamed(stated("a"), call())["stop_reason"] == "tool_use"
     assert streamed(refused)["stop_details"]["type"] == "refusal"
     reasons = {"max_output_tokens": "max_tokens", "content_filter": "refusal", "max_messages": "pause_turn"}
     for incomplete, reason in reasons.items():
-        assert streamed(said("a"), call(), incomplete=incomplete)["stop_reason"] == reason
+        assert streamed(stated("a"), call(), incomplete=incomplete)["stop_reason"] == reason
 
 
 def test_a_full_window_is_its_own_reason() -> None:
-    batch, _ = played([said("a")], incomplete="max_output_tokens")
+    batch, _ = played([stated("a")], incomplete="max_output_tokens")
     one = encoder()
     one.is_window_full = True
     assert fold(one.encode(batch))["stop_reason"] == "model_context_window_exceeded"
 
 
 def test_the_id_is_that_of_the_response() -> None:
-    assert streamed(said("a"))["id"] == "msg_0a1b"
+    assert streamed(stated("a"))["id"] == "msg_0a1b"
 
 
 # Silence and errors.
@@ -349,7 +353,7 @@ def test_a_ping_follows_the_start_and_each_silence() -> None:
     one = encoder()
     assert one.heartbeat() == b""
     assert one.encode([events.Keepalive()]) == b""
-    batch, _ = played([said("a")])
+    batch, _ = played([stated("a")])
     begin = one.encode(batch[:1])
     assert [name for name, _ in events_in(begin)] == ["message_start", "ping"]
     assert [name for name, _ in events_in(one.heartbeat() + one.encode([events.Keepalive()]))] == ["ping", "ping"]
@@ -405,7 +409,7 @@ def test_a_web_search_has_result_blocks_and_is_counted() -> None:
         results=[{"type": "text", "url": "https://a.example/", "title": "A", "text": "…"}],
         encrypted_content="ar1.k.search",
     )
-    message = streamed(search, said("Found."))
+    message = streamed(search, stated("Found."))
     use, result, _ = message["content"]
     assert use == {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
     assert result["tool_use_id"] == "srvtoolu_1"
@@ -422,7 +426,7 @@ def test_a_page_shows_what_the_model_read() -> None:
         encrypted_content="ar1.x~y",
     )
     batch, response = played([page])
-    blocks = Blocks(view=SHOWN, unseal=lambda blob: {"said": f"Opened {blob}"})
+    blocks = Blocks(view=DISPLAYED, unseal=lambda blob: {"said": f"Opened {blob}"})
     written = fold(MessagesEncoder(blocks, "m", 1, "req_1").encode(batch))
     assert written["content"][1]["content"]["content"]["source"]["data"] == "Opened ar1.x"
     assert written == message_of(response, blocks, "m")
@@ -454,7 +458,7 @@ def test_citations_follow_the_text_that_they_are_of() -> None:
         "start_index": 14,
         "end_index": 20,
     }
-    [block] = content(said("It rains. It is wet [1]. And cold.", annotations=[annotation]))
+    [block] = content(stated("It rains. It is wet [1]. And cold.", annotations=[annotation]))
     [citation] = block["citations"]
     assert citation["url"] == "https://a.example/"
     assert citation["cited_text"] == "It is wet [1]."
@@ -465,7 +469,7 @@ def test_deltas_are_padded_with_spaces() -> None:
     delta = events.ResponseTextDeltaEvent(
         output_index=0, item_id="msg_1", content_index=0, delta="b", obfuscation="abcd"
     )
-    batch, _ = played([said("a")])
+    batch, _ = played([stated("a")])
     one = encoder()
     one.encode(batch[:5])
     assert one.encode([delta]).endswith(b'"text":"b"}    }\n\n')
@@ -474,7 +478,7 @@ def test_deltas_are_padded_with_spaces() -> None:
 def test_what_betas_add_is_in_the_stream_and_in_the_message() -> None:
     dropped = [{"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "organization_binding_mismatch"}]
     view = MessagesView(edits_context=True, diagnoses=True, dropped=dropped)
-    batch, response = played([said("a")])
+    batch, response = played([stated("a")])
     response.input_transformations = [
         {"type": "reasoning", "id": "rs_3_2_0123456789abcdef", "action": "removed", "reason": "model_mismatch"}
     ]
@@ -506,5 +510,5 @@ def test_a_count_is_a_number() -> None:
 
 def test_pieces_of_one_character_lose_nothing() -> None:
     text = 'Ä "quoted"\n\ttext 😀'
-    assert content(said(text), pieces=list)[0]["text"] == text
+    assert content(stated(text), pieces=list)[0]["text"] == text
     assert words(text) != [text]

@@ -87,8 +87,8 @@ def comparable_block(block: dict[str, Any], content: list[dict[str, Any]]) -> di
         case "web_fetch_tool_result":
             page = block["content"]
             document = page.get("content") or {"source": {}}
-            shown = [page.get("url"), document["source"].get("data"), document.get("title"), page.get("error_code")]
-            return {"tool_use_id": block["tool_use_id"], "page": shown}
+            displayed = [page.get("url"), document["source"].get("data"), document.get("title"), page.get("error_code")]
+            return {"tool_use_id": block["tool_use_id"], "page": displayed}
         case "code_execution_tool_result" | "bash_code_execution_tool_result":
             printed = block["content"]
             text = printed.get("stdout", "") + printed.get("stderr", "")
@@ -147,7 +147,7 @@ def test_a_recorded_message_is_written_as_it_was(path: Path) -> None:
     incomplete = INCOMPLETE.get(message["stop_reason"])
     stop_sequence = message["stop_sequence"]
     view = MessagesView(display="summarized", search_tool=search_tool(message))
-    batch, response = played(shown(items, message), usage=usage_in(message), incomplete=incomplete)
+    batch, response = played(displayed(items, message), usage=usage_in(message), incomplete=incomplete)
     encoder = MessagesEncoder(Blocks(view=view), message["model"], 10, "req_1")
     encoder.stop_sequence = stop_sequence
     stream = b"".join(encoder.encode([event]) for event in batch)
@@ -158,7 +158,7 @@ def test_a_recorded_message_is_written_as_it_was(path: Path) -> None:
     assert written == message_of(response, Blocks(view=view), message["model"], stop_sequence=stop_sequence)
 
 
-def shown(items: list[Any], message: dict[str, Any]) -> list[Any]:
+def displayed(items: list[Any], message: dict[str, Any]) -> list[Any]:
     """The items with the texts of reasoning, which a request does not repeat: its sealed state has them."""
     texts = {
         block.get("signature") or block.get("data"): block.get("thinking", "")

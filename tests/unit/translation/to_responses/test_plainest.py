@@ -18,8 +18,8 @@ SCHEMA = {
     "required": ["city"],
     "additionalProperties": False,
 }
-LOOK = {"type": "function", "name": "look", "parameters": SCHEMA, "strict": True}
-ASKED: dict[str, Any] = {
+INSPECT_TOOL = {"type": "function", "name": "look", "parameters": SCHEMA, "strict": True}
+REQUEST: dict[str, Any] = {
     "instructions": "Zero",
     "input": [
         {"role": "developer", "content": "One"},
@@ -31,7 +31,10 @@ ASKED: dict[str, Any] = {
         {"role": "developer", "content": "Seven"},
         {"role": "user", "content": "Eight"},
     ],
-    "tools": [LOOK, {"type": "namespace", "name": "n", "description": "N", "tools": [{**LOOK, "name": "other"}]}],
+    "tools": [
+        INSPECT_TOOL,
+        {"type": "namespace", "name": "n", "description": "N", "tools": [{**INSPECT_TOOL, "name": "other"}]},
+    ],
     "tool_choice": "required",
     "text": {"format": {"type": "json_schema", "name": "a", "schema": SCHEMA, "strict": True}, "verbosity": "low"},
     "temperature": 1.9,
@@ -43,8 +46,8 @@ ASKED: dict[str, Any] = {
 }
 
 
-def body(**asked: Any) -> Any:
-    request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **asked}))
+def body(**requested: Any) -> Any:
+    request = decode_request(msgspec.json.encode({"model": "m", "input": "Hi", **requested}))
     items = normalise_input(request.input, lambda prefix: f"{prefix}_1")
     return to_responses(
         request,
@@ -60,7 +63,7 @@ def token() -> str:
 
 
 def test_what_a_backend_may_have_refused_is_named_and_all_of_it_is_changed() -> None:
-    sent = body(**ASKED)
+    sent = body(**REQUEST)
     found = suspects(sent, ())
 
     assert {one for one in found if not one.startswith("tools.plain:")} == {
@@ -76,11 +79,11 @@ def test_what_a_backend_may_have_refused_is_named_and_all_of_it_is_changed() -> 
 
 
 def test_the_plainest_form_has_all_texts_tools_and_limits() -> None:
-    sent = body(**ASKED)
+    sent = body(**REQUEST)
     simplify(sent, suspects(sent, ()), token)
 
-    said = json.dumps(sent)
-    assert all(one in said for one in ("Two", "Three", "Four", "Five", "Six", "Eight"))
+    stated = json.dumps(sent)
+    assert all(one in stated for one in ("Two", "Three", "Four", "Five", "Six", "Eight"))
     assert sent["instructions"] == "Zero\n\nOne"
     marked = "[System message [token]]\nSeven\n[End of system message [token]]"
     assert [item.get("content", item.get("output")) for item in sent["input"]] == [
@@ -90,8 +93,8 @@ def test_the_plainest_form_has_all_texts_tools_and_limits() -> None:
         *("user", "assistant", "function_call", "function_call_output", "user", "user"),
     ]
     assert [tool["name"] for tool in sent["tools"]] == ["look", "n"]
-    kept = ("tool_choice", "max_output_tokens", "max_tool_calls", "parallel_tool_calls", "store", "stream")
-    assert [sent[name] for name in kept] == ["required", 50, 3, False, False, True]
+    stored = ("tool_choice", "max_output_tokens", "max_tool_calls", "parallel_tool_calls", "store", "stream")
+    assert [sent[name] for name in stored] == ["required", 50, 3, False, False, True]
     for function in (sent["tools"][0], sent["tools"][1]["tools"][0]):
         assert "strict" not in function
         assert function["parameters"]["properties"]["city"] == {
@@ -99,12 +102,12 @@ def test_the_plainest_form_has_all_texts_tools_and_limits() -> None:
             "description": 'Must fit {"pattern":"^[A-Z]"}.',
         }
     assert sent["text"]["format"]["schema"] == sent["tools"][0]["parameters"]
-    assert LOOK["parameters"] is SCHEMA
+    assert INSPECT_TOOL["parameters"] is SCHEMA
     assert "pattern" in SCHEMA["properties"]["city"]  # type: ignore[index]
 
 
 SHELL = {"stdout": "a [token]", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
-TOOLS = {"type": "additional_tools", "role": "developer", "tools": [LOOK]}
+TOOLS = {"type": "additional_tools", "role": "developer", "tools": [INSPECT_TOOL]}
 
 
 def test_items_with_roles_and_outputs_of_their_own_keep_their_form() -> None:
@@ -141,13 +144,13 @@ def test_a_choice_at_the_root_of_a_schema_becomes_an_object() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "own"),
+    ("requested", "own"),
     [
         ({"include": ["reasoning.encrypted_content"]}, ()),
         ({"stream": True, "include": ["reasoning.encrypted_content"], "temperature": 0.5}, ("temperature",)),
     ],
 )
-def test_what_the_client_asked_for_itself_is_no_suspect(asked: dict[str, Any], own: tuple[str, ...]) -> None:
-    found = suspects(body(**asked), asked["include"], own)
+def test_client_parameters_are_no_suspects(requested: dict[str, Any], own: tuple[str, ...]) -> None:
+    found = suspects(body(**requested), requested["include"], own)
 
     assert found - {"messages.text", "stream.always"} == frozenset()

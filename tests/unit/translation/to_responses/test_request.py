@@ -16,9 +16,9 @@ from antiphon.translation.to_responses.request import field_of, refused_field, t
 USER = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Hi"}]}
 
 
-def body(input: Any = "Hi", dialect: str = "openai", refused: frozenset[str] = frozenset(), **asked: Any) -> Any:
+def body(input: Any = "Hi", dialect: str = "openai", refused: frozenset[str] = frozenset(), **requested: Any) -> Any:
     """The body for a request; an `encrypted_content` is opened as the JSON that it is."""
-    request = decode_request(msgspec.json.encode({"model": "m", "input": input, **asked}))
+    request = decode_request(msgspec.json.encode({"model": "m", "input": input, **requested}))
     items = normalise_input(request.input, lambda prefix: f"{prefix}_1")
     return to_responses(request, items, DIALECTS[dialect], refused, unseal=unseal, origin="here")
 
@@ -30,12 +30,12 @@ def unseal(blob: str) -> dict[str, Any]:
 
 def sent(*items: Any, dialect: str = "openai") -> list[dict[str, Any]]:
     """The input that items become."""
-    given: list[dict[str, Any]] = body([*items], dialect)["input"]
-    return given
+    provided: list[dict[str, Any]] = body([*items], dialect)["input"]
+    return provided
 
 
 def test_what_is_ours_stays_here() -> None:
-    asked = body(
+    requested = body(
         metadata={"a": "b"},
         background=True,
         stream=True,
@@ -44,7 +44,7 @@ def test_what_is_ours_stays_here() -> None:
         client_metadata={"a": "b"},
         store=True,
     )
-    assert asked == {
+    assert requested == {
         "model": "m",
         "input": [USER],
         "stream": True,
@@ -54,7 +54,7 @@ def test_what_is_ours_stays_here() -> None:
 
 
 def test_everything_else_goes_as_it_came() -> None:
-    asked = {
+    request_body = {
         "instructions": "Be kind.",
         "tools": [
             {"type": "function", "name": "f", "parameters": {"type": "object", "default": None}},
@@ -77,22 +77,22 @@ def test_everything_else_goes_as_it_came() -> None:
         "prompt_cache_key": "k",
         "stream": True,
     }
-    assert asked.items() <= body(**asked).items()
+    assert request_body.items() <= body(**request_body).items()
 
 
-def test_an_image_that_is_kept_here_is_told_and_not_referred_to() -> None:
+def test_a_stored_image_is_sent_and_not_referenced() -> None:
     item = {"id": "ig_1", "type": "image_generation_call", "status": "completed", "revised_prompt": "a red circle"}
-    (kept,) = sent({**item, "result": "kept:row_1:12:0,0,0,0,0,0"})
+    (stored,) = sent({**item, "result": "kept:row_1:12:0,0,0,0,0,0"})
     (whole,) = sent({**item, "result": "aGk="})
-    assert kept["content"][0]["text"].endswith(": a red circle]")
+    assert stored["content"][0]["text"].endswith(": a red circle]")
     assert whole["result"] == "aGk="
 
 
-def test_a_plain_request_asks_plainly() -> None:
+def test_a_plain_request_is_sent_without_streaming() -> None:
     assert "stream" not in body(stream=False)
 
 
-def test_what_the_client_includes_is_asked_for_beside_the_sealed_reasoning() -> None:
+def test_includes_of_the_client_are_requested_along_with_the_sealed_reasoning() -> None:
     wanted = ["message.output_text.logprobs", "reasoning.encrypted_content"]
     assert body(include=wanted)["include"] == wanted
     assert body(include=wanted[:1], refused=frozenset({wanted[1]}))["include"] == wanted[:1]
@@ -111,9 +111,9 @@ def test_items_have_ids_only_where_the_api_wants_them() -> None:
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"}
     output = {"type": "function_call_output", "call_id": "c", "output": "1", "status": "completed"}
     search = {"id": "ws_1", "type": "web_search_call", "status": "completed", "action": {"type": "search"}}
-    given = [{**USER, "id": "msg_0"}, {**answer, "content": content}, search, {**call, "id": "fc_1"}, output]
+    provided = [{**USER, "id": "msg_0"}, {**answer, "content": content}, search, {**call, "id": "fc_1"}, output]
 
-    assert sent(*given) == [
+    assert sent(*provided) == [
         USER,
         {**answer, "content": [{"type": "output_text", "text": "Hello", "annotations": []}]},
         search,
@@ -138,9 +138,9 @@ def test_fields_that_only_we_know_stay_here() -> None:
         "status": "completed",
     }
     printed = {"type": "local_shell_call_output", "call_id": "s", "output": "z"}
-    given = [{**custom, "status": "completed"}, {**output, "name": "t", "status": "completed"}, shell, printed]
+    provided = [{**custom, "status": "completed"}, {**output, "name": "t", "status": "completed"}, shell, printed]
 
-    assert sent(*given) == [
+    assert sent(*provided) == [
         custom,
         output,
         shell,
@@ -186,10 +186,10 @@ def test_what_a_backend_cannot_read_is_left_out(state: dict[str, Any], dialect: 
 def test_reasoning_that_was_text_goes_as_text_where_text_is_read() -> None:
     state = {"family": "deepseek", "reasoning": {"reasoning_content": "Hm."}}
     content = [{"type": "reasoning_text", "text": "Hm."}]
-    shown = {"id": "rs_1", "type": "reasoning", "summary": [], "content": content}
+    displayed = {"id": "rs_1", "type": "reasoning", "summary": [], "content": content}
 
-    assert sent(reasoning(state), ANSWER, dialect="vllm")[0] == shown
-    assert sent(shown, ANSWER, dialect="vllm")[0] == shown
+    assert sent(reasoning(state), ANSWER, dialect="vllm")[0] == displayed
+    assert sent(displayed, ANSWER, dialect="vllm")[0] == displayed
 
 
 @pytest.mark.parametrize("after", [[], [USER]])
@@ -197,14 +197,14 @@ def test_reasoning_that_nothing_came_of_is_left_out(after: list[Any]) -> None:
     assert sent(USER, reasoning(NATIVE), *after) == [USER, *after]
 
 
-def test_a_compaction_is_told_as_its_summary_and_what_it_stands_for_is_not() -> None:
+def test_a_compaction_is_sent_as_its_summary_without_the_compacted_items() -> None:
     compaction = {"id": "cmp_1", "type": "compaction", "encrypted_content": '{"summary": "In short."}'}
     request = decode_request(msgspec.json.encode({"model": "m", "input": [USER, ANSWER, compaction, USER]}))
     stored = cast("list[InputItem]", request.input)
-    first, told, last = to_responses(request, stored, DIALECTS["openai"], unseal=unseal)["input"]
+    first, reported, last = to_responses(request, stored, DIALECTS["openai"], unseal=unseal)["input"]
 
     assert (first, last) == (USER, USER)
-    assert (told["role"], "In short." in told["content"]) == ("user", True)
+    assert (reported["role"], "In short." in reported["content"]) == ("user", True)
 
 
 def test_items_before_a_compaction_that_the_client_sends_are_sent_too() -> None:
@@ -216,11 +216,11 @@ def test_items_before_a_compaction_that_the_client_sends_are_sent_too() -> None:
 
 
 def test_settings_inside_the_input_are_settings() -> None:
-    asked = body([USER, {"type": "configuration_update", "reasoning": {"effort": "low"}}])
-    assert (asked["input"], asked["reasoning"]) == ([USER], {"effort": "low"})
+    requested = body([USER, {"type": "configuration_update", "reasoning": {"effort": "low"}}])
+    assert (requested["input"], requested["reasoning"]) == ([USER], {"effort": "low"})
 
 
-def test_a_reference_that_nobody_resolved_is_an_error() -> None:
+def test_an_unresolved_reference_is_an_error() -> None:
     with pytest.raises(ClientError) as caught:
         body([{"type": "item_reference", "id": "msg_1"}])
     assert caught.value.status == 404
@@ -243,11 +243,11 @@ def refusal(message: str, **fields: Any) -> bytes:
     ],
 )
 def test_a_refusal_teaches_to_leave_a_hint_out(error: bytes, lesson: str | None) -> None:
-    asked = body(top_p=0.5, reasoning={"effort": "low"}, text={"verbosity": "low"})
-    assert refused_field(400, error, asked, None) == lesson
+    requested = body(top_p=0.5, reasoning={"effort": "low"}, text={"verbosity": "low"})
+    assert refused_field(400, error, requested, None) == lesson
 
 
-def test_an_include_that_the_client_asked_for_is_its_own_affair() -> None:
+def test_an_include_requested_by_the_client_is_left_to_it() -> None:
     error = refusal("Encrypted content is not supported.", param="include")
     assert refused_field(400, error, body(), ["reasoning.encrypted_content"]) is None
 

@@ -20,8 +20,8 @@ NAMED = {"type": "function", "name": "listen"}
 
 def sent(choice: Any, dialect: Any = UNFORCED) -> tuple[list[str], Any, str, Any]:
     """The tools and the choice that are sent, the instructions, and the names that can be called."""
-    asked = {"model": "m", "input": "Hi", "instructions": "Be kind.", "tools": TOOLS, "tool_choice": choice}
-    request = decode_request(msgspec.json.encode(asked))
+    request_body = {"model": "m", "input": "Hi", "instructions": "Be kind.", "tools": TOOLS, "tool_choice": choice}
+    request = decode_request(msgspec.json.encode(request_body))
     items = normalise_input(request.input, lambda prefix: f"{prefix}_1")
     body = to_chat(request, items, dialect)
     names = [tool["function"]["name"] for tool in body["tools"]]

@@ -14,7 +14,7 @@ from antiphon.protocol.requests import CreateResponse
 from antiphon.protocol.validation.validate import decode_request
 from antiphon.translation.dialects.dialect import Dialect
 from antiphon.translation.dialects.table import DIALECTS
-from antiphon.translation.to_chat_completions.hosted import Approvals, shown_call
+from antiphon.translation.to_chat_completions.hosted import Approvals, rendered_call
 from antiphon.translation.to_chat_completions.messages import to_messages
 from antiphon.translation.to_chat_completions.reasoning import nothing
 from antiphon.translation.to_chat_completions.request import to_chat
@@ -28,8 +28,8 @@ def request(*tools: dict[str, Any], input: Any = "x", **more: Any) -> CreateResp
 
 
 def toolbox(*tools: dict[str, Any], input: Any = "x", dialect: Dialect = GENERIC) -> Toolbox:
-    asked = request(*tools, input=input)
-    return toolbox_of(asked, asked.input if isinstance(asked.input, list) else [], dialect)
+    requested = request(*tools, input=input)
+    return toolbox_of(requested, requested.input if isinstance(requested.input, list) else [], dialect)
 
 
 def function(name: str, **more: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def test_a_name_that_is_taken_is_marked_and_the_one_without_a_namespace_keeps_it
 
 
 @pytest.mark.parametrize("name", ["x" * 100, "mcp server/ü"])
-def test_a_name_that_no_backend_takes_is_made_to_fit(name: str) -> None:
+def test_an_unsupported_name_is_adapted(name: str) -> None:
     (fitted,) = names(namespace(name, function("ping")))
 
     assert len(fitted) <= 64 and fitted.isascii()
@@ -73,23 +73,25 @@ def test_no_two_tools_have_one_name_and_all_are_found_again(pairs: list[tuple[st
     spaces: dict[str, list[dict[str, Any]]] = {}
     for space, name in pairs:
         spaces.setdefault(space, []).append(function(name))
-    made = toolbox(*(namespace(space, *tools) for space, tools in spaces.items()))
+    created = toolbox(*(namespace(space, *tools) for space, tools in spaces.items()))
 
-    assert len(made.offers) == len(pairs)
-    assert all(len(name) <= 64 for name in made.offers)
+    assert len(created.offers) == len(pairs)
+    assert all(len(name) <= 64 for name in created.offers)
     for space, name in pairs:
-        offer = made.offers[made.name_of("function", space, name)]
+        offer = created.offers[created.name_of("function", space, name)]
         assert (offer.namespace, offer.name) == (space, name)
 
 
-def test_what_is_said_of_a_namespace_is_said_once() -> None:
-    made = toolbox(namespace("n", function("a", description="A."), function("b", description="B."), description="All."))
+def test_a_namespace_is_described_once() -> None:
+    created = toolbox(
+        namespace("n", function("a", description="A."), function("b", description="B."), description="All.")
+    )
 
-    assert [offer.description for offer in made.offers.values()] == ["[n: All.]\nA.", "B."]
+    assert [offer.description for offer in created.offers.values()] == ["[n: All.]\nA.", "B."]
 
 
 def test_tools_inside_the_input_are_in_force() -> None:
-    given = [
+    provided = [
         {"type": "additional_tools", "role": "developer", "tools": [namespace("n", function("a"))]},
         {
             "type": "tool_search_output",
@@ -99,21 +101,21 @@ def test_tools_inside_the_input_are_in_force() -> None:
         },
     ]
 
-    assert names(function("c"), input=given) == ["c", "n__a", "b"]
+    assert names(function("c"), input=provided) == ["c", "n__a", "b"]
 
 
 def test_of_two_with_one_name_the_later_counts() -> None:
-    given = [{"type": "additional_tools", "role": "developer", "tools": [function("a", description="New.")]}]
-    (offer,) = toolbox(function("a", description="Old."), input=given).offers.values()
+    provided = [{"type": "additional_tools", "role": "developer", "tools": [function("a", description="New.")]}]
+    (offer,) = toolbox(function("a", description="Old."), input=provided).offers.values()
 
     assert offer.description == "New."
 
 
-def test_a_deferred_tool_is_not_shown_but_told_of() -> None:
-    made = toolbox({"type": "tool_search"}, function("later", description="For later.", defer_loading=True))
+def test_a_deferred_tool_is_not_sent_but_mentioned() -> None:
+    created = toolbox({"type": "tool_search"}, function("later", description="For later.", defer_loading=True))
 
-    assert list(made.offers) == ["tool_search"]
-    assert "later: For later." in (made.offers["tool_search"].description or "")
+    assert list(created.offers) == ["tool_search"]
+    assert "later: For later." in (created.offers["tool_search"].description or "")
 
 
 def test_without_anything_to_find_there_is_no_search() -> None:
@@ -121,24 +123,24 @@ def test_without_anything_to_find_there_is_no_search() -> None:
 
 
 def test_a_tool_for_programs_alone_is_left_out() -> None:
-    made = toolbox(
+    created = toolbox(
         function("a", allowed_callers=["programmatic"]), function("b", allowed_callers=["direct", "programmatic"])
     )
 
-    assert (list(made.offers), made.left_out) == (["b"], ["function"])
+    assert (list(created.offers), created.left_out) == (["b"], ["function"])
 
 
 def test_a_shell_in_a_container_is_left_out() -> None:
-    made = toolbox({"type": "shell", "environment": {"type": "container_auto"}})
+    created = toolbox({"type": "shell", "environment": {"type": "container_auto"}})
 
-    assert (list(made.offers), made.left_out) == ([], ["shell"])
+    assert (list(created.offers), created.left_out) == ([], ["shell"])
 
 
 def grammar(syntax: str, definition: str) -> dict[str, Any]:
     return {"type": "custom", "name": "c", "format": {"type": "grammar", "syntax": syntax, "definition": definition}}
 
 
-def test_a_grammar_is_told_to_the_model_and_its_inputs_are_looked_at() -> None:
+def test_a_grammar_is_sent_to_the_model_and_its_inputs_are_checked() -> None:
     (offer,) = toolbox(grammar("lark", 'start: "a"+')).offers.values()
 
     assert 'start: "a"+' in (offer.description or "")
@@ -183,7 +185,7 @@ TOOLS = [
     ids=lambda value: value if isinstance(value, str) else "",
 )
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
-def test_a_choice_is_said_in_the_dialects_way(choice: dict[str, Any], name: str, dialect: str) -> None:
+def test_a_tool_choice_is_sent_in_the_form_of_the_dialect(choice: dict[str, Any], name: str, dialect: str) -> None:
     body = to_chat(request(*TOOLS, tool_choice=choice), [], DIALECTS[dialect])
     sent = [tool["function"]["name"] for tool in body["tools"]]
 
@@ -273,16 +275,16 @@ LOOP: list[tuple[dict[str, Any], dict[str, Any], str, str, Any]] = [
 
 
 @pytest.mark.parametrize(
-    ("call", "output", "name", "arguments", "said"),
+    ("call", "output", "name", "arguments", "stated"),
     LOOP,
     ids=lambda value: value.get("type") if isinstance(value, dict) else "",
 )
 def test_a_call_and_its_output_go_back_to_the_model(
-    call: dict[str, Any], output: dict[str, Any], name: str, arguments: str, said: str
+    call: dict[str, Any], output: dict[str, Any], name: str, arguments: str, stated: str
 ) -> None:
-    asked = request(*TOOLS, input=[call, output])
-    assert isinstance(asked.input, list)
-    messages = to_messages(asked.input, None, GENERIC, toolbox=toolbox_of(asked, asked.input, GENERIC))
+    requested = request(*TOOLS, input=[call, output])
+    assert isinstance(requested.input, list)
+    messages = to_messages(requested.input, None, GENERIC, toolbox=toolbox_of(requested, requested.input, GENERIC))
 
     assert messages == [
         {
@@ -290,12 +292,12 @@ def test_a_call_and_its_output_go_back_to_the_model(
             "content": None,
             "tool_calls": [{"id": "c", "type": "function", "function": {"name": name, "arguments": arguments}}],
         },
-        {"role": "tool", "tool_call_id": "c", "content": said},
+        {"role": "tool", "tool_call_id": "c", "content": stated},
     ]
 
 
 def test_a_screenshot_moves_into_a_users_message() -> None:
-    asked = request(
+    requested = request(
         {"type": "computer"},
         input=[
             {"type": "computer_call", "call_id": "c", "actions": [{"type": "screenshot"}]},
@@ -306,14 +308,14 @@ def test_a_screenshot_moves_into_a_users_message() -> None:
             },
         ],
     )
-    assert isinstance(asked.input, list)
-    _, tool, user = to_messages(asked.input, None, GENERIC)
+    assert isinstance(requested.input, list)
+    _, tool, user = to_messages(requested.input, None, GENERIC)
 
     assert tool["role"] == "tool" and "see the next user message" in tool["content"]
     assert user["content"][-1] == {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 
 
-def test_an_output_that_is_late_is_told_when_it_comes() -> None:
+def test_a_late_output_is_emitted_on_arrival() -> None:
     call = {"type": "function_call", "call_id": "c", "name": "slow", "arguments": "{}", "async": True}
     waiting = request(input=[call, {"role": "user", "content": "Well?"}])
     late = request(
@@ -330,7 +332,7 @@ def test_an_output_that_is_late_is_told_when_it_comes() -> None:
 
 
 def test_a_compaction_stands_for_what_came_before_but_for_users_and_systems() -> None:
-    asked = request(
+    requested = request(
         input=[
             {"role": "developer", "content": "Be kind."},
             {"role": "user", "content": "Hello"},
@@ -341,23 +343,23 @@ def test_a_compaction_stands_for_what_came_before_but_for_users_and_systems() ->
             {"role": "user", "content": "More"},
         ]
     )
-    assert isinstance(asked.input, list)
-    said = [
-        m["content"] for m in to_messages(asked.input, None, GENERIC, unseal=lambda blob: {"summary": f"of {blob}"})
+    assert isinstance(requested.input, list)
+    content = [
+        m["content"] for m in to_messages(requested.input, None, GENERIC, unseal=lambda blob: {"summary": f"of {blob}"})
     ]
 
-    assert (said[:2], said[3]) == (["Be kind.", "Hello"], "More")
-    assert "of blob" in said[2]
+    assert (content[:2], content[3]) == (["Be kind.", "Hello"], "More")
+    assert "of blob" in content[2]
 
 
-def test_settings_inside_the_input_count_where_the_request_says_none() -> None:
+def test_settings_inside_the_input_count_if_the_request_has_none() -> None:
     update = {
         "type": "configuration_update",
         "reasoning": {"effort": "high"},
         "text": {"format": {"type": "json_object"}},
     }
-    given = [update, {"role": "user", "content": "x"}]
-    mine, theirs = request(input=given), request(input=given, reasoning={"effort": "low"})
+    provided = [update, {"role": "user", "content": "x"}]
+    mine, theirs = request(input=provided), request(input=provided, reasoning={"effort": "low"})
     assert isinstance(mine.input, list)
 
     body = to_chat(mine, mine.input, GENERIC)
@@ -366,9 +368,9 @@ def test_settings_inside_the_input_count_where_the_request_says_none() -> None:
 
 
 @pytest.mark.parametrize("sources", [5, "abc", {"a": 1}, None])
-def test_a_search_of_the_web_with_odd_sources_is_told_without_them(sources: Any) -> None:
+def test_a_web_search_with_invalid_sources_is_reported_without_them(sources: Any) -> None:
     item = {"type": "web_search_call", "id": "ws_1", "action": {"type": "search", "query": "x", "sources": sources}}
-    told = shown_call(msgspec.convert(item, WebSearchCall), nothing, Approvals())
-    output = told and told.output
+    reported = rendered_call(msgspec.convert(item, WebSearchCall), nothing, Approvals())
+    output = reported and reported.output
 
     assert output is not None and output.output == "Done."

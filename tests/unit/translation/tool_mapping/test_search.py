@@ -61,7 +61,7 @@ def test_a_namespaces_name_finds_all_of_it() -> None:
     assert sorted(found({"query": "crm"})) == ["find_customer", "list_orders"]
 
 
-def test_no_more_is_found_than_was_asked_for() -> None:
+def test_no_more_than_requested_is_found() -> None:
     assert len(found({"query": "crm weather mail", "limit": 2})) == 2
 
 

@@ -87,7 +87,7 @@ async def test_it_is_listed_as_ours():
     assert (model["id"], model["object"], model["owned_by"]) == ("demo", "model", "antiphon")
 
 
-async def test_it_says_that_it_is_a_script_and_repeats_the_user():
+async def test_it_states_that_it_is_a_script_and_repeats_the_user():
     answer = await choice("Why is the sky blue?")
 
     assert "I am demo, Antiphon's scripted model" in answer["message"]["content"]
@@ -103,10 +103,10 @@ async def test_it_reads_the_last_user_message_and_names_parts_that_are_no_text()
         {"role": "user", "content": [{"type": "text", "text": "New"}, image]},
     ]
 
-    said = (await choice(messages=messages))["message"]["content"]
+    content = (await choice(messages=messages))["message"]["content"]
 
-    assert "New [image_url]" in said
-    assert "Old" not in said
+    assert "New [image_url]" in content
+    assert "Old" not in content
 
 
 async def test_it_does_not_repeat_a_book():
@@ -121,9 +121,9 @@ async def test_it_shows_what_it_received():
         {"role": "user", "content": "New"},
     ]
 
-    said = (await choice(messages=messages, tools=TOOLS))["message"]["content"]
+    content = (await choice(messages=messages, tools=TOOLS))["message"]["content"]
 
-    assert "I received 4 messages and the tools get_weather, get_time, send." in said
+    assert "I received 4 messages and the tools get_weather, get_time, send." in content
     assert "I received 1 message. You said: Hello there" in (await choice())["message"]["content"]
 
 
@@ -136,7 +136,7 @@ async def answered(*texts):
 
 
 @pytest.mark.parametrize(
-    ("told", "asked", "expected"),
+    ("reported", "requested", "expected"),
     [
         ("My name is Ada.", "What is my name?", "Your name is Ada."),
         ("My name's Ada", "What's my name?", "Your name's Ada"),
@@ -146,10 +146,10 @@ async def answered(*texts):
         ("Remember this word: tide.", "Which word did I ask you to remember? Be brief.", "Remember this word: tide."),
     ],
 )
-async def test_it_answers_a_question_about_the_user_from_the_history(told, asked, expected):
-    assert await answered(told, asked) == expected
-    assert await answered(told, "Thank you.", asked) == expected
-    assert await answered(f"{told}\n{asked}") == expected
+async def test_it_answers_a_question_about_the_user_from_the_history(reported, requested, expected):
+    assert await answered(reported, requested) == expected
+    assert await answered(reported, "Thank you.", requested) == expected
+    assert await answered(f"{reported}\n{requested}") == expected
 
 
 async def test_the_newest_of_the_users_statements_counts():
@@ -157,7 +157,7 @@ async def test_the_newest_of_the_users_statements_counts():
 
 
 @pytest.mark.parametrize(
-    ("told", "asked"),
+    ("reported", "requested"),
     [
         ("My name is Ada.", "My name?!"),
         ("My name is Ada.", "What is your name?"),
@@ -166,8 +166,8 @@ async def test_the_newest_of_the_users_statements_counts():
         ("My name is Ada.", "Am I?"),
     ],
 )
-async def test_it_says_nothing_else_about_the_user(told, asked):
-    assert (await answered(told, asked)).endswith(f" 3 messages. You said: {asked}")
+async def test_it_reveals_nothing_else_about_the_user(reported, requested):
+    assert (await answered(reported, requested)).endswith(f" 3 messages. You said: {requested}")
 
 
 async def test_it_streams_word_by_word():
@@ -201,15 +201,15 @@ REQUESTS = st.builds(lambda request, choice: request | choice, REQUESTS, st.just
 
 
 @given(REQUESTS)
-async def test_plain_and_streamed_say_the_same_and_count_the_same(request):
+async def test_plain_and_streamed_answers_have_the_same_content_and_usage(request):
     whole = await completion(**request)
     parts = await chunks(**request, stream_options={"include_usage": True})
 
-    told = [one["choices"][0]["delta"] for one in parts[:-1]]
+    reported = [one["choices"][0]["delta"] for one in parts[:-1]]
     message = whole["choices"][0]["message"]
     for name in ("content", "reasoning_content", "refusal"):
-        assert "".join(delta.get(name) or "" for delta in told) == (message.get(name) or "")
-    pieces = [call["function"]["arguments"] for delta in told for call in delta.get("tool_calls", ())]
+        assert "".join(delta.get(name) or "" for delta in reported) == (message.get(name) or "")
+    pieces = [call["function"]["arguments"] for delta in reported for call in delta.get("tool_calls", ())]
     assert "".join(pieces) == "".join(call["function"]["arguments"] for call in message.get("tool_calls", ()))
     assert parts[-2]["choices"][0]["finish_reason"] == whole["choices"][0]["finish_reason"]
     assert (parts[-1]["choices"], parts[-1]["usage"]) == ([], whole["usage"])
@@ -234,7 +234,7 @@ async def test_each_answer_and_each_call_has_ids_of_its_own():
     assert all(one.startswith("call_") for one in calls)
 
 
-async def test_a_stream_has_usage_only_where_it_is_asked_for():
+async def test_a_stream_has_usage_only_if_requested():
     assert all(one["choices"] and "usage" not in one for one in await chunks())
 
 
@@ -255,7 +255,7 @@ async def test_it_does_not_reason_unasked(effort):
     assert whole["usage"]["completion_tokens_details"]["reasoning_tokens"] == 0
 
 
-async def test_it_reasons_first_where_it_is_asked_to():
+async def test_it_reasons_first_if_requested():
     parts = await deltas(reasoning_effort="low")
     kinds = ["reasoning" if "reasoning_content" in part else "text" for part in parts[1:-1]]
     assert kinds == sorted(kinds)
@@ -416,9 +416,9 @@ async def searched(found):
 
 
 async def test_it_searches_files_for_a_question():
-    asked = {"tools": [*TOOLS, SEARCH]}
-    assert await called("Good day. When is it?", **asked) == [("file_search", {"queries": ["When is it?"]})]
-    assert await called("When?", tool_choice="required", **asked) == [("file_search", {"queries": ["When?"]})]
+    body = {"tools": [*TOOLS, SEARCH]}
+    assert await called("Good day. When is it?", **body) == [("file_search", {"queries": ["When is it?"]})]
+    assert await called("When?", tool_choice="required", **body) == [("file_search", {"queries": ["When?"]})]
     assert await names("When?\ncall send", tools=[*TOOLS, SEARCH]) == ["send"]
 
 
@@ -433,19 +433,19 @@ async def test_it_cites_the_best_passage_by_its_number():
     assert await searched("The search found nothing.") == "The tool returned: The search found nothing."
 
 
-async def test_it_answers_in_json_where_asked():
-    said = (await choice(response_format={"type": "json_object"}))["message"]["content"]
+async def test_it_answers_in_json_if_requested():
+    content = (await choice(response_format={"type": "json_object"}))["message"]["content"]
 
-    assert json.loads(said)["answer"].endswith("You said: Hello there")
+    assert json.loads(content)["answer"].endswith("You said: Hello there")
 
 
 WEATHER_FORMAT = {"type": "json_schema", "json_schema": {"name": "w", "schema": WEATHER, "strict": True}}
 
 
 async def test_it_answers_a_sample_of_a_schema():
-    said = (await choice("And in Rome?", response_format=WEATHER_FORMAT))["message"]["content"]
+    content = (await choice("And in Rome?", response_format=WEATHER_FORMAT))["message"]["content"]
 
-    assert json.loads(said) == {"city": "city", "unit": "celsius", "days": 1}
+    assert json.loads(content) == {"city": "city", "unit": "celsius", "days": 1}
 
 
 @pytest.mark.parametrize("response_format", [None, {"type": "json_object"}, WEATHER_FORMAT])
@@ -463,7 +463,7 @@ async def test_an_answer_that_is_spelled_out_comes_after_the_calls():
     assert (await choice(messages=messages, tools=TOOLS))["message"]["content"] == '{"done": true}'
 
 
-async def test_it_refuses_where_told_to():
+async def test_it_refuses_if_instructed():
     answer = await choice("Please [refuse] this", tools=TOOLS)
 
     assert answer["message"]["content"] is None
@@ -509,13 +509,13 @@ async def test_no_limit_is_no_limit(limit):
 
 
 @pytest.mark.parametrize(
-    ("stop", "said"),
+    ("stop", "stated"),
     [("scripted", "Antiphon's "), (["nowhere", ", A", "mo"], "I am de"), ("", "there"), (".*", "there")],
 )
-async def test_it_stops_before_a_stop_text(stop, said):
+async def test_it_stops_before_a_stop_text(stop, stated):
     answer = await choice(stop=stop)
 
-    assert answer["message"]["content"].endswith(said)
+    assert answer["message"]["content"].endswith(stated)
     assert answer["finish_reason"] == "stop"
 
 
@@ -543,7 +543,7 @@ async def test_each_streamed_word_has_its_own_log_probability():
         assert tokens == ([part["delta"]["content"]] if "content" in part["delta"] else [])
 
 
-async def test_log_probabilities_come_only_where_asked_for():
+async def test_log_probabilities_are_returned_only_on_request():
     assert (await choice())["logprobs"] is None
 
 

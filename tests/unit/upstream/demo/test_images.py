@@ -41,7 +41,7 @@ def test_the_same_words_draw_the_same_picture_and_others_another() -> None:
         *(("Change it to blue", "edit"), ("What is this?", ""), ("The drawer is open", "")),
     ],
 )
-def test_a_text_that_asks_for_an_image_becomes_a_call_where_the_tool_is_offered(text: str, action: str) -> None:
+def test_a_text_that_requests_an_image_becomes_a_call_if_the_tool_is_offered(text: str, action: str) -> None:
     calls = image_for(text, TOOL)
     assert [f'"action": "{action}"' in arguments for _, arguments in calls] == ([True] if action else [])
     assert image_for(text, {}) == []

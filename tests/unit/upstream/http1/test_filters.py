@@ -13,20 +13,20 @@ from antiphon.upstream.http1.filters import PIECE, Inflate, Mask, inflate_of
 from antiphon.upstream.http1.response import ProtocolError
 
 
-def pieces(said: bytes, places: list[int]) -> list[bytes]:
+def pieces(data: bytes, places: list[int]) -> list[bytes]:
     """The bytes, cut at these places."""
     places = sorted(places)
-    return [said[start:stop] for start, stop in zip([0, *places], [*places, len(said)], strict=True)]
+    return [data[start:stop] for start, stop in zip([0, *places], [*places, len(data)], strict=True)]
 
 
 @given(st.lists(st.sampled_from([b"a", b"ab", b"aab", b"b", b"\n", b"aabaab"]), max_size=12), st.data())
 def test_masking_is_the_same_for_every_cut(parts: list[bytes], data: Any) -> None:
-    said = b"".join(parts)
-    cut = pieces(said, data.draw(st.lists(st.integers(0, len(said)), max_size=6)))
+    text = b"".join(parts)
+    cut = pieces(text, data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
     mask = Mask(b"aab")
 
     masked = b"".join([*map(mask.feed, cut), mask.rest()])
-    assert masked == said.replace(b"aab", b"***")
+    assert masked == text.replace(b"aab", b"***")
 
 
 @pytest.mark.parametrize("data", [gzip.compress(b"hello" * 99), zlib.compress(b"hello" * 99)], ids=["gzip", "deflate"])
@@ -93,6 +93,6 @@ def test_what_is_not_encoded_is_left_as_it_is(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
-def test_an_encoding_that_nobody_asked_for_is_refused(encoding: str) -> None:
+def test_an_unrequested_encoding_is_refused(encoding: str) -> None:
     with pytest.raises(ProtocolError, match="did not accept"):
         inflate_of(encoding)

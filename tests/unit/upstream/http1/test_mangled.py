@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.upstream.http1.connection import MAX_HELD
+from antiphon.upstream.http1.connection import MAX_BUFFERED
 from tests.support.chance import examples
+from tests.support.raw_http import HEAD, chunked
 from tests.support.recordings import MISSING, recorded
-from tests.support.speaking import HEAD, chunked
 from tests.support.translate import at_random
 from tests.unit.upstream.http1.cases import CASES, OK
 from tests.unit.upstream.http1.wire import parsed
@@ -76,7 +76,7 @@ def test_anything_at_all_fails_or_ends(data: bytes, places: list[int]) -> None:
     outcome, _, body = parsed(cut(data, places), "reset")
 
     assert outcome == "fails"
-    assert len(body) <= len(data) <= MAX_HELD
+    assert len(body) <= len(data) <= MAX_BUFFERED
 
 
 def splits_of(path: Path) -> list[int]:
@@ -89,12 +89,12 @@ def splits_of(path: Path) -> list[int]:
 @pytest.mark.skipif(not STREAMS, reason=MISSING)
 def test_every_recording_arrives_as_it_was_sent_in_its_own_cuts_and_in_any() -> None:
     for path in [*STREAMS, *PLAIN]:
-        said = path.read_bytes()
-        chunks = chunked(*cut(said, splits_of(path)))
+        stated = path.read_bytes()
+        chunks = chunked(*cut(stated, splits_of(path)))
         for wire in (
             HEAD + chunks + b"0\r\n\r\n",
-            HEAD + chunked(*said.splitlines(keepends=True)) + b"0\r\n\r\n",
-            OK + b"content-length: %d\r\n\r\n" % len(said) + said,
+            HEAD + chunked(*stated.splitlines(keepends=True)) + b"0\r\n\r\n",
+            OK + b"content-length: %d\r\n\r\n" % len(stated) + stated,
         ):
             for parts in ([wire], [part for part in at_random(path.name)(wire) if part], cut(wire, splits_of(path))):
-                assert parsed(parts) == ("kept", 200, said), path.name
+                assert parsed(parts) == ("kept", 200, stated), path.name

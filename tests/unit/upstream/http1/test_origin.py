@@ -117,7 +117,7 @@ def test_without_a_name_and_for_what_is_excepted_no_proxy_is_used(url: str, envi
     assert proxy_at(url, **environment) is None
 
 
-def test_the_setting_outdoes_the_environment() -> None:
+def test_the_setting_overrides_the_environment() -> None:
     assert proxy_at(FAR, "none", HTTPS_PROXY=PROXY) is None
     assert proxy_at(FAR, "http://mine:1", HTTPS_PROXY=PROXY, NO_PROXY="*") == Origin("http", "mine", 1)
     assert proxy_at("http://127.0.0.1/v1", "http://mine:1") == Origin("http", "mine", 1)

@@ -45,7 +45,7 @@ def request(url: str, path: str, body: bytes = REQUEST) -> tuple[bytes, bytes]:
     return request_head("POST", target_of(url, path), fields) + b"\r\n", body
 
 
-async def asked(pool: ConnectionPool, url: str, path: str, limit: float = 5.0) -> tuple[int, bytes]:
+async def requested(pool: ConnectionPool, url: str, path: str, limit: float = 5.0) -> tuple[int, bytes]:
     """The status and the body of what the server answers."""
     exchange = await pool.send(request(url, path), limit)
     try:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from antiphon.upstream.probing.answers import Answer
+from antiphon.upstream.probing.answers import ProbeAnswer
 
 
-def answer(finish: str = "stop", **message: Any) -> Answer:
-    return Answer(200, {"choices": [{"message": message, "finish_reason": finish}], "usage": {"prompt_tokens": 9}})
+def answer(finish: str = "stop", **message: Any) -> ProbeAnswer:
+    return ProbeAnswer(200, {"choices": [{"message": message, "finish_reason": finish}], "usage": {"prompt_tokens": 9}})
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def test_a_text_that_was_cut_may_still_turn_out_to_be_thinking() -> None:
     assert answer("length", content="Seven is").thinking is None
 
 
-def test_what_is_said_stands_behind_the_thinking() -> None:
-    assert answer(content="<think>No?</think>\n\nYes.").said == "Yes."
-    assert answer(content="Yes.").said == "Yes."
+def test_a_probe_answer_has_the_text_after_the_thinking() -> None:
+    assert answer(content="<think>No?</think>\n\nYes.").stated == "Yes."
+    assert answer(content="Yes.").stated == "Yes."
 
 
 # One line of each format, as models write it: the threads that issue 18 lists, and the models' own cards.
@@ -75,7 +75,7 @@ def test_json_stands_in_a_text_with_or_without_a_fence(text: str) -> None:
 
 @pytest.mark.parametrize("body", [None, [], "x", {"choices": []}, {"choices": [None]}, {"choices": "x"}, {"usage": 3}])
 def test_an_answer_of_another_shape_is_no_good_answer(body: Any) -> None:
-    one = Answer(200, body)
+    one = ProbeAnswer(200, body)
 
     assert not one.is_good
     assert (one.calls, one.content, one.prompt_tokens, one.answer_tokens) == ([], "", 0, 0)
@@ -83,4 +83,4 @@ def test_an_answer_of_another_shape_is_no_good_answer(body: Any) -> None:
 
 @pytest.mark.parametrize(("status", "is_it"), [(400, True), (422, True), (500, True), (401, False), (429, False)])
 def test_only_some_statuses_mean_that_a_backend_cannot_do_something(status: int, is_it: bool) -> None:
-    assert Answer(status).is_refusal is is_it
+    assert ProbeAnswer(status).is_refusal is is_it

@@ -7,12 +7,12 @@ import pytest
 from antiphon.translation.dialects.table import DIALECTS
 from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.options import BackendOptions
-from antiphon.upstream.probing.answers import Answer
-from antiphon.upstream.probing.idle import MOST_INTERRUPTIONS, BusyError, WhenIdle
+from antiphon.upstream.probing.answers import ProbeAnswer
+from antiphon.upstream.probing.idle import MOST_INTERRUPTIONS, BackendBusyError, WhenIdle
 from tests.support.parts import listed
 from tests.support.waiting import let_others_run, until
 
-DONE = Answer(200)
+DONE = ProbeAnswer(200)
 
 
 def backend(concurrency: int = 0) -> BackendState:
@@ -26,7 +26,7 @@ class Probe:
         self.sent = self.cancelled = 0
         self.begun, self.may_end = asyncio.Event(), asyncio.Event()
 
-    async def __call__(self) -> Answer:
+    async def __call__(self) -> ProbeAnswer:
         self.sent += 1
         self.begun.set()
         try:
@@ -40,32 +40,32 @@ class Probe:
 @pytest.mark.parametrize("concurrency", [0, 1, 4])
 async def test_a_probe_takes_a_slot_of_an_idle_backend_and_returns_it(concurrency: int) -> None:
     state, probe = backend(concurrency), Probe()
-    asking = asyncio.create_task(WhenIdle(state, 0.001)(probe))
+    pending = asyncio.create_task(WhenIdle(state, 0.001)(probe))
     await probe.begun.wait()
 
     assert state.slots.in_use == 1
     probe.may_end.set()
-    assert await asking == DONE
+    assert await pending == DONE
     assert state.slots.in_use == 0
 
 
 async def test_a_probe_waits_until_the_users_requests_have_ended() -> None:
     state, probe = backend(), Probe()
     state.slots.take("user")
-    asking = asyncio.create_task(WhenIdle(state, 0.001)(probe))
+    pending = asyncio.create_task(WhenIdle(state, 0.001)(probe))
     await let_others_run(100)
     assert probe.sent == 0
 
     state.slots.leave("user")
     await probe.begun.wait()
     probe.may_end.set()
-    assert await asking == DONE
+    assert await pending == DONE
 
 
 @pytest.mark.parametrize("concurrency", [0, 1, 4])
 async def test_a_probe_makes_room_for_a_users_request_and_is_sent_again(concurrency: int) -> None:
     state, probe = backend(concurrency), Probe()
-    asking = asyncio.create_task(WhenIdle(state, 0.001)(probe))
+    pending = asyncio.create_task(WhenIdle(state, 0.001)(probe))
     await probe.begun.wait()
 
     await asyncio.wait_for(state.slots.enter("user"), 5)  # where one slot is all there is, the probe gives it up
@@ -75,14 +75,14 @@ async def test_a_probe_makes_room_for_a_users_request_and_is_sent_again(concurre
     state.slots.leave("user")
     await probe.begun.wait()
     probe.may_end.set()
-    assert await asking == DONE
+    assert await pending == DONE
     assert (probe.sent, probe.cancelled) == (2, 1)
 
 
-async def test_a_probing_that_is_interrupted_again_and_again_is_given_up() -> None:
+async def test_probing_is_abandoned_after_repeated_interruptions() -> None:
     state, arrivals = backend(), 0
 
-    async def user_arrives() -> Answer:
+    async def user_arrives() -> ProbeAnswer:
         nonlocal arrivals
         arrivals += 1
         state.slots.take("user")
@@ -92,27 +92,27 @@ async def test_a_probing_that_is_interrupted_again_and_again_is_given_up() -> No
             state.slots.leave("user")
         return DONE
 
-    with pytest.raises(BusyError):
+    with pytest.raises(BackendBusyError):
         await WhenIdle(state, 0.001)(user_arrives)
     assert arrivals == MOST_INTERRUPTIONS
 
 
-async def test_a_probing_is_given_up_where_the_backend_is_never_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_probing_is_abandoned_if_the_backend_is_never_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("antiphon.upstream.probing.idle.LONGEST_WAIT", 0.005)
     state = backend()
     state.slots.take("user")
 
-    with pytest.raises(BusyError):
+    with pytest.raises(BackendBusyError):
         await WhenIdle(state, 0.001)(Probe())
 
 
 async def test_a_probing_that_is_cancelled_returns_its_slot() -> None:
     state, probe = backend(1), Probe()
-    asking = asyncio.create_task(WhenIdle(state, 0.001)(probe))
+    pending = asyncio.create_task(WhenIdle(state, 0.001)(probe))
     await probe.begun.wait()
 
-    asking.cancel()
+    pending.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asking
+        await pending
 
     assert (state.slots.in_use, probe.cancelled) == (0, 1)

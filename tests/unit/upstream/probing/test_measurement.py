@@ -46,7 +46,7 @@ def test_anything_else_is_no_measurement(body: bytes) -> None:
         ({"weaknesses": ()}, ""),
     ],
 )
-def test_the_line_says_what_matters_to_a_reader(facts: dict[str, Any], line: str) -> None:
+def test_the_line_has_what_a_reader_needs(facts: dict[str, Any], line: str) -> None:
     assert summary(ModelProfile(**facts)) == line
 
 

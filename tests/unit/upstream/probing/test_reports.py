@@ -56,7 +56,7 @@ async def test_a_template_that_renders_no_tools_has_them_in_the_prompt(propertie
     assert await tools(await known(Reporting(properties))) == form
 
 
-async def test_it_is_asked_once_as_long_as_it_serves_the_same_model() -> None:
+async def test_it_is_queried_once_as_long_as_it_has_the_same_model() -> None:
     server = Reporting(BLIND)
     registry = await known(server)
     await registry.refresh()
@@ -67,7 +67,7 @@ async def test_it_is_asked_once_as_long_as_it_serves_the_same_model() -> None:
     assert (await tools(registry), server.reports) == ("native", 2)
 
 
-async def test_it_is_asked_again_once_it_was_gone() -> None:
+async def test_it_is_queried_again_after_an_outage() -> None:
     server = Reporting(BLIND)
     registry = await known(server)
     server.models = None
@@ -79,7 +79,7 @@ async def test_it_is_asked_again_once_it_was_gone() -> None:
     assert await tools(registry) == "native"
 
 
-async def test_it_is_asked_again_until_it_answers() -> None:
+async def test_it_is_queried_until_it_answers() -> None:
     server = Reporting(None)
     registry = await known(server)
     server.properties = BLIND

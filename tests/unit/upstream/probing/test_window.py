@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from antiphon.upstream.probing.answers import Answer
+from antiphon.upstream.probing.answers import ProbeAnswer
 from antiphon.upstream.probing.window import CODEWORD, MOST_STEPS, measure
 
-Reply = Callable[[int], Answer]
+Reply = Callable[[int], ProbeAnswer]
 
 
-def replied(text: str, tokens: int) -> Answer:
+def replied(text: str, tokens: int) -> ProbeAnswer:
     body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}], "usage": {"prompt_tokens": tokens}}
-    return Answer(200, body)
+    return ProbeAnswer(200, body)
 
 
 def run(stated: int | None, reply: Reply) -> tuple[int | None, int]:
@@ -34,7 +34,7 @@ def cuts(window: int) -> Reply:
 
 def rejects(window: int, status: int = 400) -> Reply:
     """A backend that rejects a prompt that is too long."""
-    return lambda tokens: replied(CODEWORD, tokens) if tokens <= window else Answer(status)
+    return lambda tokens: replied(CODEWORD, tokens) if tokens <= window else ProbeAnswer(status)
 
 
 @pytest.mark.parametrize("window", [2048, 4096, 5000, 8192, 30_000])
@@ -53,14 +53,16 @@ def test_a_stated_window_that_holds_is_returned_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "first", [Answer(500), replied("I do not know.", 800), replied(CODEWORD, 0)], ids=["failed", "forgot", "uncounted"]
+    "first",
+    [ProbeAnswer(500), replied("I do not know.", 800), replied(CODEWORD, 0)],
+    ids=["failed", "forgot", "uncounted"],
 )
-def test_a_model_that_fails_the_short_prompt_cannot_be_measured(first: Answer) -> None:
+def test_a_model_that_fails_the_short_prompt_cannot_be_measured(first: ProbeAnswer) -> None:
     assert run(8192, lambda tokens: first) == (None, 1)
 
 
 def test_a_failure_for_another_reason_ends_the_measure_with_what_passed() -> None:
-    answers = iter([replied(CODEWORD, 800), Answer(400), replied(CODEWORD, 7_900), Answer(0)])
+    answers = iter([replied(CODEWORD, 800), ProbeAnswer(400), replied(CODEWORD, 7_900), ProbeAnswer(0)])
 
     assert run(16_384, lambda tokens: next(answers)) == (7_900, 4)
 

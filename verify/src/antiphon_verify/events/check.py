@@ -7,7 +7,7 @@ from antiphon_verify.events.envelope import check_envelope, check_snapshots, che
 from antiphon_verify.events.grammar import FIELDS
 from antiphon_verify.events.hosted import check_hosted, check_tools
 from antiphon_verify.events.items import check_items, check_parts, check_wholes
-from antiphon_verify.events.rules import Breach, Violation, shown, violations
+from antiphon_verify.events.rules import Breach, Violation, displayed, violations
 from antiphon_verify.events.streams import Event
 from antiphon_verify.events.text import check_details, check_text
 
@@ -56,7 +56,7 @@ def _faults(event: Event) -> Iterator[str]:
         value: Any = event.get(field)
         is_right = type(value) is kind
         if not is_right:
-            yield f"{field} is {shown(value)}, not {_JSON_NAMES[kind]}"
+            yield f"{field} is {displayed(value)}, not {_JSON_NAMES[kind]}"
         elif field in ("item", "part") and not isinstance(value.get("type"), str):
             yield f"the {field} has no type"
         elif field == "response":

@@ -175,13 +175,13 @@ def _check_terminal(event: Event) -> Iterator[Breach]:
     # Servers older than 2026 do not have the key.
     if "completed_at" in response and (response["completed_at"] is not None) != (status == "completed"):
         yield Breach("terminal:completed-at", f"it is {response['completed_at']} in {event['type']}", event)
-    if _says(response.get("error"), "code", "message") != (status == "failed"):
+    if _states(response.get("error"), "code", "message") != (status == "failed"):
         yield Breach("failed:error-set", f"error is {response.get('error')} in {event['type']}", event)
-    if _says(response.get("incomplete_details"), "reason") != (status == "incomplete"):
+    if _states(response.get("incomplete_details"), "reason") != (status == "incomplete"):
         yield Breach("incomplete:reason", f"{response.get('incomplete_details')} in {event['type']}", event)
 
 
-def _says(value: Any, *keys: str) -> bool:
+def _states(value: Any, *keys: str) -> bool:
     return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in keys)
 
 
@@ -193,7 +193,7 @@ def _check_errors(events: list[Event]) -> Iterator[Breach]:
         if event["type"] != "error":
             continue
         error = event
-        if not _says(error.get("error"), "message"):
+        if not _states(error.get("error"), "message"):
             yield Breach("error:nested", "the error is flat", error)
         if follower is None or follower["type"] != "response.failed":
             yield Breach("error:then-failed", f"{follower and follower['type']} follows it", error)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from antiphon_verify.events.grammar import FIELDS, STEP_ORDER, STEPS, at, stem
-from antiphon_verify.events.rules import Breach, shown
+from antiphon_verify.events.rules import Breach, displayed
 from antiphon_verify.events.streams import Event
 
 ENDS = ("completed", "failed")
@@ -139,10 +139,10 @@ def _check_alone(open_items: dict[int, Open], event: Event) -> Iterator[Breach]:
 def _check_listing(listed: set[str], is_begun: bool, event: Event) -> Iterator[Breach]:
     label = str(event["item"].get("server_label"))
     if label in listed:
-        yield Breach("mcp:list-once", f"{shown(label)} was listed before", event)
+        yield Breach("mcp:list-once", f"{displayed(label)} was listed before", event)
     listed.add(label)
     if is_begun:
-        yield Breach("mcp:list-first", f"{shown(label)} is listed after other items", event)
+        yield Breach("mcp:list-first", f"{displayed(label)} is listed after other items", event)
 
 
 # The content of a done item.
@@ -172,7 +172,7 @@ def _check_tools_listed(added: dict[str, Any], event: Event) -> Iterator[Breach]
         if not isinstance(at(tool, ("name",)), str) or not isinstance(at(tool, ("input_schema",)), dict):
             yield _lacks(event, "a tool's name or schema", tool)
     if error is not None and (tools or not isinstance(error, str)):
-        yield Breach("mcp:list-outcome", f"it has {len(_list(tools))} tools and the error {shown(error)}", event)
+        yield Breach("mcp:list-outcome", f"it has {len(_list(tools))} tools and the error {displayed(error)}", event)
 
 
 def _check_called(added: dict[str, Any], event: Event) -> Iterator[Breach]:
@@ -182,11 +182,13 @@ def _check_called(added: dict[str, Any], event: Event) -> Iterator[Breach]:
     status = item.get("status")
     wrong = {"completed": "error", "failed": "output"}.get(status if isinstance(status, str) else "", "")
     if item.get(wrong) is not None:
-        yield Breach("mcp:call-outcome", f"it {status} with the {wrong} {shown(item[wrong])}", event)
+        yield Breach("mcp:call-outcome", f"it {status} with the {wrong} {displayed(item[wrong])}", event)
     if error is not None and not _is_error(error):
-        yield Breach("mcp:call-error", f"the error is {shown(error)}", event)
+        yield Breach("mcp:call-error", f"the error is {displayed(error)}", event)
     if added.get("arguments") and added["arguments"] != item.get("arguments"):
-        yield Breach("mcp:arguments-kept", f"{shown(added['arguments'])} became {shown(item.get('arguments'))}", event)
+        yield Breach(
+            "mcp:arguments-kept", f"{displayed(added['arguments'])} became {displayed(item.get('arguments'))}", event
+        )
 
 
 def _check_requested(added: dict[str, Any], event: Event) -> Iterator[Breach]:
@@ -221,4 +223,4 @@ def _list(value: Any) -> list[Any]:
 
 
 def _lacks(event: Event, what: str, came: Any) -> Breach:
-    return Breach("tool:fields", f"a {event['item']['type']} is done without {what}: {shown(came)}", event)
+    return Breach("tool:fields", f"a {event['item']['type']} is done without {what}: {displayed(came)}", event)

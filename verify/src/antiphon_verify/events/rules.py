@@ -593,7 +593,7 @@ class Violation:
         return f"{self.rule}{where}: {self.message}{more}"
 
 
-def shown(value: Any) -> str:
+def displayed(value: Any) -> str:
     """Return a value for a message, truncated to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

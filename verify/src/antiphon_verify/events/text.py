@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon_verify.events.grammar import ITEM_TEXTS, PART_TEXTS, TEXTS, at, stem
-from antiphon_verify.events.rules import Breach, shown
+from antiphon_verify.events.rules import Breach, displayed
 from antiphon_verify.events.streams import Event
 
 ANNOTATIONS: dict[str, dict[str, type]] = {
@@ -79,7 +79,7 @@ def _check_fields(event: Event) -> Iterator[Breach]:
     kind = annotation.get("type")
     fields = ANNOTATIONS.get(kind) if isinstance(kind, str) else None
     if fields is None or any(type(annotation.get(name)) is not wanted for name, wanted in fields.items()):
-        yield Breach("annotation:fields", f"the annotation is {shown(annotation)}", event)
+        yield Breach("annotation:fields", f"the annotation is {displayed(annotation)}", event)
 
 
 def _indexes(annotation: Any) -> list[int]:
@@ -93,7 +93,7 @@ def _check_places(part: dict[str, Any], event: Event) -> Iterator[Breach]:
     for annotation in annotations if isinstance(annotations, list) else ():
         indexes = _indexes(annotation)
         if indexes != sorted(indexes) or any(not 0 <= index <= length for index in indexes):
-            yield Breach("annotation:in-text", f"{shown(annotation)} in {length} characters", event)
+            yield Breach("annotation:in-text", f"{displayed(annotation)} in {length} characters", event)
 
 
 def _check_detail(details: Details, event: Event) -> Iterator[Breach]:
@@ -186,7 +186,9 @@ def _check_whole(kind: str, growth: Growth, event: Event) -> Iterator[Breach]:
             yield Breach("text:deltas-first", f"{event['type']} without any delta", event)
     elif joined(growth.deltas) != whole:
         item_text, grown = ("".join(text) for text in (whole, joined(growth.deltas)))
-        yield Breach("text:done-equals-deltas", f"{event['type']}: {shown(item_text)} is not {shown(grown)}", event)
+        yield Breach(
+            "text:done-equals-deltas", f"{event['type']}: {displayed(item_text)} is not {displayed(grown)}", event
+        )
 
 
 def _check_part(texts: Texts, event: Event) -> Iterator[Breach]:

@@ -289,14 +289,14 @@ def _permalink(one: Result) -> Markup:
     return tag("a", one.id, href=f"#{one.id}", class_="id")
 
 
-def _exchange(shown: Shown) -> Markup:
+def _exchange(displayed: Shown) -> Markup:
     return tag(
         "details",
         tag("summary", "Request and response"),
         tag("p", "request", class_="label"),
-        tag("pre", shown.request),
+        tag("pre", displayed.request),
         tag("p", "response", class_="label"),
-        tag("pre", shown.answer),
+        tag("pre", displayed.answer),
         class_="exchange",
     )
 

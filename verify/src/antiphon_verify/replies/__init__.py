@@ -53,7 +53,7 @@ Replies = Sequence[Reply | Callable[[Request], Reply]]
 """A script: replies, or functions of the request where the reply depends on it."""
 
 
-def says(body: Any, status: int = 200, **headers: str) -> Reply:
+def states(body: Any, status: int = 200, **headers: str) -> Reply:
     """Return a JSON reply. `content_type=` and the like are headers."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Reply(status, json.dumps(body).encode(), {"content-type": "application/json", **named})
@@ -62,7 +62,7 @@ def says(body: Any, status: int = 200, **headers: str) -> Reply:
 def error(message: str, status: int = 400, code: str | None = None, param: str | None = None) -> Reply:
     """Return an error in its envelope."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
-    return says({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
+    return states({"error": {"message": message, "type": kind, "param": param, "code": code}}, status)
 
 
 def streams(events: Sequence[Mapping[str, Any]], **headers: str) -> Reply:

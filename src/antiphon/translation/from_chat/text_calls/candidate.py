@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from antiphon.translation.from_chat.text_calls.formats import LONGEST_CLOSING, OPENINGS, Format, Head
+from antiphon.translation.from_chat.text_calls.formats import LONGEST_CLOSING, OPENINGS, CallHead, Format
 from antiphon.translation.from_chat.text_calls.found import NoCallError, Offers, TextCall, UnfinishedError
 from antiphon.translation.from_chat.text_calls.place import TURN_ENDS
 from antiphon.translation.from_chat.text_calls.values import finished
@@ -19,23 +19,23 @@ MAX_TRIES = 16
 _NAME = re.compile(r"[A-Za-z0-9_-]*")
 
 
-class Verdict(NamedTuple):
+class CandidateVerdict(NamedTuple):
     """The result for a candidate: its calls, none if it is text, and the text that remains to be read."""
 
     calls: list[TextCall]
     text: str
-    was_held: bool = False
+    was_buffered: bool = False
     """Whether it began like a call."""
 
 
-class Candidate:
+class CallCandidate:
     """Text from the position where a call can begin. `offers` are the tools that can be called.
 
-    Each step returns a `Verdict`, or None if more text is needed. The verdict depends only on the whole text, not on
-    the pieces in which it arrived, and the work is linear in its length.
+    Each step returns a `CandidateVerdict`, or None if more text is needed. The verdict depends only on the whole text,
+    not on the pieces in which it arrived, and the work is linear in its length.
     """
 
-    def __init__(self, heads: Sequence[Head], offers: Offers) -> None:
+    def __init__(self, heads: Sequence[CallHead], offers: Offers) -> None:
         self._heads = heads
         self._offers = offers
         self._format: Format | None = None
@@ -47,11 +47,11 @@ class Candidate:
         self._behind = ""
         """The text after the calls, once they are found."""
 
-    def feed(self, text: str) -> Verdict | None:
+    def feed(self, text: str) -> CandidateVerdict | None:
         """Add text."""
         if self._calls:
             self._behind += text
-            return self._look_behind(is_last=False)
+            return self._match_behind(is_last=False)
         if self._format is None:
             self._pieces = ["".join((*self._pieces, text))]
             if not self._choose():
@@ -59,7 +59,7 @@ class Candidate:
             text, self._pieces = self._pieces[0], []
         return self._search(text)
 
-    def end(self, *, is_answer: bool) -> Verdict:
+    def end(self, *, is_answer: bool) -> CandidateVerdict:
         """End of the text. A call without a closing mark counts only at the end of the answer (`is_answer`)."""
         if not self._calls and self._format is not None and is_answer:
             text = "".join(self._pieces)
@@ -69,7 +69,7 @@ class Candidate:
                 return self._no_call()
         if not self._calls:
             return self._no_call()
-        return self._look_behind(is_last=True) or self._no_call()
+        return self._match_behind(is_last=True) or self._no_call()
 
     # The format.
 
@@ -78,7 +78,7 @@ class Candidate:
         begun = self._pieces[0][:MAX_HEAD]
         compact = "".join(begun.split())
         near = [each for each in self._heads if each.before.startswith(compact) or compact.startswith(each.before)]
-        left: list[Head] = []
+        left: list[CallHead] = []
         for head in near:
             fits = _fits(head, compact, self._offers)
             if fits:
@@ -91,7 +91,7 @@ class Candidate:
 
     # The end.
 
-    def _search(self, text: str) -> Verdict | None:
+    def _search(self, text: str) -> CandidateVerdict | None:
         closing = self._format.closing if self._format else None
         if closing is None:
             self._pieces.append(text)
@@ -116,7 +116,7 @@ class Candidate:
                 return self._no_call(window[taken:])
             # A call so far. Whether it counts depends on what follows it.
             self._behind += window[taken:]
-            return self._look_behind(is_last=False)
+            return self._match_behind(is_last=False)
         self._pieces.append(window[taken:])
         # No longer than a mark, and not before the last one: what is kept is searched again.
         self._tail = window[max(at, len(window) - LONGEST_CLOSING) :]
@@ -134,7 +134,7 @@ class Candidate:
 
     # What follows.
 
-    def _look_behind(self, *, is_last: bool) -> Verdict | None:
+    def _match_behind(self, *, is_last: bool) -> CandidateVerdict | None:
         """Accept the calls if their line ends, or another call or the end of the turn follows; otherwise it is
         prose.
         """
@@ -162,12 +162,12 @@ class Candidate:
         follows.update(_at(line, mark, is_last=is_last) for mark in TURN_ENDS)
         return None if None in follows else self._no_call()
 
-    def _accept(self, rest: str) -> Verdict:
+    def _accept(self, rest: str) -> CandidateVerdict:
         raw = self._pieces[0] + self._behind[: len(self._behind) - len(rest)]
-        return Verdict([replace(call, raw=raw if not at else "") for at, call in enumerate(self._calls)], rest)
+        return CandidateVerdict([replace(call, raw=raw if not at else "") for at, call in enumerate(self._calls)], rest)
 
-    def _no_call(self, rest: str = "") -> Verdict:
-        return Verdict([], "".join((*self._pieces, self._behind, rest)), was_held=self._format is not None)
+    def _no_call(self, rest: str = "") -> CandidateVerdict:
+        return CandidateVerdict([], "".join((*self._pieces, self._behind, rest)), was_buffered=self._format is not None)
 
 
 def _begins_sentence(text: str) -> bool:
@@ -191,7 +191,7 @@ def _at(text: str, mark: str, *, is_last: bool) -> bool | None:
     return None if not is_last and mark.startswith(text) else False
 
 
-def _fits(head: Head, text: str, names: Offers) -> bool | None:
+def _fits(head: CallHead, text: str, names: Offers) -> bool | None:
     """Whether `text` begins with `head` and any of `names` in it; None if more text can make it so."""
     _, before, after = head
     if after is None or not text.startswith(before):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from antiphon.protocol.chat import Choice, Delta
+from antiphon.protocol.chat import ChatChoice, Delta
 from antiphon.protocol.items.content import Status
 from antiphon.protocol.sources import Sources
 from antiphon.protocol.tool_bindings import Offer, TextCalls
@@ -54,7 +54,7 @@ class CallingContent(StreamingContent):
             return None
         return super().steady_text
 
-    def feed(self, choice: Choice, delta: Delta) -> None:
+    def feed(self, choice: ChatChoice, delta: Delta) -> None:
         """See `StreamingContent.feed`. A backend that reports calls can repeat them in the text."""
         if self._reads and (delta.tool_calls or delta.function_call):
             self._flush_text()
@@ -70,7 +70,7 @@ class CallingContent(StreamingContent):
         is_whole = status == "completed"
         self._flush_all(is_answer=is_whole)
         calls = self._flush_reasoning(is_answer=is_whole and not self.calls)
-        if self.think.is_astray and is_whole and not calls:
+        if self.think.is_misplaced and is_whole and not calls:
             self._take_for_answer()
             self._flush_all(is_answer=True)
         self._call(calls)
@@ -91,9 +91,9 @@ class CallingContent(StreamingContent):
         if self._reads:
             self._write(self._in_text.flush(is_answer=is_answer))
 
-    def _say(self, text: str) -> None:
+    def _emit(self, text: str) -> None:
         if not self._reads:
-            super()._say(text)
+            super()._emit(text)
             return
         if not text.isspace():
             self._flush_reasoning(is_answer=False)
@@ -114,7 +114,7 @@ class CallingContent(StreamingContent):
             if self.calls.is_cut:
                 return
             if isinstance(piece, str):
-                super()._say(piece)
+                super()._emit(piece)
             else:
                 self._logprobs = []
                 self._call([piece])

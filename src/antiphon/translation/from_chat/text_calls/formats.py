@@ -228,7 +228,7 @@ FORMATS = (
 """Every format, the likeliest first."""
 
 
-class Head(NamedTuple):
+class CallHead(NamedTuple):
     """How a call of a format begins: the text before the tool's name, and after it if the name counts."""
 
     format: Format
@@ -236,10 +236,10 @@ class Head(NamedTuple):
     after: str | None
 
 
-def heads_of(*stands: Stand) -> tuple[Head, ...]:
+def heads_of(*stands: Stand) -> tuple[CallHead, ...]:
     """Return the heads of the formats with calls that begin in such a position."""
     parts = ((row, head.partition("NAME")) for row in FORMATS if row.stand in stands for head in row.heads)
-    return tuple(Head(row, before, after if name else None) for row, (before, name, after) in parts)
+    return tuple(CallHead(row, before, after if name else None) for row, (before, name, after) in parts)
 
 
 def format_of(text: str, name: str) -> str:

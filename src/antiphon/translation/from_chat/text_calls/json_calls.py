@@ -97,8 +97,8 @@ def calls_in(value: Any) -> Iterator[RawCall]:
         if not isinstance(call, dict):
             raise NoCallError("A call is an object.")
         inner = call.get("function")
-        told = inner if isinstance(inner, dict) else call
-        name = told.get("name", inner)
+        reported = inner if isinstance(inner, dict) else call
+        name = reported.get("name", inner)
         if not isinstance(name, str):
             raise NoCallError("The call has no name.")
         arguments = next(iter(_arguments_in(call)), None)
@@ -107,5 +107,5 @@ def calls_in(value: Any) -> Iterator[RawCall]:
 
 def _arguments_in(call: dict[str, Any]) -> list[Any]:
     inner = call.get("function")
-    told = inner if isinstance(inner, dict) else call
-    return [told[key] for key in ("arguments", "parameters") if key in told]
+    reported = inner if isinstance(inner, dict) else call
+    return [reported[key] for key in ("arguments", "parameters") if key in reported]

@@ -17,13 +17,13 @@ class LastCallReader:
 
     def __init__(self, offers: Mapping[str, Offer]) -> None:
         self._reader = TextCallReader(offers, only_marked=True)
-        self._held: list[Piece] = []
+        self._retained: list[Piece] = []
         """Calls, and whitespace between them, that can turn out to end the answer."""
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is held back."""
-        return not self._held and self._reader.is_steady
+        return not self._retained and self._reader.is_steady
 
     def feed(self, text: str) -> str:
         """Add reasoning; return the text that is certainly reasoning by now."""
@@ -32,20 +32,20 @@ class LastCallReader:
     def flush(self, *, is_answer: bool) -> tuple[str, list[TextCall]]:
         """Return what was held back, as reasoning or as calls: calls only if the answer is over (`is_answer`)."""
         text = self._sift(self._reader.flush(is_answer=is_answer))
-        held, self._held = self._held, []
-        calls = [piece for piece in held if isinstance(piece, TextCall)]
-        return (text, calls) if is_answer else (text + _told(held), [])
+        retained, self._retained = self._retained, []
+        calls = [piece for piece in retained if isinstance(piece, TextCall)]
+        return (text, calls) if is_answer else (text + _reported(retained), [])
 
     def _sift(self, pieces: list[Piece]) -> str:
         certain = ""
         for piece in pieces:
-            if isinstance(piece, TextCall) or (self._held and piece.isspace()):
-                self._held.append(piece)
+            if isinstance(piece, TextCall) or (self._retained and piece.isspace()):
+                self._retained.append(piece)
             else:
-                certain += _told(self._held) + piece
-                self._held = []
+                certain += _reported(self._retained) + piece
+                self._retained = []
         return certain
 
 
-def _told(pieces: list[Piece]) -> str:
+def _reported(pieces: list[Piece]) -> str:
     return "".join(piece.raw if isinstance(piece, TextCall) else piece for piece in pieces)

@@ -19,7 +19,7 @@ TURN_ENDS = (
 """Tokens that end a turn. Servers that do not parse calls can leave them in the text (ik_llama.cpp#958)."""
 
 
-class Place:
+class TextPlace:
     """The end of the text that was read so far."""
 
     def __init__(self) -> None:

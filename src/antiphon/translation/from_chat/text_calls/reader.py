@@ -37,10 +37,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from antiphon.protocol.tool_bindings import Offer
-from antiphon.translation.from_chat.text_calls.candidate import MAX_HEAD, Candidate, Verdict
-from antiphon.translation.from_chat.text_calls.formats import Head, heads_of
+from antiphon.translation.from_chat.text_calls.candidate import MAX_HEAD, CallCandidate, CandidateVerdict
+from antiphon.translation.from_chat.text_calls.formats import CallHead, heads_of
 from antiphon.translation.from_chat.text_calls.found import TextCall
-from antiphon.translation.from_chat.text_calls.place import Place
+from antiphon.translation.from_chat.text_calls.place import TextPlace
 
 Piece = str | TextCall
 
@@ -94,8 +94,8 @@ class TextCallReader:
 
     def __init__(self, offers: Mapping[str, Offer], *, only_marked: bool = False) -> None:
         self._offers = offers
-        self._place = Place()
-        self._candidate: Candidate | None = None
+        self._place = TextPlace()
+        self._candidate: CallCandidate | None = None
         self._run: list[str] = []
         """A run of backticks or tildes that can continue."""
         self._on_line = _MARKED if only_marked else _ON_LINE
@@ -159,14 +159,14 @@ class TextCallReader:
             self._candidate = None
             text, is_refused = self._judge(verdict, pieces)
 
-    def _judge(self, verdict: Verdict, pieces: list[Piece]) -> tuple[str, bool]:
+    def _judge(self, verdict: CandidateVerdict, pieces: list[Piece]) -> tuple[str, bool]:
         """Process the verdict on a candidate; return the text to continue with, and whether it is rejected as a
         call.
         """
         pieces += verdict.calls
         if verdict.calls:
             self._place.begin_line()
-        elif verdict.was_held:
+        elif verdict.was_buffered:
             self._failed += 1
         return verdict.text, not verdict.calls
 
@@ -185,7 +185,7 @@ class TextCallReader:
             if heads and not (is_refused and start == 0):
                 if start:
                     pieces.append(text[:start])
-                self._candidate = Candidate(heads, self._offers)
+                self._candidate = CallCandidate(heads, self._offers)
                 return text[start:]
             if sign == "\n":
                 self._place.begin_line()
@@ -216,10 +216,10 @@ class TextCallReader:
         if blank:
             pieces.append(blank)
         if self._place.begins_line and rest.startswith(_INITIALS):
-            self._candidate = Candidate(_FIRST, self._offers)
+            self._candidate = CallCandidate(_FIRST, self._offers)
         return rest
 
-    def _heads_at(self, sign: str) -> Sequence[Head]:
+    def _heads_at(self, sign: str) -> Sequence[CallHead]:
         """Return how a call can begin with this sign here."""
         if sign[0] in "\n~" or self._failed >= MAX_FAILED:
             return ()

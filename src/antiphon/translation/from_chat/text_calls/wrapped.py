@@ -13,7 +13,7 @@ class WrappedReader:
     def __init__(self, offers: Mapping[str, Offer]) -> None:
         self._text = TextCallReader(offers)
         self._strings = JsonStrings()
-        self._held: list[str] = []
+        self._retained: list[str] = []
         """The text so far, until its kind is clear."""
         self._is_answer: bool | None = None
         """Whether it is an answer; None until that is clear."""
@@ -26,16 +26,16 @@ class WrappedReader:
         if self._is_answer is False:
             return self._text.feed(text)
         if self._is_answer is None:
-            self._held.append(text)
-        said: list[str] = []
+            self._retained.append(text)
+        texts: list[str] = []
         for path, piece, _ in self._strings.feed(text):
             if self._is_answer is None:
                 self._is_answer = path == (ANSWER,)
             if path == (ANSWER,):
-                said.append(piece)
+                texts.append(piece)
         if not self._is_answer and (self._is_answer is False or self._is_other()):
             return self._release()
-        return ["".join(said)] if any(said) else []
+        return ["".join(texts)] if any(texts) else []
 
     def flush(self, *, is_answer: bool) -> list[Piece]:
         """Return what was held back; see `TextCallReader.flush`."""
@@ -48,12 +48,12 @@ class WrappedReader:
 
     def _is_other(self) -> bool:
         """Whether the text does not begin like an object: the backend ignored the schema."""
-        return self._strings.is_broken or any(each.strip()[:1] not in ("", "{") for each in self._held[:1])
+        return self._strings.is_broken or any(each.strip()[:1] not in ("", "{") for each in self._retained[:1])
 
     def _release(self) -> list[Piece]:
         self._is_answer = False
-        held, self._held = "".join(self._held), []
-        return self._text.feed(held)
+        retained, self._retained = "".join(self._retained), []
+        return self._text.feed(retained)
 
 
 def reader_of(offers: Mapping[str, Offer], text_calls: TextCalls) -> TextCallReader | WrappedReader:

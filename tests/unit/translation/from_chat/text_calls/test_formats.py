@@ -60,6 +60,6 @@ def test_a_mention_stays_text_letter_by_letter(text: str) -> None:
     assert found_in(*text) == (text,)
 
 
-def test_no_closing_mark_is_longer_than_what_is_kept_to_find_it() -> None:
+def test_no_closing_mark_is_longer_than_the_text_buffered_to_find_it() -> None:
     patterns = [each.closing.pattern for each in FORMATS if each.closing]
     assert max(map(len, patterns)) < 2 * LONGEST_CLOSING

@@ -83,7 +83,7 @@ def test_the_cut_does_not_matter(parts: list[str]) -> None:
 @pytest.mark.wide
 @thorough
 @given(cut_texts())
-def test_a_part_without_a_sign_is_told_as_if_it_was_read_at_once(parts: list[str]) -> None:
+def test_a_part_without_a_marker_is_emitted_as_if_read_at_once(parts: list[str]) -> None:
     with patch.object(text_calls_reader, "has_sign", bool):
         at_once = pieces_of(*parts)
     assert pieces_of(*parts) == at_once
@@ -118,7 +118,7 @@ def test_which_answers_are_taken_as_texts(text: str, is_so: bool) -> None:
 @pytest.mark.wide
 @thorough
 @given(cut_texts())
-def test_every_character_is_told_once_and_in_order(parts: list[str]) -> None:
+def test_every_character_is_emitted_once_and_in_order(parts: list[str]) -> None:
     assert raw_of(*parts) == "".join(parts)
 
 
@@ -134,10 +134,10 @@ def test_what_is_no_whole_answer_loses_nothing_either(parts: list[str]) -> None:
 @given(cut_texts(), st.booleans())
 def test_reasoning_loses_nothing_but_blanks_around_its_last_calls(parts: list[str], is_answer: bool) -> None:
     reader, whole = LastCallReader(OFFERS), "".join(parts)
-    told = "".join(map(reader.feed, parts))
+    reported = "".join(map(reader.feed, parts))
     text, calls = reader.flush(is_answer=is_answer)
-    assert whole.startswith(told + text)
-    rest = whole.removeprefix(told + text)
+    assert whole.startswith(reported + text)
+    rest = whole.removeprefix(reported + text)
     for raw in filter(None, (call.raw for call in calls)):  # of calls in one block, the first has it all
         blanks, found, rest = rest.partition(raw)
         assert (blanks.strip(), found) == ("", raw)

@@ -17,7 +17,7 @@ from tests.unit.translation.from_chat.text_calls.samples import CALL, OFFERS, SA
 from tests.unit.translation.from_chat.text_calls.test_properties import SHARDS, texts
 
 shards = st.one_of(st.sampled_from(SHARDS), st.sampled_from([each.text for each in SAMPLES]), st.just(CALL))
-said = st.one_of(
+stated = st.one_of(
     shards.map(lambda words: delta(content=words)),
     shards.map(lambda words: delta(content=words)),
     shards.map(lambda words: delta(reasoning_content=words)),
@@ -31,7 +31,7 @@ views = st.builds(View, summary=st.booleans(), encrypted=st.booleans(), obfuscat
 @pytest.mark.wide
 @examples(200)
 @given(
-    st.lists(said, max_size=10),
+    st.lists(stated, max_size=10),
     st.lists(last_chunks, min_size=1, max_size=1),
     ways,
     views,

@@ -27,7 +27,7 @@ ANALYSIS = "<|channel|>analysis<|message|>I read it.<|end|>"
 """A text that is reasoning, so that the reader of calls does not receive it."""
 
 
-def told(translation: Translation) -> list[Any]:
+def reported(translation: Translation) -> list[Any]:
     """Items in order: texts, and calls with their arguments as data."""
     return [
         (item["name"], json.loads(item["arguments"]))
@@ -48,7 +48,7 @@ def test_a_plain_answer_has_the_items_of_a_streamed_one(sample: Sample) -> None:
     found = [each for each in sample.found if not (isinstance(each, str) and each.isspace())]
     if found[0] == ANALYSIS:
         found[0] = "I read it."
-    assert told(whole) == told(streamed) == found
+    assert reported(whole) == reported(streamed) == found
     assert {translation.response["status"] for translation in (whole, streamed)} == {"completed"}
 
 
@@ -66,49 +66,54 @@ def test_a_call_has_an_id_and_the_events_of_any_call() -> None:
     assert first["status"] == "completed"
 
 
-def test_text_before_a_call_is_told_before_the_call_ends() -> None:
+def test_text_before_a_call_is_emitted_before_the_call_ends() -> None:
     translation = begin(**ON)
     reader = AnswerReader(translation.chat)
     reader.feed(sse(delta(content="I look <"), delta(content="<b>now</b>.\n<tool"), done=False))
     assert deltas(translation) == ["I look ", "<<b>now</b>.\n"]
 
 
-def test_only_the_beginning_of_a_call_is_held_back() -> None:
+def test_only_the_beginning_of_a_call_is_withheld() -> None:
     translation = begin(**ON)
     reader = AnswerReader(translation.chat)
-    said: list[str] = []
+    texts: list[str] = []
     for part in ("See:\n", "<", "tool_", "cats", " and ", "<tool_call>", "\n", "{", '"name": "rm', '"'):
         reader.feed(sse(delta(content=part), done=False))
-        said.append("".join(deltas(translation)))
-    assert said == ["See:\n", "", "", "<tool_cats", " and ", "<tool_call>", "\n", "{", '"name": "rm', '"']
+        texts.append("".join(deltas(translation)))
+    assert texts == ["See:\n", "", "", "<tool_cats", " and ", "<tool_call>", "\n", "{", '"name": "rm', '"']
 
 
 def test_a_call_that_is_not_allowed_is_text() -> None:
-    assert told(translate(text(READ, "\n", CALL), **ON, allowed={"list_files"})) == [f"{READ}\n", ("list_files", {})]
-    assert told(translate(text(READ), **ON, allowed=frozenset())) == [READ]
+    assert reported(translate(text(READ, "\n", CALL), **ON, allowed={"list_files"})) == [
+        f"{READ}\n",
+        ("list_files", {}),
+    ]
+    assert reported(translate(text(READ), **ON, allowed=frozenset())) == [READ]
 
 
 def test_without_tools_or_where_the_dialect_has_none_all_is_text() -> None:
-    assert told(translate(text(READ), text_calls="any")) == [READ]
-    assert told(translate(text(READ), offers=OFFERS)) == [READ]
+    assert reported(translate(text(READ), text_calls="any")) == [READ]
+    assert reported(translate(text(READ), offers=OFFERS)) == [READ]
 
 
-def test_of_calls_side_by_side_only_the_first_is_made_where_the_client_wants_one() -> None:
-    assert told(translate(text(READ, "\n", CALL, "\nText."), **ON, only_one=True)) == [("read_file", {"path": "a.py"})]
+def test_only_the_first_of_parallel_calls_runs_if_the_client_wants_one() -> None:
+    assert reported(translate(text(READ, "\n", CALL, "\nText."), **ON, only_one=True)) == [
+        ("read_file", {"path": "a.py"})
+    ]
 
 
 @pytest.mark.parametrize("finish_reason", ["length", "content_filter"])
 def test_what_is_unfinished_in_an_answer_that_was_cut_is_text(finish_reason: str) -> None:
     unfinished = '<tool_call>\n{"name": "list_files", "arguments": {}}'
     translation = translate(sse(delta(content=unfinished), delta(finish_reason)), **ON)
-    assert told(translation) == [unfinished]
+    assert reported(translation) == [unfinished]
     assert translation.response["status"] == "incomplete"
 
 
-def test_an_answer_that_breaks_off_fails_with_what_was_said() -> None:
+def test_a_broken_off_answer_fails_with_its_output() -> None:
     translation = translate(sse(delta(content="I look.\n<tool_call>"), done=False), **ON)
     assert translation.response["status"] == "failed"
-    assert told(translation) == ["I look.\n<tool_call>"]
+    assert reported(translation) == ["I look.\n<tool_call>"]
 
 
 # Beside what the backend itself reports.
@@ -118,22 +123,22 @@ def native(name: str = "list_files", arguments: str = "{}") -> dict[str, Any]:
     return {"tool_calls": [{"index": 0, "id": "call_n", "function": {"name": name, "arguments": arguments}}]}
 
 
-def test_a_backend_that_reports_calls_has_said_them_in_the_text_for_itself() -> None:
-    assert told(translate_plain(plain(f"So:\n{CALL}", **native()), **ON)) == [f"So:\n{CALL}", ("list_files", {})]
+def test_calls_that_a_backend_reports_are_not_parsed_from_its_text_again() -> None:
+    assert reported(translate_plain(plain(f"So:\n{CALL}", **native()), **ON)) == [f"So:\n{CALL}", ("list_files", {})]
 
 
 def test_a_call_in_the_text_before_a_reported_one_counts() -> None:
     translation = translate(
         sse(delta(content=f"{READ}\n"), delta(content="So. "), delta(**native()), delta("stop")), **ON
     )
-    assert told(translation) == [("read_file", {"path": "a.py"}), "\nSo. ", ("list_files", {})]
+    assert reported(translation) == [("read_file", {"path": "a.py"}), "\nSo. ", ("list_files", {})]
 
 
-def test_what_is_held_back_goes_before_a_reported_call() -> None:
+def test_withheld_text_is_emitted_before_a_reported_call() -> None:
     translation = translate(
         sse(delta(content="So <tool_call>\n{"), delta(**native()), delta(content=CALL), delta("stop")), **ON
     )
-    assert told(translation) == ["So <tool_call>\n{", ("list_files", {}), CALL]
+    assert reported(translation) == ["So <tool_call>\n{", ("list_files", {}), CALL]
 
 
 # Tools of other kinds.
@@ -146,8 +151,8 @@ def test_a_custom_tool_has_its_input_as_text() -> None:
         )
     }
     patch = "*** Begin Patch\n*** Update File: a.py\n-x\n+y\n*** End Patch\n"
-    said = f"<tool_call>\n<function=apply_patch>\n<parameter=input>\n{patch}\n</parameter>\n</function>\n</tool_call>"
-    (item,) = translate(text(*said), offers=offers, text_calls="any").output
+    stated = f"<tool_call>\n<function=apply_patch>\n<parameter=input>\n{patch}\n</parameter>\n</function>\n</tool_call>"
+    (item,) = translate(text(*stated), offers=offers, text_calls="any").output
     assert (item["type"], item["input"]) == ("custom_tool_call", patch)
 
 
@@ -157,14 +162,14 @@ def test_a_tool_of_a_namespace_has_both_its_names() -> None:
     assert (item["name"], item["namespace"]) == ("find", "crm")
 
 
-def test_a_tool_of_this_server_is_heard_as_often_as_it_may_be() -> None:
+def test_a_server_tool_runs_up_to_its_limit() -> None:
     offers = {"s__look": Offer("s__look", "mcp", "look", namespace="s", is_hosted=True)}
-    said = '<tool_call>{"name": "s__look", "arguments": {}}</tool_call>\n'
+    stated = '<tool_call>{"name": "s__look", "arguments": {}}</tool_call>\n'
     translation = begin(offers=offers, text_calls="any", hosted_left=1)
     reader = AnswerReader(translation.chat)
-    reader.feed(text(said, said))
+    reader.feed(text(stated, stated))
     ending = reader.finish()
-    assert len(ending.held) == 1 and ending.are_used_up
+    assert len(ending.retained) == 1 and ending.are_used_up
 
 
 # Reasoning.
@@ -186,7 +191,7 @@ def test_a_call_at_the_end_of_a_field_for_reasoning_is_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "stated",
     [
         f"<think>{THOUGHT}\n{CALL}</think>Done.",
         f"<think>{THOUGHT}\n{CALL}\nNo, not that.",
@@ -194,13 +199,13 @@ def test_a_call_at_the_end_of_a_field_for_reasoning_is_one() -> None:
         f"<think>{CALL} is what I write.\n",
     ],
 )
-def test_a_call_that_a_model_only_thinks_about_is_none(said: str) -> None:
-    translation = translate(text(*said), **ON)
+def test_a_call_within_reasoning_is_ignored(stated: str) -> None:
+    translation = translate(text(*stated), **ON)
     assert "list_files" not in [name for name, _ in translation.calls]
     assert CALL in translation.reasoning
 
 
-def test_a_call_in_reasoning_before_a_reported_one_is_none() -> None:
+def test_a_call_in_reasoning_before_a_reported_call_is_ignored() -> None:
     translation = translate(
         sse(delta(reasoning_content=f"{THOUGHT}\n{CALL}"), delta(**native("read_file")), delta("stop")), **ON
     )
@@ -214,8 +219,8 @@ def test_a_call_behind_closed_reasoning_is_one() -> None:
 
 
 def test_an_answer_taken_for_reasoning_is_searched_like_any_answer() -> None:
-    said = '{"name": "list_files", "arguments": {}}'
-    translation = translate(text(*said), **ON, preopened=True)
+    stated = '{"name": "list_files", "arguments": {}}'
+    translation = translate(text(*stated), **ON, preopened=True)
     assert [item["type"] for item in translation.output] == ["reasoning", "function_call"]
 
 
@@ -224,17 +229,17 @@ def test_an_answer_taken_for_reasoning_is_searched_like_any_answer() -> None:
 
 def test_log_probabilities_are_those_of_the_text() -> None:
     def chunk(token: str) -> dict[str, Any]:
-        made = delta(content=token)
-        made["choices"][0]["logprobs"] = {"content": [{"token": token, "logprob": -0.5, "top_logprobs": []}]}
-        return made
+        created = delta(content=token)
+        created["choices"][0]["logprobs"] = {"content": [{"token": token, "logprob": -0.5, "top_logprobs": []}]}
+        return created
 
     parts = [chunk(part) for part in ("I ", "look.", "\n", "<tool_call>", CALL.removeprefix("<tool_call>"))]
     translation = translate(sse(*parts, delta("stop")), view=View(), **ON)
     assert translation.tokens == ["I ", "look.", "\n"]
-    assert told(translation)[1:] == [("list_files", {})]
+    assert reported(translation)[1:] == [("list_files", {})]
 
 
-def test_an_answer_in_json_that_the_client_asked_for_is_no_call() -> None:
-    said = '{"name": "list_files", "arguments": {}}'
-    assert told(translate(text(said), offers=OFFERS, text_calls="marked")) == [said]
-    assert told(translate(text(CALL), offers=OFFERS, text_calls="marked")) == [("list_files", {})]
+def test_a_json_answer_requested_by_the_client_is_not_a_call() -> None:
+    stated = '{"name": "list_files", "arguments": {}}'
+    assert reported(translate(text(stated), offers=OFFERS, text_calls="marked")) == [stated]
+    assert reported(translate(text(CALL), offers=OFFERS, text_calls="marked")) == [("list_files", {})]

@@ -55,14 +55,14 @@ ROOT = {"$defs": {"size": {"type": "integer"}, "loop": {"$ref": "#/$defs/loop"}}
         ("open('x')", {"type": "array"}, "open('x')"),
     ],
 )
-def test_a_text_is_what_its_schema_says(text: str, schema: Any, value: Any) -> None:
+def test_a_text_is_valid_as_its_schema_requires(text: str, schema: Any, value: Any) -> None:
     found = typed(text, schema, ROOT)
     assert found == value
     assert type(found) is type(value)
 
 
 @pytest.mark.parametrize(("text", "is_short"), [('{"a": "', True), ("{", True), ("[1, 2", True), ("{'a'}", False)])
-def test_json_that_may_go_on_is_told_from_json_that_is_none(text: str, is_short: bool) -> None:
+def test_incomplete_json_is_distinguished_from_invalid_json(text: str, is_short: bool) -> None:
     with pytest.raises(NoCallError) as caught:
         decode_at(text, 0)
     assert isinstance(caught.value, UnfinishedError) is is_short

@@ -41,20 +41,20 @@ def found_in(*parts: str) -> Found:
     return joined([*pieces, *reader.flush(is_answer=True)])
 
 
-@pytest.mark.parametrize(("said", "found"), ANSWERS)
-def test_what_an_answer_says(said: str, found: Found) -> None:
-    assert found_in(said) == found_in(*said) == found
-    assert {found_in(*parts) == found for parts in halves(said)} == {True}
+@pytest.mark.parametrize(("stated", "found"), ANSWERS)
+def test_calls_are_found_in_an_answer_however_it_is_split(stated: str, found: Found) -> None:
+    assert found_in(stated) == found_in(*stated) == found
+    assert {found_in(*parts) == found for parts in halves(stated)} == {True}
 
 
-def test_an_answer_is_told_as_it_comes() -> None:
+def test_an_answer_is_emitted_as_received() -> None:
     reader = WrappedReader(OFFERS)
     assert [reader.feed(part) for part in ('{"ans', 'wer": "Hel', "lo", ' you"}')] == [[], ["Hel"], ["lo"], [" you"]]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.booleans())
-def test_any_text_comes_out_as_it_was_written(said: str, is_ascii: bool) -> None:
-    assert "".join(map(str, found_in(*json.dumps({"answer": said}, ensure_ascii=is_ascii)))) == said
+def test_any_text_comes_out_as_it_was_written(stated: str, is_ascii: bool) -> None:
+    assert "".join(map(str, found_in(*json.dumps({"answer": stated}, ensure_ascii=is_ascii)))) == stated
 
 
 def test_a_response_holds_the_answer_or_the_call() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from antiphon_verify.case import case
 from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, preview
-from antiphon_verify.replies import says
+from antiphon_verify.replies import states
 from antiphon_verify.replies.chat import answer as replies
 from antiphon_verify.requirement import capability, may, must, should
 from antiphon_verify.samples import TEA, accepted
@@ -161,14 +161,14 @@ def judge_completion(trial: Trial, completion: dict[str, Any]) -> None:
         "chat:answer:made",
         "chat-api object",
         "A request with only a model and a message returns a chat completion.",
-        fault=[says({})],
+        fault=[states({})],
     ),
     good=[replies.GOOD],
 )
 def a_completion_is_created(trial: Trial) -> Steps:
     """Send a model and a message, and only the required parameters."""
     exchange = yield from trial.chat("Say hello.", max_tokens=MISSING, max_completion_tokens=MISSING)
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("chat:answer:made", exchange.is_ok and is_completion(exchange.json), exchange.came)
 
 
@@ -184,7 +184,7 @@ def a_completion_is_created(trial: Trial) -> Steps:
 def a_completion_is_no_stream_by_default(trial: Trial) -> Steps:
     """Send a request without `stream`."""
     exchange = yield from trial.chat("Say hello.", stream=MISSING)
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("chat:answer:plain-by-default", is_completion(exchange.json), exchange.came)
 
 

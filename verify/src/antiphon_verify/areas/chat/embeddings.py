@@ -27,7 +27,7 @@ def embed(trial: Trial, text: Any, **fields: Any) -> ExchangeSteps:
 
 def embeds(trial: Trial, exchange: Exchange) -> None:
     """End the case if the model does not support embeddings: most chat models do not."""
-    trial.served(exchange)
+    trial.supported(exchange)
     if not exchange.is_ok:
         raise Stop("skipped", f"{NO_EMBEDDINGS} {exchange.came}")
 

@@ -9,7 +9,7 @@ from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import MISSING, at, is_text, listed
 from antiphon_verify.refusal import KEYS, is_envelope
-from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies import Reply, error, states, streams
 from antiphon_verify.replies.chat import errors as replies
 from antiphon_verify.requirement import Requirement, Stop, may, must, should
 from antiphon_verify.samples import CHAT_TOOLS, CITY
@@ -53,7 +53,7 @@ FORM = (
         "chat:errors:envelope",
         API,
         "The body of an error is an object with `error`, which has a `message` and a `type`.",
-        fault=[says({"detail": "It is wrong."}, 400)],
+        fault=[states({"detail": "It is wrong."}, 400)],
     ),
     should("chat:errors:bad-request", API, "An invalid chat request returns 400.", fault=[error("It is wrong.", 422)]),
     should(
@@ -92,7 +92,7 @@ def invalid(requirement: Requirement, change: Change) -> Case:
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.post("/chat/completions", content=bad_body(trial, change), headers=JSON)
-        trial.served(exchange)
+        trial.supported(exchange)
         trial.expect(row.id, is_refusal(exchange), exchange.came)
         judge_form(trial, row, exchange)
 
@@ -253,7 +253,7 @@ def an_unknown_chat_model_is_refused(trial: Trial) -> Steps:
     """Name an unknown model."""
     body = bad_body(trial, {"model": "no-such-model-anywhere"})
     exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
-    trial.served(exchange)
+    trial.supported(exchange)
     if not trial.expect("chat:errors:unknown-model", exchange.status in (400, 404), exchange.came):
         raise Stop("skipped", "The request was not rejected.")
     code = at(exchange.json, "error", "code")
@@ -268,7 +268,7 @@ def invalid_stream(requirement: Requirement, change: Change) -> Case:
     def script(trial: Trial) -> Steps:
         body = bad_body(trial, change, stream=True)
         exchange = yield from trial.post("/chat/completions", content=body, headers=JSON)
-        trial.served(exchange)
+        trial.supported(exchange)
         if exchange.is_ok and any(listed(event, "choices") for event in exchange.events):
             raise Stop("skipped", "The server accepts such a request.")
         is_plain = not exchange.headers.get("content-type", "").startswith("text/event-stream")
@@ -311,14 +311,14 @@ STREAMING = (
         "chat:errors:path",
         "http",
         "An unknown path below `/chat` returns 404.",
-        fault=[replies.REJECTED, replies.NO_METHOD, says({"error": "Unexpected endpoint."})],
+        fault=[replies.REJECTED, replies.NO_METHOD, states({"error": "Unexpected endpoint."})],
     ),
     good=[replies.REJECTED, replies.NO_METHOD, replies.NO_PATH],
 )
 def unknown_chat_paths_and_methods_are_rejected(trial: Trial) -> Steps:
     """DELETE a path that supports POST, and POST to a path that does not exist."""
     rejected = yield from trial.post("/chat/completions", content=b"", headers=JSON)
-    trial.served(rejected)
+    trial.supported(rejected)
     refused = yield from trial.delete("/chat/completions")
     trial.expect("chat:errors:method", refused.status in (404, 405), refused.came)
     unknown = yield from trial.post("/chat/no-such-path", content=b"{}", headers=JSON)
@@ -338,6 +338,6 @@ def chat_survives(trial: Trial) -> Steps:
     """Send malformed JSON, then a valid request."""
     first = yield from trial.post("/chat/completions", content=CUT_JSON, headers=JSON)
     second = yield from trial.chat("Say hello.")
-    trial.served(second)
+    trial.supported(second)
     is_answer = second.is_ok and bool(listed(second.json, "choices"))
     trial.expect("chat:errors:alive", is_answer, f"{first.came}; then {second.came}")

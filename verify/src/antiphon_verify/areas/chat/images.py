@@ -64,7 +64,7 @@ ACCEPTED = (
     ),
     good=[replies.with_text("Red.")],
 )
-def a_picture_is_looked_at(trial: Trial) -> Steps:
+def a_picture_is_inspected(trial: Trial) -> Steps:
     """Send a red picture."""
     completion = trial.completion((yield from trial.chat([user(text(WHICH), image(RED))])))
     trial.expect("chat:images:data-url", True)
@@ -111,7 +111,7 @@ def a_picture_is_streamed_about(trial: Trial) -> Steps:
 def a_broken_picture_is_no_fault_of_the_server(trial: Trial) -> Steps:
     """Send invalid image data."""
     exchange = yield from trial.chat([user(text("Look."), image("data:image/png;base64,!!!"))])
-    trial.served(exchange)
+    trial.supported(exchange)
     is_right = is_accepted(exchange) or 400 <= exchange.status < 500
     trial.expect("chat:images:bad-data", is_right, exchange.came)
 
@@ -123,5 +123,5 @@ def a_broken_picture_is_no_fault_of_the_server(trial: Trial) -> Steps:
 def a_file_of_the_server_is_not_read(trial: Trial) -> Steps:
     """Send the URL of a file on the server."""
     exchange = yield from trial.chat([user(text("Look."), image("file:///etc/hostname"))])
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("chat:images:file-url", exchange.status >= 400, exchange.came)

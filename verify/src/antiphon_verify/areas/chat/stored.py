@@ -5,7 +5,7 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_text, listed, preview, unlike
-from antiphon_verify.replies import replaced, says
+from antiphon_verify.replies import replaced, states
 from antiphon_verify.replies.chat import stored as replies
 from antiphon_verify.requirement import should
 from antiphon_verify.trial import ExchangeSteps, Steps, Trial
@@ -52,7 +52,7 @@ def text_of(completion: Any) -> Any:
         "chat:stored:deleted-body",
         SOURCE,
         "A deletion returns `chat.completion.deleted`, `deleted` and the id.",
-        fault=replaced(replies.LIFE, 4, says({})),
+        fault=replaced(replies.LIFE, 4, states({})),
     ),
     should(
         "chat:stored:deleted",
@@ -68,7 +68,7 @@ def a_completion_is_stored(trial: Trial) -> Steps:
     name = id_of(created)
     path = f"/chat/completions/{name}"
     found = yield from trial.get(path)
-    trial.served(found)
+    trial.supported(found)
     is_found = found.is_ok and at(found.json, "id") == name and text_of(found.json) == text_of(created)
     trial.expect("chat:stored:retrieved", is_found, found.came)
     trial.expect("chat:stored:metadata", at(found.json, "metadata") == {"a": "1"}, found.came)
@@ -101,7 +101,7 @@ def a_stream_is_stored(trial: Trial) -> Steps:
     pieces = [at(chunk, "choices", 0, "delta", "content") for chunk in chunks]
     text = "".join(piece for piece in pieces if is_text(piece))
     found = yield from trial.get(f"/chat/completions/{id_of(chunks[0])}")
-    trial.served(found)
+    trial.supported(found)
     trial.expect("chat:stored:streamed", found.is_ok and text_of(found.json) == text, found.came)
 
 
@@ -132,7 +132,7 @@ def stored_completions_are_listed(trial: Trial) -> Steps:
     for _ in range(2):
         names.append(id_of(trial.completion((yield from create(trial)))))
         changed = yield from trial.post(f"/chat/completions/{names[-1]}", {"metadata": {"tag": names[0]}})
-        trial.served(changed)
+        trial.supported(changed)
     everything = yield from trial.get("/chat/completions?limit=100&order=desc")
     newest = [at(one, "id") for one in listed(everything.json, "data")]
     is_list = at(everything.json, "object") == "list" and [one for one in newest if one in names] == names[::-1]
@@ -162,7 +162,7 @@ def an_unknown_completion_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown completion."""
     created = trial.completion((yield from create(trial)))
     exchange = yield from trial.get(f"/chat/completions/{unlike(id_of(created))}")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("chat:stored:unknown", exchange.status == 404, exchange.came)
 
 
@@ -179,5 +179,5 @@ def an_unstored_completion_is_not_found(trial: Trial) -> Steps:
     """Create a completion without `store`, and try to retrieve it."""
     created = trial.completion((yield from trial.chat("Say hello.")))
     exchange = yield from trial.get(f"/chat/completions/{id_of(created)}")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("chat:stored:unstored", exchange.status == 404, exchange.came)

@@ -11,7 +11,7 @@ from antiphon_verify.replies import changed, chunks
 from antiphon_verify.replies.chat import tools as replies
 from antiphon_verify.replies.completions import CALL, CHUNKS, ROLE, chunk
 from antiphon_verify.requirement import Stop, capability, must, should
-from antiphon_verify.samples import ASK_WEATHER, CHAT_TOOLS, CITY, accepted, spelled
+from antiphon_verify.samples import CHAT_TOOLS, CITY, WEATHER_QUESTION, accepted, spelled
 from antiphon_verify.trial import Steps, Trial
 
 API = "chat-api tools"
@@ -23,7 +23,7 @@ BOTH = spelled(
     "Call get_weather and get_time for Paris.", 'get_weather {"city": "Paris"}', 'get_time {"city": "Paris"}'
 )
 
-USER = {"role": "user", "content": ASK_WEATHER}
+USER = {"role": "user", "content": WEATHER_QUESTION}
 
 
 def named(name: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def came(completion: Any) -> str:
 )
 def a_chat_call_is_required(trial: Trial) -> Steps:
     """Require a tool call."""
-    completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="required")))
+    completion = trial.completion((yield from trial.chat(WEATHER_QUESTION, tools=CHAT_TOOLS, tool_choice="required")))
     calls = calls_of(completion)
     if not trial.expect("chat:tools:required", bool(calls), came(completion)):
         raise Stop("skipped", "There was no call.")
@@ -148,7 +148,7 @@ def a_named_chat_function_is_called(trial: Trial) -> Steps:
 )
 def no_chat_call_is_returned(trial: Trial) -> Steps:
     """Forbid tool calls."""
-    completion = trial.completion((yield from trial.chat(ASK_WEATHER, tools=CHAT_TOOLS, tool_choice="none")))
+    completion = trial.completion((yield from trial.chat(WEATHER_QUESTION, tools=CHAT_TOOLS, tool_choice="none")))
     if trial.expect("chat:tools:none", not calls_of(completion), came(completion)):
         reason = at(completion, "choices", 0, "finish_reason")
         trial.expect("chat:tools:empty-list", reason in ("stop", "length"), preview(reason))
@@ -163,7 +163,7 @@ def no_chat_call_is_returned(trial: Trial) -> Steps:
 def no_call_is_streamed(trial: Trial) -> Steps:
     """Forbid tool calls in a stream."""
     options = {"tools": CHAT_TOOLS, "tool_choice": "none", "stream": True}
-    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **options))))
+    choices = choices_of(trial.streamed((yield from trial.chat(WEATHER_QUESTION, **options))))
     calling = [one for one in choices if at(one, "delta", "tool_calls")]
     trial.expect("chat:tools:streamed-none", not calling, calling)
 
@@ -199,7 +199,7 @@ def no_call_is_streamed(trial: Trial) -> Steps:
 def a_chat_call_is_streamed(trial: Trial) -> Steps:
     """Stream a required tool call."""
     options = {"tools": CHAT_TOOLS, "tool_choice": "required", "stream": True}
-    choices = choices_of(trial.streamed((yield from trial.chat(ASK_WEATHER, **options))))
+    choices = choices_of(trial.streamed((yield from trial.chat(WEATHER_QUESTION, **options))))
     deltas = [delta for one in choices for delta in listed(one, "delta", "tool_calls")]
     if not deltas:
         raise Stop("skipped", "There was no call.")
@@ -348,7 +348,7 @@ def a_result_is_used(trial: Trial) -> Steps:
 def a_result_without_a_call_is_refused(trial: Trial) -> Steps:
     """Send a tool result without a tool call."""
     exchange = yield from trial.chat([USER, result("call_9")], tools=CHAT_TOOLS)
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("chat:tools:result-alone", exchange.status == 400, exchange.came)
 
 

@@ -11,7 +11,7 @@ from antiphon_verify.replies import streams
 from antiphon_verify.replies.bodies import CALL
 from antiphon_verify.replies.responses import calls as replies
 from antiphon_verify.requirement import Stop, capability, must, should
-from antiphon_verify.samples import ASK_WEATHER, CITY, TIME, TOOLS, WEATHER, spelled
+from antiphon_verify.samples import CITY, TIME, TOOLS, WEATHER, WEATHER_QUESTION, spelled
 from antiphon_verify.soundness import STREAM_IDS, judge_stream
 from antiphon_verify.trial import Steps, Trial, is_response
 
@@ -104,7 +104,7 @@ def came(response: Any) -> str:
 )
 def a_call_is_required(trial: Trial) -> Steps:
     """Require a call."""
-    response = trial.response((yield from trial.respond(ASK_WEATHER, tools=TOOLS, tool_choice="required")))
+    response = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice="required")))
     calls = calls_of(response)
     if not trial.expect("responses:calls:required", bool(calls), came(response)):
         raise Stop("skipped", "There was no call.")
@@ -157,7 +157,7 @@ def a_named_function_is_called(trial: Trial) -> Steps:
 )
 def no_call_is_returned(trial: Trial) -> Steps:
     """Forbid calls."""
-    response = trial.response((yield from trial.respond(ASK_WEATHER, tools=TOOLS, tool_choice="none")))
+    response = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice="none")))
     trial.expect("responses:calls:none", not calls_of(response), came(response))
 
 
@@ -225,7 +225,7 @@ def calls_come_one_at_a_time(trial: Trial) -> Steps:
 )
 def an_output_is_sent(trial: Trial) -> Steps:
     """Force a call, and send its output."""
-    first = trial.response((yield from trial.respond(ASK_WEATHER, tools=[WEATHER], tool_choice="required")))
+    first = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=[WEATHER], tool_choice="required")))
     outputs = outputs_for(calls_of(first))
     exchange = yield from trial.respond(outputs, tools=[WEATHER], previous_response_id=at(first, "id"))
     trial.offered(exchange)
@@ -278,7 +278,7 @@ def outputs_for(calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def only_allowed_tools_are_called(trial: Trial) -> Steps:
     """Allow one tool of two, and prompt for the other."""
     choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "get_time"}]}
-    response = trial.response((yield from trial.respond(ASK_WEATHER, tools=TOOLS, tool_choice=choice)))
+    response = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice=choice)))
     names = [str(call.get("name")) for call in calls_of(response)]
     trial.expect("responses:calls:allowed", set(names) <= {"get_time"}, names)
 
@@ -321,7 +321,7 @@ def a_tool_without_parameters_is_called(trial: Trial) -> Steps:
 def a_forced_call_comes_in_a_stream(trial: Trial) -> Steps:
     """Stream a forced call."""
     choice = {"type": "function", "name": "get_weather"}
-    exchange = yield from trial.respond(ASK_WEATHER, tools=[WEATHER], tool_choice=choice, stream=True)
+    exchange = yield from trial.respond(WEATHER_QUESTION, tools=[WEATHER], tool_choice=choice, stream=True)
     events = trial.streamed(exchange)
     judge_stream(trial, events)
     items = [event.get("item") for event in events if event.get("type") == "response.output_item.done"]
@@ -392,7 +392,7 @@ def a_custom_tools_call_comes_in_a_stream(trial: Trial) -> Steps:
 def a_tool_of_a_namespace_is_called(trial: Trial) -> Steps:
     """Force a call of a tool in a namespace."""
     tool = {"type": "namespace", "name": "world", "description": "Facts of the world.", "tools": [WEATHER]}
-    response = trial.response((yield from trial.respond(ASK_WEATHER, tools=[tool], tool_choice="required")))
+    response = trial.response((yield from trial.respond(WEATHER_QUESTION, tools=[tool], tool_choice="required")))
     named = [(call.get("namespace"), call.get("name")) for call in calls_of(response)]
     trial.expect("responses:calls:namespace", named[:1] == [("world", "get_weather")], came(response))
 

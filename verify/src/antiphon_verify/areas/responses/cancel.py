@@ -7,7 +7,7 @@ from antiphon_verify.case import case
 from antiphon_verify.mcp import SILENT
 from antiphon_verify.reading import at, preview, unlike
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.replies import says
+from antiphon_verify.replies import states
 from antiphon_verify.replies.responses import cancel as replies
 from antiphon_verify.requirement import Stop, must, should
 from antiphon_verify.trial import Steps, Trial
@@ -74,7 +74,7 @@ def background_work_is_cancelled(trial: Trial) -> Steps:
         "The status of the interrupted call is neither `in_progress` nor `completed`.",
         fault=[replies.QUEUED, replies.CALLED, replies.CUT.patched("output", 0, "status", to="in_progress")],
     ),
-    good=[replies.QUEUED, says([]), replies.CALLED, replies.CUT],
+    good=[replies.QUEUED, states([]), replies.CALLED, replies.CUT],
 )
 def a_call_in_progress_is_cancelled(trial: Trial) -> Steps:
     """Cancel a background response during the call of an MCP server's tool."""
@@ -105,7 +105,7 @@ def foreground_work_cannot_be_cancelled(trial: Trial) -> Steps:
     """Cancel a foreground response."""
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     exchange = yield from trial.post(f"/responses/{id_of(first)}/cancel")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:cancel:foreground", is_refused(exchange), exchange.came)
 
 
@@ -122,5 +122,5 @@ def nothing_cannot_be_cancelled(trial: Trial) -> Steps:
     """Cancel an unknown response."""
     queued = trial.response((yield from trial.respond("Say hello.", background=True)))
     exchange = yield from trial.post(f"/responses/{unlike(id_of(queued))}/cancel")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:cancel:unknown", exchange.status == 404, exchange.came)

@@ -7,10 +7,10 @@ from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import MISSING, at, is_integer, is_text, listed, preview
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.responses import chain as replies
 from antiphon_verify.requirement import Stop, capability, may, must, should
-from antiphon_verify.samples import ASK_WEATHER, TOOLS
+from antiphon_verify.samples import TOOLS, WEATHER_QUESTION
 from antiphon_verify.trial import Steps, Trial, is_response
 
 WORD = "zanzibar"
@@ -159,9 +159,9 @@ def an_unstored_response_ends_a_chain(trial: Trial) -> Steps:
         "responses:chain:deleted",
         "spec 10",
         "Continuing a deleted response is rejected.",
-        fault=[replies.FIRST, says({}), replies.SECOND],
+        fault=[replies.FIRST, states({}), replies.SECOND],
     ),
-    good=[replies.FIRST, says({}), replies.NOT_FOUND],
+    good=[replies.FIRST, states({}), replies.NOT_FOUND],
 )
 def a_deleted_response_ends_a_chain(trial: Trial) -> Steps:
     """Continue a deleted response."""
@@ -208,7 +208,9 @@ def an_item_of_the_chain_is_sent_again(trial: Trial) -> Steps:
 )
 def a_call_of_the_chain_is_sent_again(trial: Trial) -> Steps:
     """Send a call again before its output: changed, then as it was."""
-    first = trial.response((yield from trial.respond(ASK_WEATHER, tools=TOOLS, tool_choice="required", store=True)))
+    first = trial.response(
+        (yield from trial.respond(WEATHER_QUESTION, tools=TOOLS, tool_choice="required", store=True))
+    )
     calls = [item for item in output_of(first) if at(item, "type") == "function_call"]
     if not calls or not all(is_text(at(calls[0], name)) for name in SAME_CALL):
         raise Stop("skipped", "There was no call.")

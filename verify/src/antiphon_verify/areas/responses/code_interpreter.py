@@ -257,7 +257,7 @@ def code_writes_a_file(trial: Trial) -> Steps:
     exchange = yield from run(trial, WRITING, words=f"Then link to the file as [verify.txt]({LINK}).")
     path = f"/containers/{at(calls(trial, exchange), 0, 'container_id')}/files"
     page = yield from trial.get(path)
-    trial.served(page)
+    trial.supported(page)
     created = [one for one in listed(page.json, "data") if str(at(one, "path")).endswith("verify.txt")]
     content = yield from trial.get(f"{path}/{at(created, 0, 'id')}/content")
     is_created = at(created, 0, "source") == "assistant" and content.is_ok and content.body == b"made by code"

@@ -36,7 +36,7 @@ def create(trial: Trial, name: str = NAME, **fields: Any) -> Creation:
 
 def add_file(trial: Trial, path: str, content: bytes = CONTENT, *, field: str = "file") -> ExchangeSteps:
     """Upload a file into the container at a path."""
-    return trial.ask(Request(method="POST", path=f"{path}/files", content=form(field, content), headers=FORM))
+    return trial.send_request(Request(method="POST", path=f"{path}/files", content=form(field, content), headers=FORM))
 
 
 def ids_of(page: Exchange) -> list[Any]:
@@ -86,7 +86,7 @@ def ids_of(page: Exchange) -> list[Any]:
 def a_container_lives(trial: Trial) -> Steps:
     """Create a container, retrieve it, delete it."""
     exchange = yield from trial.post(PATH, {"name": NAME})
-    trial.served(exchange)
+    trial.supported(exchange)
     created = exchange.json
     is_created = exchange.is_ok and at(created, "object") == "container" and at(created, "status") == "running"
     trial.expect("responses:containers:created", is_created and is_text(at(created, "id")), exchange.came)
@@ -342,7 +342,7 @@ def unknown_containers_and_files_are_rejected(trial: Trial) -> Steps:
 def bad_containers_are_rejected(trial: Trial) -> Steps:
     """Create a container without a name, and one with 3g of memory."""
     nameless = yield from trial.post(PATH, {})
-    trial.served(nameless)
+    trial.supported(nameless)
     trial.expect("responses:containers:no-name", is_refused(nameless), nameless.came)
     large = yield from trial.post(PATH, {"name": NAME, "memory_limit": "3g"})
     trial.expect("responses:containers:memory-limit", large.status == 400, large.came)

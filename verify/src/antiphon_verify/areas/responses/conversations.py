@@ -8,7 +8,7 @@ from antiphon_verify.areas.responses.text import text_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_integer, is_number, is_text, listed, preview, unlike
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.replies import error, replaced, says
+from antiphon_verify.replies import error, replaced, states
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.responses import conversations as replies
 from antiphon_verify.requirement import capability, may, must, should
@@ -72,7 +72,7 @@ def create(trial: Trial, **body: Any) -> ExchangeSteps:
         "responses:conversations:deleted-body",
         "spec 1",
         "A deletion returns `conversation.deleted` and the id.",
-        fault=replaced(replies.LIFE, 3, says({})),
+        fault=replaced(replies.LIFE, 3, states({})),
     ),
     must(
         "responses:conversations:deleted-twice",
@@ -125,7 +125,7 @@ def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
     """Retrieve an unknown conversation."""
     created = trial.whole((yield from create(trial)))
     exchange = yield from trial.get(f"/conversations/{unlike(id_of(created))}")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:conversations:unknown", exchange.status == 404, exchange.came)
 
 
@@ -134,13 +134,13 @@ def an_unknown_conversation_is_not_found(trial: Trial) -> Steps:
         "responses:conversations:first-items",
         "spec 1",
         "A new conversation contains the items of its request.",
-        fault=replaced(replies.ITEMS, 1, says({"data": []})),
+        fault=replaced(replies.ITEMS, 1, states({"data": []})),
     ),
     must(
         "responses:conversations:items-added",
         "spec 1",
         "Items can be added, and are returned as a list with ids.",
-        fault=replaced(replies.ITEMS, 2, says({"data": []})),
+        fault=replaced(replies.ITEMS, 2, states({"data": []})),
     ),
     must(
         "responses:conversations:items-listed",
@@ -213,7 +213,7 @@ def items_come_and_go(trial: Trial) -> Steps:
 def many_items_are_refused(trial: Trial) -> Steps:
     """Create a conversation with 21 items."""
     exchange = yield from create(trial, items=[message(f"{number}.") for number in range(21)])
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:conversations:many-items", exchange.status == 400, exchange.came)
 
 
@@ -234,7 +234,7 @@ def many_items_are_refused(trial: Trial) -> Steps:
         "responses:conversations:echoed",
         "spec 3",
         "The response has its `conversation` as an object with the id.",
-        fault=replaced(replies.CONVERSATION_USED, 1, says(RESPONSE)),
+        fault=replaced(replies.CONVERSATION_USED, 1, states(RESPONSE)),
     ),
     must(
         "responses:conversations:appended",

@@ -6,7 +6,7 @@ from typing import Any
 from antiphon_verify.case import Case, case
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import MISSING, at, preview
-from antiphon_verify.replies import says
+from antiphon_verify.replies import states
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.responses import echo as replies
 from antiphon_verify.replies.responses.echo import FORMAT
@@ -29,7 +29,7 @@ def echoing(name: str, *rows: Requirement, **parameters: Any) -> Case:
             trial.expect(row.id, is_same(at(response, key), parameters[key]), value_at(response, key))
 
     script.__doc__ = f"Set {', '.join(parameters)}."
-    return Case(name, declared, script, good=[says(RESPONSE | parameters)])
+    return Case(name, declared, script, good=[states(RESPONSE | parameters)])
 
 
 def applied(trial: Trial, exchange: Exchange) -> dict[str, Any]:

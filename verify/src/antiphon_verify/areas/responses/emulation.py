@@ -12,11 +12,11 @@ from antiphon_verify.replies import error
 from antiphon_verify.replies.bodies import CALL
 from antiphon_verify.replies.responses import emulation as replies
 from antiphon_verify.requirement import Stop, capability, should
-from antiphon_verify.samples import ASK_WEATHER, WEATHER, spelled
+from antiphon_verify.samples import WEATHER, WEATHER_QUESTION, spelled
 from antiphon_verify.trial import ExchangeSteps, Steps, Trial
 
 PARIS = {"city": "Paris"}
-PROMPT = spelled(ASK_WEATHER, 'get_weather {"city": "Paris"}')
+PROMPT = spelled(WEATHER_QUESTION, 'get_weather {"city": "Paris"}')
 
 CODE: dict[str, Any] = {
     "type": "object",
@@ -105,7 +105,7 @@ def broken_arguments_are_repaired(trial: Trial) -> Steps:
     ),
     good=[replies.GRAMMAR, replies.with_text(json.dumps({"code": "dvor"}))],
 )
-def a_schema_is_kept_that_the_server_rejects(trial: Trial) -> Steps:
+def a_schema_is_stored_that_the_server_rejects(trial: Trial) -> Steps:
     """Send a pattern to a model with a backend that rejects patterns."""
     form = {"type": "json_schema", "name": "code", "schema": CODE, "strict": True}
     answer = 'Write the code dvor.\nanswer {"code": "dvor"}'

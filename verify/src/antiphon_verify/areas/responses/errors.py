@@ -11,7 +11,7 @@ from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.exchange import Exchange
 from antiphon_verify.reading import MISSING, at
 from antiphon_verify.refusal import KEYS, is_envelope, is_named, is_refused, message_of
-from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies import Reply, error, states, streams
 from antiphon_verify.replies.responses import errors as replies
 from antiphon_verify.requirement import Level, Requirement, may, must, should
 from antiphon_verify.samples import CITY, WEATHER
@@ -54,7 +54,7 @@ FORM = (
         "responses:errors:envelope",
         "spec 13",
         "The body of an error is an object with `error`, which has a `message`.",
-        fault=[says({"detail": "It is wrong."}, 400)],
+        fault=[states({"detail": "It is wrong."}, 400)],
     ),
     should(
         "responses:errors:bad-request",
@@ -146,7 +146,7 @@ def invalid(name: str, change: Change, refusal: Refusal) -> Case:
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.post("/responses", content=bad_body(trial.model, change), headers=JSON)
-        trial.served(exchange)
+        trial.supported(exchange)
         judge_refusal(trial, place, refusal, exchange)
         judge_form(trial, place, refusal, exchange)
         if len(refusal.statuses) > 1 and exchange.status in refusal.statuses:
@@ -530,7 +530,7 @@ CASES = (
 def a_bad_request_gets_no_stream(trial: Trial) -> Steps:
     """Request a stream with a parameter of the wrong type."""
     exchange = yield from trial.respond(7, stream=True)
-    trial.served(exchange)
+    trial.supported(exchange)
     is_plain = not exchange.headers.get("content-type", "").startswith("text/event-stream")
     trial.expect("responses:errors:plain-before-a-stream", is_plain and exchange.status >= 400, exchange.came)
 
@@ -547,7 +547,7 @@ def a_bad_request_gets_no_stream(trial: Trial) -> Steps:
 def a_misspelled_parameter_is_named(trial: Trial) -> Steps:
     """Misspell a parameter."""
     exchange = yield from trial.respond("Say hello.", temprature=1)
-    trial.served(exchange)
+    trial.supported(exchange)
     if exchange.status >= 400:
         suggests = "'temperature'" in message_of(exchange) or '"temperature"' in message_of(exchange)
         trial.expect("responses:errors:did-you-mean", suggests, exchange.came)
@@ -566,6 +566,6 @@ def the_server_survives(trial: Trial) -> Steps:
     """Send malformed JSON, then a valid request."""
     first = yield from trial.post("/responses", content=DEEP_NESTING, headers=JSON)
     second = yield from trial.respond("Say hello.")
-    trial.served(second)
+    trial.supported(second)
     is_answer = second.is_ok and is_response(second.json)
     trial.expect("responses:errors:alive", is_answer, f"{first.came}; then {second.came}")

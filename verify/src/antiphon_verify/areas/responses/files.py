@@ -6,7 +6,7 @@ from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import at, is_integer, is_text, listed, preview, unlike
-from antiphon_verify.replies import Reply, error, replaced, says
+from antiphon_verify.replies import Reply, error, replaced, states
 from antiphon_verify.replies.responses import files as replies
 from antiphon_verify.replies.responses.files import CONTENT, NAME
 from antiphon_verify.requirement import must, should
@@ -34,7 +34,7 @@ def _part(disposition: str, content: bytes) -> bytes:
 
 def upload(trial: Trial, purpose: str, content: bytes = CONTENT, *, file: str = "file", **fields: str) -> ExchangeSteps:
     """Upload a file."""
-    return trial.ask(
+    return trial.send_request(
         Request(method="POST", path="/files", content=form(file, content, purpose=purpose, **fields), headers=FORM)
     )
 
@@ -74,7 +74,7 @@ def upload(trial: Trial, purpose: str, content: bytes = CONTENT, *, file: str = 
         "responses:files:deleted-body",
         SOURCE,
         "A deletion returns `deleted` and the id.",
-        fault=replaced(replies.LIFE, 3, says({})),
+        fault=replaced(replies.LIFE, 3, states({})),
     ),
     must(
         "responses:files:deleted",
@@ -87,7 +87,7 @@ def upload(trial: Trial, purpose: str, content: bytes = CONTENT, *, file: str = 
 def a_file_lives(trial: Trial) -> Steps:
     """Upload a file, retrieve it and its content, delete it."""
     exchange = yield from upload(trial, "user_data")
-    trial.served(exchange)
+    trial.supported(exchange)
     created = exchange.json
     is_created = exchange.is_ok and is_text(at(created, "id")) and at(created, "object") == "file"
     trial.expect("responses:files:created", is_created, exchange.came)
@@ -131,7 +131,7 @@ def files_are_listed(trial: Trial) -> Steps:
         trial.succeed(exchange)
         names.append(id_of(exchange.json))
     page = yield from trial.get("/files?purpose=evals&order=desc")
-    trial.served(page)
+    trial.supported(page)
     data = listed(page.json, "data")
     newest = [at(one, "id") for one in data][:2]
     is_filtered = at(page.json, "object") == "list" and all(at(one, "purpose") == "evals" for one in data)
@@ -179,7 +179,7 @@ def an_unknown_file_is_not_found(trial: Trial) -> Steps:
     created = yield from upload(trial, "user_data")
     trial.succeed(created)
     exchange = yield from trial.get(f"/files/{unlike(id_of(created.json))}")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:files:unknown", exchange.status == 404, exchange.came)
     yield from trial.delete(f"/files/{id_of(created.json)}")
 
@@ -191,7 +191,7 @@ def an_unknown_file_is_not_found(trial: Trial) -> Steps:
 def a_form_without_a_file_is_refused(trial: Trial) -> Steps:
     """Send a form without a file."""
     exchange = yield from upload(trial, "user_data", file="")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:files:no-file", exchange.status == 400, exchange.came)
 
 
@@ -202,5 +202,5 @@ def a_form_without_a_file_is_refused(trial: Trial) -> Steps:
 def an_unknown_purpose_is_refused(trial: Trial) -> Steps:
     """Upload a file with an invalid purpose."""
     exchange = yield from upload(trial, "no such purpose")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:files:purpose", exchange.status == 400, exchange.came)

@@ -111,10 +111,10 @@ def jsonness(exchange: Exchange) -> tuple[bool, str]:
     ),
     good=[error("Not allowed.", 405)],
 )
-def a_browser_asks_first(trial: Trial) -> Steps:
+def a_browser_requests_first(trial: Trial) -> Steps:
     """Send a browser's preflight request."""
     headers = {"origin": "https://example.com", "access-control-request-method": "POST"}
-    exchange = yield from trial.ask(Request(method="OPTIONS", path="/responses", headers=headers))
+    exchange = yield from trial.send_request(Request(method="OPTIONS", path="/responses", headers=headers))
     trial.expect("responses:headers:preflight", 0 < exchange.status < 500, exchange.came)
 
 

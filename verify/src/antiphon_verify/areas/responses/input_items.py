@@ -5,7 +5,7 @@ from typing import Any
 from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import MISSING, at, is_text, listed, preview, unlike
-from antiphon_verify.replies import says
+from antiphon_verify.replies import states
 from antiphon_verify.replies.responses import input_items as replies
 from antiphon_verify.replies.responses.input_items import TURNS
 from antiphon_verify.requirement import must, should
@@ -142,7 +142,7 @@ def wrong_queries_are_refused(trial: Trial) -> Steps:
     created = trial.response((yield from trial.respond("Say hello.")))
     for name, query in (("limit-zero", "limit=0"), ("limit-high", "limit=101"), ("order-word", "order=up")):
         exchange = yield from trial.get(f"/responses/{id_of(created)}/input_items?{query}")
-        trial.served(exchange)
+        trial.supported(exchange)
         trial.expect(f"responses:input-items:{name}", exchange.status == 400, exchange.came)
 
 
@@ -151,9 +151,9 @@ def wrong_queries_are_refused(trial: Trial) -> Steps:
         "responses:input-items:deleted",
         "spec 1",
         "Input items of a deleted response return 404.",
-        fault=[replies.CREATED, replies.TEXT, says({}), replies.TEXT],
+        fault=[replies.CREATED, replies.TEXT, states({}), replies.TEXT],
     ),
-    good=[replies.CREATED, replies.TEXT, says({}), replies.NOT_FOUND],
+    good=[replies.CREATED, replies.TEXT, states({}), replies.NOT_FOUND],
 )
 def items_are_deleted_with_their_response(trial: Trial) -> Steps:
     """Delete a response, and list its input items."""
@@ -177,5 +177,5 @@ def items_of_nothing_are_not_found(trial: Trial) -> Steps:
     """List the input items of an unknown response."""
     created = trial.response((yield from trial.respond("Say hello.")))
     exchange = yield from trial.get(f"/responses/{unlike(id_of(created))}/input_items")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:input-items:unknown", exchange.status == 404, exchange.came)

@@ -86,5 +86,5 @@ def tokens_are_counted_beforehand(trial: Trial) -> Steps:
 def a_number_is_no_input(trial: Trial) -> Steps:
     """Count a number as input."""
     exchange = yield from count(trial, 7)
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:input-tokens:bad", is_refused(exchange), exchange.came)

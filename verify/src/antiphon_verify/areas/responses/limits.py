@@ -6,7 +6,7 @@ from antiphon_verify.areas.responses.text import output_of, text_of
 from antiphon_verify.case import case
 from antiphon_verify.events.streams import STREAMS
 from antiphon_verify.reading import at, is_integer, preview
-from antiphon_verify.replies import error, says, streams
+from antiphon_verify.replies import error, states, streams
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.responses import limits as replies
 from antiphon_verify.requirement import Stop, must, should
@@ -110,7 +110,7 @@ def a_long_stream_is_cut(trial: Trial) -> Steps:
         "responses:limits:nothing-dropped",
         "open-responses 9",
         "With `truncation: disabled`, a long input is read in full, or rejected with a 4xx, or the response fails.",
-        fault=[says(RESPONSE).patched("usage", "input_tokens", to=4096)],
+        fault=[states(RESPONSE).patched("usage", "input_tokens", to=4096)],
     ),
     should(
         "responses:limits:too-long-named",
@@ -125,7 +125,7 @@ def a_long_input_is_not_truncated(trial: Trial) -> Steps:
     options = {"truncation": "disabled", "max_output_tokens": LEAST}
     exchange = yield from trial.respond("tide " * WORDS, **options)
     if 400 <= exchange.status < 500 or at(exchange.json, "status") == "failed":
-        trial.served(exchange)
+        trial.supported(exchange)
         trial.expect("responses:limits:nothing-dropped", True)
         code = at(exchange.json, "error", "code")
         trial.expect("responses:limits:too-long-named", code == "context_length_exceeded", exchange.came)

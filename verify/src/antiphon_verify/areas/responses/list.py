@@ -50,7 +50,7 @@ def responses_are_listed(trial: Trial) -> Steps:
     one = trial.response((yield from create(trial, tag)))
     names = [id_of(one), id_of(trial.response((yield from create(trial, tag))))]
     everything = yield from trial.get("/responses?limit=100")
-    trial.served(everything)
+    trial.supported(everything)
     newest = [at(one, "id") for one in listed(everything.json, "data")]
     is_list = at(everything.json, "object") == "list" and {first, *names} <= set(map(str, newest))
     trial.expect("responses:list:listed", is_list, everything.came)
@@ -75,7 +75,7 @@ def responses_are_listed(trial: Trial) -> Steps:
 def an_unknown_filter_is_refused(trial: Trial) -> Steps:
     """List responses with an unknown filter."""
     exchange = yield from trial.get("/responses?q=colour:red")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:list:bad-filter", exchange.status == 400, exchange.came)
 
 
@@ -93,7 +93,7 @@ def a_deleted_response_is_not_listed(trial: Trial) -> Steps:
     created = id_of(trial.response((yield from trial.respond("Say hello."))))
     trial.succeed((yield from trial.delete(f"/responses/{created}")))
     exchange = yield from trial.get("/responses?limit=100")
-    trial.served(exchange)
+    trial.supported(exchange)
     is_deleted = at(exchange.json, "object") == "list" and created not in [
         at(one, "id") for one in listed(exchange.json, "data")
     ]

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, is_integer, is_text
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.responses import models as replies
 from antiphon_verify.requirement import capability, may, must, should
 from antiphon_verify.trial import Steps, Trial
@@ -110,9 +110,9 @@ def codex_reads_the_models(trial: Trial) -> Steps:
         "responses:models:one",
         "spec 18",
         "`GET /models/{model}` returns the entry of the model.",
-        fault=[says(replies.ENTRY | {"id": "another"})],
+        fault=[states(replies.ENTRY | {"id": "another"})],
     ),
-    good=[says(replies.ENTRY)],
+    good=[states(replies.ENTRY)],
 )
 def one_model_is_described(trial: Trial) -> Steps:
     """Request the model."""
@@ -127,7 +127,7 @@ def one_model_is_described(trial: Trial) -> Steps:
         "responses:models:unknown",
         "spec 18",
         "`GET /models/{model}` of an unknown model returns 404.",
-        fault=[says(replies.ENTRY)],
+        fault=[states(replies.ENTRY)],
     ),
     good=[error("The model 'no-such-model' does not exist.", 404, "model_not_found", "model")],
 )

@@ -31,7 +31,7 @@ TIERS = ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 def a_response_is_created(trial: Trial) -> Steps:
     """Send a model and an input, and only the required parameters."""
     exchange = yield from trial.respond("Say hello.", max_output_tokens=MISSING)
-    trial.served(exchange)
+    trial.supported(exchange)
     is_created = exchange.is_ok and bool(listed(exchange.json, "output"))
     trial.expect("responses:objects:made", is_created, exchange.came)
 
@@ -48,7 +48,7 @@ def a_response_is_created(trial: Trial) -> Steps:
 def a_response_is_no_stream_by_default(trial: Trial) -> Steps:
     """Send a request without `stream`."""
     exchange = yield from trial.respond("Say hello.", stream=MISSING)
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:objects:plain-by-default", is_response(exchange.json), exchange.came)
 
 

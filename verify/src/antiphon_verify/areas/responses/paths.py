@@ -4,7 +4,7 @@ from antiphon_verify.case import case
 from antiphon_verify.exchange import Request
 from antiphon_verify.reading import at
 from antiphon_verify.refusal import is_envelope
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.replies.responses import paths as replies
 from antiphon_verify.requirement import Stop, must, should
@@ -15,7 +15,7 @@ ODD = ("%00", "%27%20OR%201=1", "%F0%9F%8D%B5", "resp_%0d%0ax", "%7B%7B7*7%7D%7D
 
 
 @case(
-    must("responses:paths:unknown", "spec 13", "An unknown path returns 404.", fault=[says({})]),
+    must("responses:paths:unknown", "spec 13", "An unknown path returns 404.", fault=[states({})]),
     should(
         "responses:paths:unknown-envelope",
         "spec 13",
@@ -43,7 +43,7 @@ def an_unknown_path_is_not_found(trial: Trial) -> Steps:
 )
 def a_wrong_method_is_rejected(trial: Trial) -> Steps:
     """PUT to a path that supports POST."""
-    exchange = yield from trial.ask(Request(method="PUT", path="/responses", body={}))
+    exchange = yield from trial.send_request(Request(method="PUT", path="/responses", body={}))
     if exchange.status == 404:
         raise Stop("not offered", "status 404")
     trial.expect("responses:paths:method", exchange.status == 405, exchange.came)
@@ -56,7 +56,7 @@ def a_wrong_method_is_rejected(trial: Trial) -> Steps:
         "responses:paths:get-on-create",
         "http",
         "`GET /responses` returns a list, 405 or 404.",
-        fault=[says({"data": []})],
+        fault=[states({"data": []})],
     ),
     good=[replies.NOT_ALLOWED],
 )
@@ -113,7 +113,7 @@ def a_long_id_is_refused(trial: Trial) -> Steps:
         "responses:paths:traversal",
         "spec 13",
         "Encoded dots and slashes in an id lead to no other path.",
-        fault=[says({"object": "list", "data": []})],
+        fault=[states({"object": "list", "data": []})],
     ),
     good=[replies.NOT_FOUND],
 )
@@ -125,7 +125,7 @@ def dots_leave_no_path(trial: Trial) -> Steps:
 
 @case(
     must("responses:paths:query", "http", "An unknown query parameter is ignored.", fault=[replies.BROKEN]),
-    good=[says(RESPONSE)],
+    good=[states(RESPONSE)],
 )
 def an_unknown_query_changes_nothing(trial: Trial) -> Steps:
     """Create a response with a query in the URL."""
@@ -147,6 +147,6 @@ def another_content_type_is_no_fault_of_the_server(trial: Trial) -> Steps:
     """Send a valid request as plain text."""
     headers = {"content-type": "text/plain"}
     exchange = yield from trial.post("/responses", trial.response_body("Say hello."), headers=headers)
-    trial.served(exchange)
+    trial.supported(exchange)
     is_right = (exchange.is_ok and is_response(exchange.json)) or 400 <= exchange.status < 500
     trial.expect("responses:paths:text-body", is_right, exchange.came)

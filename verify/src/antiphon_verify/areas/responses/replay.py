@@ -12,7 +12,7 @@ from antiphon_verify.reading import at, listed
 from antiphon_verify.replies import Reply, streams
 from antiphon_verify.replies.responses import replay as replies
 from antiphon_verify.requirement import Requirement, Stop, must, should
-from antiphon_verify.samples import ASK_WEATHER, WEATHER, is_accepted
+from antiphon_verify.samples import WEATHER, WEATHER_QUESTION, is_accepted
 from antiphon_verify.trial import Steps, Trial
 
 FORCED = {"tools": [WEATHER], "tool_choice": "required"}
@@ -98,7 +98,7 @@ REPLAYS = (
     ),
     sent_back(
         must("responses:replay:call", "issue vllm#33089", "The items of a call are accepted with the call's output."),
-        ASK_WEATHER,
+        WEATHER_QUESTION,
         FORCED,
         has_item("function_call"),
         replies.CALLED,
@@ -173,11 +173,11 @@ def is_done_item(event: dict[str, Any]) -> bool:
 )
 def items_with_nulls_are_sent_back(trial: Trial) -> Steps:
     """Send back a forced call as an SDK dumps it."""
-    items = output_of(trial.response((yield from trial.respond(ASK_WEATHER, **FORCED))))
+    items = output_of(trial.response((yield from trial.respond(WEATHER_QUESTION, **FORCED))))
     if not items:
         raise Stop("skipped", "The response had no items.")
     dumped = [{**dict.fromkeys(nulls_of(item)), **item} for item in items]
-    exchange = yield from trial.respond([user(ASK_WEATHER), *answered(dumped)], tools=[WEATHER])
+    exchange = yield from trial.respond([user(WEATHER_QUESTION), *answered(dumped)], tools=[WEATHER])
     trial.expect("responses:replay:dumped", is_accepted(exchange), exchange.came)
 
 

@@ -85,7 +85,7 @@ def a_foreground_stream_is_over(trial: Trial) -> Steps:
     first = trial.response((yield from trial.respond("Say hello.", store=True)))
     yield from offers_background(trial)
     exchange = yield from trial.get(f"/responses/{id_of(first)}?stream=true")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:resume:foreground", is_refused(exchange), exchange.came)
 
 
@@ -102,7 +102,7 @@ def the_stream_of_nothing_is_not_found(trial: Trial) -> Steps:
     """Request the stream of an unknown response."""
     queued = trial.response((yield from trial.respond("Say hello.", background=True)))
     exchange = yield from trial.get(f"/responses/{unlike(id_of(queued))}?stream=true")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:resume:unknown", exchange.status == 404, exchange.came)
 
 

@@ -10,7 +10,7 @@ from antiphon_verify.reading import at, is_text, preview
 from antiphon_verify.replies.bodies import CALL, MESSAGE
 from antiphon_verify.replies.responses import same as replies
 from antiphon_verify.requirement import Stop, must, should
-from antiphon_verify.samples import ASK_WEATHER, WEATHER
+from antiphon_verify.samples import WEATHER, WEATHER_QUESTION
 from antiphon_verify.soundness import ENDS
 from antiphon_verify.trial import Steps, Trial
 
@@ -73,7 +73,7 @@ def a_text_is_the_same_streamed(trial: Trial) -> Steps:
 def a_call_is_the_same_streamed(trial: Trial) -> Steps:
     """Force the same call streamed and not streamed."""
     forced = {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "get_weather"}}
-    plain, streamed = yield from both(trial, ASK_WEATHER, **forced)
+    plain, streamed = yield from both(trial, WEATHER_QUESTION, **forced)
     types = [
         [one.get("type") for one in output_of(response) if one.get("type") != "reasoning"]
         for response in (plain, streamed)

@@ -6,7 +6,7 @@ from antiphon_verify.areas.responses.chain import id_of
 from antiphon_verify.case import case
 from antiphon_verify.reading import at, preview, unlike
 from antiphon_verify.refusal import is_envelope
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.responses import store as replies
 from antiphon_verify.requirement import must, should
 from antiphon_verify.trial import Steps, Trial
@@ -100,7 +100,7 @@ def an_unstored_response_is_not_found(trial: Trial) -> Steps:
     """Create a response that is not stored, and try to retrieve it."""
     created = trial.response((yield from trial.respond("Say hello.", store=False)))
     exchange = yield from trial.get(f"/responses/{id_of(created)}")
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:store:unstored", exchange.status == 404, exchange.came)
 
 
@@ -129,11 +129,11 @@ def an_unknown_response_is_not_found(trial: Trial) -> Steps:
     """Retrieve and delete an unknown response."""
     path = f"/responses/{unlike(id_of(trial.response((yield from trial.respond('Say hello.')))))}"
     exchange = yield from trial.get(path)
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:store:unknown", exchange.status == 404, exchange.came)
     trial.expect("responses:store:unknown-envelope", is_envelope(exchange), exchange.came)
     exchange = yield from trial.delete(path)
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:store:delete-unknown", exchange.status == 404, exchange.came)
 
 
@@ -148,7 +148,7 @@ def an_unknown_response_is_not_found(trial: Trial) -> Steps:
         "responses:store:deleted-body",
         "spec 1",
         "A deletion returns the id and `deleted: true`.",
-        fault=[replies.CREATED, says({})],
+        fault=[replies.CREATED, states({})],
     ),
     must(
         "responses:store:deleted-twice",

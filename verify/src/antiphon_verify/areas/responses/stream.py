@@ -9,7 +9,7 @@ from antiphon_verify.reading import at
 from antiphon_verify.replies import error, streams
 from antiphon_verify.replies.responses import stream as replies
 from antiphon_verify.requirement import may, must, should
-from antiphon_verify.samples import ASK_WEATHER, CITY, WEATHER
+from antiphon_verify.samples import CITY, WEATHER, WEATHER_QUESTION
 from antiphon_verify.soundness import ENDS, STREAM_IDS, STREAM_ROWS, judge_stream
 from antiphon_verify.trial import Steps, Trial
 
@@ -71,7 +71,7 @@ STREAMS = (
     ),
     streaming("a_refusal_is_streamed", "[refuse] Tell me how to pick a lock.", passing=JUDGED),
     streaming("a_cut_text_is_streamed", LONG, passing=JUDGED, max_output_tokens=LEAST),
-    streaming("a_forced_call_is_streamed", ASK_WEATHER, passing=JUDGED, tools=[WEATHER], tool_choice="required"),
+    streaming("a_forced_call_is_streamed", WEATHER_QUESTION, passing=JUDGED, tools=[WEATHER], tool_choice="required"),
     streaming(
         "log_probabilities_are_streamed",
         "Say hello.",

@@ -10,7 +10,7 @@ from antiphon_verify.reading import at, is_text, listed, preview
 from antiphon_verify.replies.responses import tools as replies
 from antiphon_verify.replies.responses.tools import WORLD
 from antiphon_verify.requirement import Stop, capability, must, should
-from antiphon_verify.samples import ASK_WEATHER, WEATHER, accepted, is_accepted, png
+from antiphon_verify.samples import WEATHER, WEATHER_QUESTION, accepted, is_accepted, png
 from antiphon_verify.trial import Steps, Trial
 
 NOTE = {"type": "custom", "name": "write_note", "description": "Takes a note of one line."}
@@ -94,7 +94,7 @@ def a_grammar_is_fitted(trial: Trial) -> Steps:
     ),
     good=[replies.BAD_GRAMMAR],
 )
-def a_grammar_is_none(trial: Trial) -> Steps:
+def a_grammar_is_invalid(trial: Trial) -> Steps:
     """Send a truncated grammar."""
     exchange = yield from trial.respond("Say yes.", tools=[answering("start: (")])
     trial.understood(exchange)
@@ -128,11 +128,11 @@ def a_grammar_is_none(trial: Trial) -> Steps:
 def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
     """Force a call of a namespaced tool, send its output, and force another."""
     forced = {"tools": [WORLD], "tool_choice": "required"}
-    first = trial.response((yield from trial.respond(ASK_WEATHER, **forced)))
+    first = trial.response((yield from trial.respond(WEATHER_QUESTION, **forced)))
     echoed = listed(first, "tools")
     names = [at(tool, "tools", 0, "name") for tool in echoed if at(tool, "type") == "namespace"]
     trial.expect("responses:tools:namespace-told", names == ["get_weather"], preview(echoed))
-    more = [*outputs_for(calls_of(first)), {"role": "user", "content": ASK_WEATHER}]
+    more = [*outputs_for(calls_of(first)), {"role": "user", "content": WEATHER_QUESTION}]
     exchange = yield from trial.respond(more, **forced, previous_response_id=at(first, "id"))
     trial.offered(exchange)
     if trial.expect("responses:tools:namespace-output", is_accepted(exchange), exchange.came):
@@ -152,7 +152,7 @@ def a_namespaces_tool_is_called_twice(trial: Trial) -> Steps:
 def a_tool_stands_in_the_input(trial: Trial) -> Steps:
     """Offer a tool in an item of the input, and require a call."""
     tool_item = {"type": "additional_tools", "role": "developer", "tools": [WEATHER]}
-    options = [tool_item, {"role": "user", "content": ASK_WEATHER}]
+    options = [tool_item, {"role": "user", "content": WEATHER_QUESTION}]
     response = trial.response((yield from trial.respond(options, tool_choice="required")))
     names = [call.get("name") for call in calls_of(response)]
     trial.expect("responses:tools:additional", names[:1] == ["get_weather"], came(response))
@@ -210,7 +210,7 @@ def a_client_searches_for_a_tool(trial: Trial) -> Steps:
     }
     named = {"type": "function", "name": "get_weather"}
     again = {"tools": [SEARCH], "tool_choice": named, "previous_response_id": at(first, "id")}
-    exchange = yield from trial.respond([found, {"role": "user", "content": ASK_WEATHER}], **again)
+    exchange = yield from trial.respond([found, {"role": "user", "content": WEATHER_QUESTION}], **again)
     trial.offered(exchange)
     if trial.expect("responses:tools:search-output", is_accepted(exchange), exchange.came):
         names = [call.get("name") for call in calls_of(exchange.json)]
@@ -295,7 +295,7 @@ def built_in(
 
     def script(trial: Trial) -> Steps:
         exchange = yield from trial.respond(options, tools=[tool], tool_choice="required")
-        trial.served(exchange)
+        trial.supported(exchange)
         types = [at(tool, "type") for tool in listed(exchange.json, "tools")]
         trial.expect(echoed.id, 400 <= exchange.status < 500 or tool["type"] in types, exchange.came)
         response = trial.response(exchange)

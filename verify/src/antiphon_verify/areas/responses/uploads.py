@@ -25,7 +25,7 @@ def create(trial: Trial) -> ExchangeSteps:
 
 def add(trial: Trial, upload: str, content: bytes) -> ExchangeSteps:
     """Add a part."""
-    return trial.ask(
+    return trial.send_request(
         Request(method="POST", path=f"/uploads/{upload}/parts", content=form("data", content), headers=FORM)
     )
 
@@ -77,7 +77,7 @@ def complete(trial: Trial, upload: str, *parts: Any, **fields: Any) -> ExchangeS
 def an_upload_becomes_a_file(trial: Trial) -> Steps:
     """Upload two parts, the second first; complete with one of them, with a wrong MD5, then correctly."""
     created = yield from create(trial)
-    trial.served(created)
+    trial.supported(created)
     is_created = is_text(at(created.json, "id")) and at(created.json, "status") == "pending"
     trial.expect("responses:uploads:created", created.is_ok and is_created, created.came)
     trial.succeed(created)
@@ -133,5 +133,5 @@ def an_unknown_upload_is_not_found(trial: Trial) -> Steps:
     created = yield from create(trial)
     trial.succeed(created)
     exchange = yield from trial.post(f"/uploads/{unlike(id_of(created.json))}/cancel", {})
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:uploads:unknown", exchange.status == 404, exchange.came)

@@ -9,7 +9,7 @@ from antiphon_verify.exchange import Step
 from antiphon_verify.forms import TYPE, form
 from antiphon_verify.reading import at, is_number, is_text, listed, preview, unlike
 from antiphon_verify.refusal import is_refused
-from antiphon_verify.replies import replaced, says
+from antiphon_verify.replies import replaced, states
 from antiphon_verify.replies.responses import vector_stores as replies
 from antiphon_verify.replies.responses.vector_stores import PLANTED, TEXT
 from antiphon_verify.requirement import Stop, must, should
@@ -38,14 +38,14 @@ def create(trial: Trial, **body: Any) -> Found:
 def new_store(trial: Trial) -> Found:
     """Create a vector store; return its id. Ends the case if none was created."""
     exchange = yield from create(trial)
-    trial.served(exchange)
+    trial.supported(exchange)
     return str(id_of(trial.whole(exchange)))
 
 
 def upload(trial: Trial, content: bytes, name: str) -> Found:
     """Upload a file; return the exchange."""
     exchange = yield from trial.post("/files", content=form({"purpose": "assistants"}, name, content), headers=TYPE)
-    trial.served(exchange)
+    trial.supported(exchange)
     return exchange
 
 
@@ -94,7 +94,7 @@ def is_store(value: Any) -> bool:
         "responses:vector-stores:deleted-body",
         SOURCE,
         "A deletion returns `vector_store.deleted` and the id.",
-        fault=replaced(replies.LIFE, 3, says({})),
+        fault=replaced(replies.LIFE, 3, states({})),
     ),
     should(
         "responses:vector-stores:deleted",
@@ -107,7 +107,7 @@ def is_store(value: Any) -> bool:
 def a_store_lives(trial: Trial) -> Steps:
     """Create a vector store, retrieve it, change it, and delete it."""
     exchange = yield from create(trial, metadata={"a": "1"})
-    trial.served(exchange)
+    trial.supported(exchange)
     trial.expect("responses:vector-stores:made", exchange.is_ok and is_store(exchange.json), exchange.came)
     path = f"{PATH}/{id_of(trial.whole(exchange))}"
     found = yield from trial.get(path)
@@ -208,7 +208,7 @@ def a_file_is_attached(trial: Trial) -> Steps:
     store, file = (yield from new_store(trial)), (yield from uploaded(trial))
     path = f"{PATH}/{store}/files/{file}"
     begun = yield from trial.post(f"{PATH}/{store}/files", {"file_id": file, "attributes": {"year": 1687}})
-    trial.served(begun)
+    trial.supported(begun)
     done = yield from finished(trial, path)
     is_entry = at(done.json, "object") == "vector_store.file" and at(done.json, "vector_store_id") == store
     is_done = at(done.json, "id") == file and at(done.json, "status") == "completed"
@@ -263,7 +263,7 @@ def _filled(trial: Trial, name: str) -> Found:
         return ""
     file = id_of(trial.whole(sent))
     begun = yield from trial.post(f"{PATH}/{store}/files", {"file_id": file})
-    trial.served(begun)
+    trial.supported(begun)
     if is_refused(begun):
         return ""
     trial.whole(begun)
@@ -313,7 +313,7 @@ def a_batch_is_attached(trial: Trial) -> Steps:
     store, good = (yield from new_store(trial)), (yield from uploaded(trial))
     bad = yield from uploaded(trial, b"%PDF-1.7\n%%EOF\n", "broken.pdf")
     begun = yield from trial.post(f"{PATH}/{store}/file_batches", {"file_ids": [good, bad]})
-    trial.served(begun)
+    trial.supported(begun)
     path = f"{PATH}/{store}/file_batches/{id_of(trial.whole(begun))}"
     done = yield from finished(trial, path)
     counts = [at(done.json, "file_counts", name) for name in ("completed", "failed", "total")]

@@ -22,7 +22,7 @@ def create(
 ) -> ExchangeSteps:
     """Send `response.create`; return what is received. Ends the case if the server has no WebSocket mode."""
     body = {"type": "response.create", **trial.response_body(input, **parameters)}
-    exchange = yield from trial.say(body, socket=socket, until=until)
+    exchange = yield from trial.send_text(body, socket=socket, until=until)
     if exchange.status != 101:
         trial.offered(exchange)
         raise Stop("not offered", f"status {exchange.status}")
@@ -59,8 +59,8 @@ def is_error(message: Any) -> bool:
 )
 def an_upgrade_is_refused_well(trial: Trial) -> Steps:
     """Request a WebSocket, and judge the rejection if the server has no WebSocket mode."""
-    trial.served((yield from trial.post("/responses", content=b"")))
-    exchange = yield from trial.say({"type": "response.create"})
+    trial.supported((yield from trial.post("/responses", content=b"")))
+    exchange = yield from trial.send_text({"type": "response.create"})
     if exchange.status == 101:
         raise Stop("skipped", "WebSocket mode is available.")
     trial.expect("responses:websocket:refused-well", exchange.status == 426, exchange.came)
@@ -262,9 +262,9 @@ def an_unstored_chain_lives_on_its_socket(trial: Trial) -> Steps:
 def bad_messages_are_answered(trial: Trial) -> Steps:
     """Send invalid JSON, a message of an unknown type, and an invalid request."""
     events_of(trial, (yield from create(trial)))
-    broken = yield from trial.say(None, content=b'{"type": "response.cre')
+    broken = yield from trial.send_text(None, content=b'{"type": "response.cre')
     trial.expect("responses:websocket:bad-json", at(last(broken), "type") == "error", broken.came)
-    unknown = yield from trial.say({"type": "response.destroy"})
+    unknown = yield from trial.send_text({"type": "response.destroy"})
     trial.expect("responses:websocket:unknown-type", at(last(unknown), "type") == "error", unknown.came)
     bad = yield from create(trial, 7)
     trial.expect("responses:websocket:bad-request", at(last(bad), "type") == "error", bad.came)
@@ -365,7 +365,7 @@ def steer(trial: Trial, response_id: str, answers: int = 1) -> ExchangeSteps:
     `answers` are the ends and errors that can come before the result.
     """
     body = {"type": "response.steer", "previous_response_id": response_id, "input": "In French, please."}
-    exchange = yield from trial.say(body, until=STEER, answers=answers)
+    exchange = yield from trial.send_text(body, until=STEER, answers=answers)
     if any(at(event, "type") == "error" for event in exchange.events):
         raise Stop("not offered", exchange.came)
     return exchange
@@ -438,6 +438,6 @@ def a_response_is_steered(trial: Trial) -> Steps:
         raise Stop("skipped", "The response ended before it could be steered.")
     is_named = is_text(at(reply, "steer", "id")) and at(reply, "steer", "previous_response_id") == response_id
     trial.expect("responses:websocket:steer-accepted", is_named, exchange.came)
-    rest = yield from trial.say(None, content=b"", answers=2)
+    rest = yield from trial.send_text(None, content=b"", answers=2)
     ids = [at(event, "response", "id") for event in rest.events if at(event, "type") in ENDS]
     trial.expect("responses:websocket:steered", rest.is_ok and len(ids) == 2 and ids[0] != ids[1], rest.came)

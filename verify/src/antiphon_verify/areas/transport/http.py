@@ -94,7 +94,7 @@ def a_head_is_requested(trial: Trial) -> Steps:
     listed = yield from trial.get("/models")
     if listed.status >= 500:
         raise Stop("skipped", f"GET returns the same: {listed.came}")
-    exchange = yield from trial.ask(Request(method="HEAD", path="/models"))
+    exchange = yield from trial.send_request(Request(method="HEAD", path="/models"))
     trial.expect("transport:http:head", 0 < exchange.status < 500, exchange.came)
 
 
@@ -104,7 +104,7 @@ def a_head_is_requested(trial: Trial) -> Steps:
 )
 def options_are_requested(trial: Trial) -> Steps:
     """Send OPTIONS to the path of chat completions."""
-    exchange = yield from trial.ask(Request(method="OPTIONS", path="/chat/completions"))
+    exchange = yield from trial.send_request(Request(method="OPTIONS", path="/chat/completions"))
     trial.expect("transport:http:options", 0 < exchange.status < 500, exchange.came)
 
 

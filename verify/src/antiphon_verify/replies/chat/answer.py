@@ -1,9 +1,9 @@
 """Non-streamed completions."""
 
-from antiphon_verify.replies import Reply, chunks, error, says
+from antiphon_verify.replies import Reply, chunks, error, states
 from antiphon_verify.replies.completions import CHUNKS, COMPLETION
 
-GOOD = says(COMPLETION)
+GOOD = states(COMPLETION)
 
 CHOICE = ("choices", 0)
 

@@ -4,7 +4,7 @@ import base64
 import struct
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 
 VECTORS = [[0.5, -0.25, 0.0], [0.125, 1.0, 0.5]]
 
@@ -13,7 +13,7 @@ def with_vectors(*vectors: Any, **changes: Any) -> Reply:
     """Return these embeddings."""
     data = [{"object": "embedding", "index": index, "embedding": vector} for index, vector in enumerate(vectors)]
     usage = {"prompt_tokens": 7, "total_tokens": 7}
-    return says({"object": "list", "model": "m", "data": data, "usage": usage} | changes)
+    return states({"object": "list", "model": "m", "data": data, "usage": usage} | changes)
 
 
 ONE, OTHER, BOTH = with_vectors(VECTORS[0]), with_vectors(VECTORS[1]), with_vectors(*VECTORS)

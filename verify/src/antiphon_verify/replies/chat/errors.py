@@ -1,9 +1,9 @@
 """Rejections of invalid requests."""
 
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.completions import COMPLETION
 
-ACCEPTED = says(COMPLETION)
+ACCEPTED = states(COMPLETION)
 
 REJECTED = error("It is wrong.")
 

@@ -1,6 +1,6 @@
 """Structured output."""
 
-from antiphon_verify.replies import Reply, chunks, error, says
+from antiphon_verify.replies import Reply, chunks, error, states
 from antiphon_verify.replies.completions import COMPLETION, END, ROLE, chunk
 
 DAY = {"place": {"city": "Paris"}, "weather": "sun", "stops": [{"name": "Louvre", "hour": 9}]}
@@ -10,7 +10,7 @@ PARIS = '{"city": "Paris"}'
 
 def with_text(text: str) -> Reply:
     """Return a completion with this text."""
-    return says(COMPLETION).patched("choices", 0, "message", "content", to=text)
+    return states(COMPLETION).patched("choices", 0, "message", "content", to=text)
 
 
 def streaming(text: str) -> Reply:

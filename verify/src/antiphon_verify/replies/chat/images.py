@@ -1,9 +1,9 @@
 """Images."""
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.completions import COMPLETION
 
-GOOD = says(COMPLETION)
+GOOD = states(COMPLETION)
 
 REJECTED = error("Invalid content.")
 

@@ -1,9 +1,9 @@
 """Completions that follow a parameter, and some that ignore it."""
 
-from antiphon_verify.replies import Reply, chunks, says
+from antiphon_verify.replies import Reply, chunks, states
 from antiphon_verify.replies.completions import COMPLETION, ROLE, chunk
 
-GOOD = says(COMPLETION)
+GOOD = states(COMPLETION)
 
 WHOLE = "alpha beta gamma delta epsilon"
 

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, chunks, error, says
+from antiphon_verify.replies import Reply, chunks, error, states
 from antiphon_verify.replies.completions import CHUNKS, COMPLETION
 
-CREATED = says(COMPLETION)
+CREATED = states(COMPLETION)
 
-FOUND = says(COMPLETION | {"metadata": {"a": "1"}})
+FOUND = states(COMPLETION | {"metadata": {"a": "1"}})
 
 CHANGED = FOUND.patched("metadata", to={"b": "2"})
 
-MESSAGES = says({"object": "list", "data": [{"id": "chatcmpl-1-0", "role": "user", "content": "Say hello."}]})
+MESSAGES = states({"object": "list", "data": [{"id": "chatcmpl-1-0", "role": "user", "content": "Say hello."}]})
 
-DELETED = says({"object": "chat.completion.deleted", "id": "chatcmpl-1", "deleted": True})
+DELETED = states({"object": "chat.completion.deleted", "id": "chatcmpl-1", "deleted": True})
 
 NOT_FOUND = error("Chat completion with id 'chatcmpl-1' not found.", 404)
 
@@ -27,7 +27,7 @@ SECOND = CREATED.patched("id", to="chatcmpl-2")
 def page(*ids: str, has_more: bool = False) -> Reply:
     """Return a page of stored completions."""
     data: list[dict[str, Any]] = [COMPLETION | {"id": one} for one in ids]
-    return says({"object": "list", "data": data, "has_more": has_more})
+    return states({"object": "list", "data": data, "has_more": has_more})
 
 
 BOTH = page("chatcmpl-1", "chatcmpl-2")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, chunks, says
+from antiphon_verify.replies import Reply, chunks, states
 from antiphon_verify.replies.completions import CHUNKS, COMPLETION, END, ROLE, USAGE, chunk
 
 WORDS = (ROLE, chunk({"content": "One two three "}), chunk({"content": "four five six."}), END)
@@ -11,7 +11,7 @@ GOOD = chunks(*WORDS)
 
 STREAMED = chunks(*(one | {"usage": None} for one in CHUNKS), USAGE)
 
-PLAIN = says(COMPLETION)
+PLAIN = states(COMPLETION)
 
 
 def each(**fields: Any) -> Reply:

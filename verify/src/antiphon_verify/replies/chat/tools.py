@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, changed, chunks, error, says
+from antiphon_verify.replies import Reply, changed, chunks, error, states
 from antiphon_verify.replies.completions import CALL, COMPLETION, ROLE, chunk
 
-TEXT = says(COMPLETION)
+TEXT = states(COMPLETION)
 
 MESSAGE = ("choices", 0, "message")
 

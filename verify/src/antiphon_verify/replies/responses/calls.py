@@ -3,10 +3,10 @@
 from typing import Any
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies import Reply, error, states, streams
 from antiphon_verify.replies.bodies import CALL, RESPONSE
 
-TEXT = says(RESPONSE)
+TEXT = states(RESPONSE)
 
 CUSTOM = {"id": "ctc_1", "type": "custom_tool_call", "call_id": "call_1", "name": "write_poem", "input": "Roses."}
 
@@ -17,7 +17,7 @@ REJECTED = error("No tool call found.")
 
 def with_output(*items: dict[str, Any]) -> Reply:
     """Return a response with these items."""
-    return says(RESPONSE | {"output": list(items)})
+    return states(RESPONSE | {"output": list(items)})
 
 
 def call_named(name: str) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Chains."""
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import error, says, streams
+from antiphon_verify.replies import error, states, streams
 from antiphon_verify.replies.bodies import CALL, RESPONSE
 
-FIRST = says(RESPONSE)
+FIRST = states(RESPONSE)
 
 SECOND = (
     FIRST.patched("id", to="resp_2")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from antiphon_verify import code
-from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies import Reply, error, states, streams
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 from antiphon_verify.replies.responses.containers import FILE as CONTAINER_FILE
 
@@ -27,7 +27,7 @@ def logs(*texts: str) -> list[Item]:
 
 def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items and a message."""
-    return says(RESPONSE | {"output": [*items, MESSAGE], **fields})
+    return states(RESPONSE | {"output": [*items, MESSAGE], **fields})
 
 
 def event(name: str, **fields: Any) -> Item:
@@ -74,10 +74,10 @@ CITATION: Item = {
 def citing(**fields: Any) -> Reply:
     """Return a response that cites the file."""
     part = {"type": "output_text", "text": TEXT, "annotations": [CITATION | fields], "logprobs": []}
-    return says(RESPONSE | {"output": [CALL, MESSAGE | {"content": [part]}]})
+    return states(RESPONSE | {"output": [CALL, MESSAGE | {"content": [part]}]})
 
 
-WRITTEN = says({"object": "list", "data": [CONTAINER_FILE | {"path": "/mnt/data/verify.txt", "source": "assistant"}]})
+WRITTEN = states({"object": "list", "data": [CONTAINER_FILE | {"path": "/mnt/data/verify.txt", "source": "assistant"}]})
 BYTES = Reply(200, b"made by code")
 
 IMAGE = {"type": "image", "url": "data:image/png;base64,iVBORw0KGgo="}

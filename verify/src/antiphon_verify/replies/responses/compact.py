@@ -1,6 +1,6 @@
 """Compaction."""
 
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.bodies import RESPONSE, USAGE
 
 TURNS = [
@@ -14,13 +14,13 @@ ITEM = {"id": "cmp_1", "type": "compaction", "encrypted_content": "gAAA"}
 
 USERS = [{"id": "msg_1", "type": "message", **turn} for turn in TURNS if turn["role"] == "user"]
 
-COMPACTED = says(
+COMPACTED = states(
     {"id": "resp_1", "object": "response.compaction", "created_at": 1, "output": [*USERS, ITEM], "usage": USAGE}
 )
 
-PLAIN = says(RESPONSE)
+PLAIN = states(RESPONSE)
 
-TRIGGERED = says(RESPONSE | {"output": [ITEM]})
+TRIGGERED = states(RESPONSE | {"output": [ITEM]})
 
 REJECTED = error("Missing required parameter: 'model'.")
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.responses.files import CONTENT, DELETED, UPLOADED
 
 NAME = "antiphon verify"
@@ -28,23 +28,23 @@ FILE: dict[str, Any] = {
     "source": "user",
 }
 
-CREATED = says(CONTAINER)
-REMOVED = says({"id": "cntr_1", "object": "container.deleted", "deleted": True})
+CREATED = states(CONTAINER)
+REMOVED = states({"id": "cntr_1", "object": "container.deleted", "deleted": True})
 UNKNOWN = error("Container not found.", 404)
 INVALID = error("Invalid request.")
 LIFE = [CREATED, CREATED, REMOVED, UNKNOWN]
 
 SHORT = CREATED.patched("expires_after", "minutes", to=5)
 
-ADDED = says(FILE)
+ADDED = states(FILE)
 BYTES = Reply(200, CONTENT, {"content-type": "application/octet-stream"})
-FILE_REMOVED = says({"id": "cfile_1", "object": "container.file.deleted", "deleted": True})
+FILE_REMOVED = states({"id": "cfile_1", "object": "container.file.deleted", "deleted": True})
 FILE_LIFE = [CREATED, ADDED, ADDED, BYTES, FILE_REMOVED, error("Container file not found.", 404), REMOVED]
 
 
 def page(item: dict[str, Any], *ids: str, has_more: bool = False, **fields: Any) -> Reply:
     """Return a page of copies of an item, with these ids."""
-    return says({"object": "list", "data": [item | {"id": one} | fields for one in ids], "has_more": has_more})
+    return states({"object": "list", "data": [item | {"id": one} | fields for one in ids], "has_more": has_more})
 
 
 LIST_NAME = f"{NAME} list"

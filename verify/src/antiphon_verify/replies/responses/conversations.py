@@ -3,14 +3,14 @@
 from typing import Any
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies import Reply, error, states, streams
 from antiphon_verify.replies.bodies import RESPONSE
 
-CREATED = says({"id": "conv_1", "object": "conversation", "created_at": 1763000000, "metadata": {"a": "1"}})
+CREATED = states({"id": "conv_1", "object": "conversation", "created_at": 1763000000, "metadata": {"a": "1"}})
 
 CHANGED = CREATED.patched("metadata", to={"b": "2"})
 
-DELETED = says({"id": "conv_1", "object": "conversation.deleted", "deleted": True})
+DELETED = states({"id": "conv_1", "object": "conversation.deleted", "deleted": True})
 
 NOT_FOUND = error("Conversation with id 'conv_1' not found.", 404)
 
@@ -29,7 +29,7 @@ ONE, TWO, THREE = map(item, ("One.", "Two.", "Three."))
 
 def page(*items: dict[str, Any], has_more: bool = False) -> Reply:
     """Return a page of items."""
-    return says(
+    return states(
         {
             "object": "list",
             "data": list(items),
@@ -42,13 +42,13 @@ def page(*items: dict[str, Any], has_more: bool = False) -> Reply:
 
 ITEMS = [
     *(CREATED, page(ONE), page(TWO, THREE), page(THREE, TWO, ONE)),
-    *(page(ONE, TWO, has_more=True), page(THREE), says(TWO), CREATED),
+    *(page(ONE, TWO, has_more=True), page(THREE), states(TWO), CREATED),
 ]
 
 
 TALK = page(item("Say."), item("Hello.", "assistant"))
 
-FIRST = says(RESPONSE | {"conversation": {"id": "conv_1"}})
+FIRST = states(RESPONSE | {"conversation": {"id": "conv_1"}})
 
 SECOND = FIRST.patched("usage", "input_tokens", to=40).patched("output", 0, "content", 0, "text", to="Zanzibar.")
 

@@ -1,22 +1,22 @@
 """Echoed parameters."""
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import Reply, changed, says, streams
+from antiphon_verify.replies import Reply, changed, states, streams
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.samples import CITY, WEATHER
 
 FORMAT = {"type": "json_schema", "name": "city", "schema": CITY, "strict": True}
 
 
-NOT_ECHOED = says(RESPONSE | {"store": True, "parallel_tool_calls": True})
+NOT_ECHOED = states(RESPONSE | {"store": True, "parallel_tool_calls": True})
 
-TOOLS = says(RESPONSE | {"tools": [WEATHER]})
+TOOLS = states(RESPONSE | {"tools": [WEATHER]})
 
-FORMATTED = says(RESPONSE | {"text": {"format": FORMAT}})
+FORMATTED = states(RESPONSE | {"text": {"format": FORMAT}})
 
-TIER = says(RESPONSE | {"service_tier": "default"})
+TIER = states(RESPONSE | {"service_tier": "default"})
 
-EFFORT = says(RESPONSE | {"reasoning": {"effort": "low", "summary": None}})
+EFFORT = states(RESPONSE | {"reasoning": {"effort": "low", "summary": None}})
 
 
 def opening(**fields: object) -> Reply:

@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, says
+from antiphon_verify.replies import Reply, states
 from antiphon_verify.replies.bodies import CALL, MESSAGE, RESPONSE
 
 
 def page(model: str) -> Reply:
     """Return a list with this model."""
-    return says({"object": "list", "data": [{"id": model, "object": "model", "created": 1, "owned_by": "antiphon"}]})
+    return states({"object": "list", "data": [{"id": model, "object": "model", "created": 1, "owned_by": "antiphon"}]})
 
 
 def with_item(item: dict[str, Any]) -> Reply:
     """Return a response with this item."""
-    return says(RESPONSE | {"output": [item]})
+    return states(RESPONSE | {"output": [item]})
 
 
 def with_text(written: str) -> Reply:

@@ -1,9 +1,9 @@
 """Rejections of invalid requests."""
 
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.bodies import RESPONSE
 
-ACCEPTED = says(RESPONSE)
+ACCEPTED = states(RESPONSE)
 
 GOOD = error("It is wrong.")
 

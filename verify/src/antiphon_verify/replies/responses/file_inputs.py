@@ -1,9 +1,9 @@
 """Responses to requests with files."""
 
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.bodies import RESPONSE
 
-ACCEPTED = says(RESPONSE)
+ACCEPTED = states(RESPONSE)
 
 REJECTED = error("240 validation errors for union", 422)
 

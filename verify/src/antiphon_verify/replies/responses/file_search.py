@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies import Reply, error, states, streams
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 
 TEXT = "The lighthouse of Brest was built in 1687 and is 27 metres high.\n"
@@ -10,8 +10,8 @@ TEXT = "The lighthouse of Brest was built in 1687 and is 27 metres high.\n"
 
 Item = dict[str, Any]
 
-FILE = says({"id": "file-1", "object": "file"})
-STORE = says({"id": "vs_1", "object": "vector_store", "status": "completed"})
+FILE = states({"id": "file-1", "object": "file"})
+STORE = states({"id": "vs_1", "object": "vector_store", "status": "completed"})
 READING = STORE.patched("status", to="in_progress")
 STOCKED = [FILE, READING, STORE]
 
@@ -37,7 +37,7 @@ def citing(index: int = 9, text: str = "27 metres.") -> Item:
 
 def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items."""
-    return says(RESPONSE | {"output": list(items), **fields})
+    return states(RESPONSE | {"output": list(items), **fields})
 
 
 def streamed(*items: Item, steps: tuple[str, ...] = STEPS, opened: Item = OPENED) -> list[Reply]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 
 CONTENT = b"one\r\n--two\r\n\0\xff"
 """Bytes that a careless form parser would cut or change."""
@@ -22,11 +22,11 @@ FILE: dict[str, Any] = {
     "status_details": None,
 }
 
-UPLOADED = says(FILE)
+UPLOADED = states(FILE)
 
 DOWNLOADED = Reply(200, CONTENT, {"content-type": "application/octet-stream"})
 
-DELETED = says({"id": "file-1", "object": "file", "deleted": True})
+DELETED = states({"id": "file-1", "object": "file", "deleted": True})
 
 NOT_FOUND = error("No such File object: file-1", 404, param="id")
 
@@ -40,7 +40,7 @@ EXPIRING = UPLOADED.patched("expires_at", to=1_790_003_600)
 def page(*ids: str, has_more: bool = False) -> Reply:
     """Return a page of files with these ids."""
     data = [FILE | {"id": one, "purpose": "evals"} for one in ids]
-    return says({"object": "list", "data": data, "has_more": has_more})
+    return states({"object": "list", "data": data, "has_more": has_more})
 
 
 LISTS = [

@@ -1,13 +1,13 @@
 """Structured output."""
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import Reply, says, streams
+from antiphon_verify.replies import Reply, states, streams
 from antiphon_verify.replies.bodies import RESPONSE
 
 
 def with_text(text: str) -> Reply:
     """Return a response with this text."""
-    return says(RESPONSE).patched("output", 0, "content", 0, "text", to=text)
+    return states(RESPONSE).patched("output", 0, "content", 0, "text", to=text)
 
 
 def streaming(*texts: str) -> Reply:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.bodies import RESPONSE
 
 ALL = {
@@ -18,7 +18,7 @@ ALL = {
 def headed(**changes: str) -> Reply:
     """Return the response with other headers."""
     named = {name.replace("_", "-"): value for name, value in changes.items()}
-    return replace(says(RESPONSE), headers=ALL | named)
+    return replace(states(RESPONSE), headers=ALL | named)
 
 
 GOOD = headed()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import Reply, changed, error, says, streams
+from antiphon_verify.replies import Reply, changed, error, states, streams
 from antiphon_verify.replies.bodies import RESPONSE
 from antiphon_verify.samples import UNREACHABLE_URL, mcp
 
@@ -43,8 +43,8 @@ def bare(kind: str) -> list[dict[str, Any]]:
 
 REJECTED = error("Invalid 'tools[0].server_url'.")
 
-ACCEPTED = says(RESPONSE)
+ACCEPTED = states(RESPONSE)
 
 FAILED = {"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "nowhere", "tools": [], "error": "unreachable"}
 
-ECHOED = says(RESPONSE | {"tools": [mcp(UNREACHABLE_URL)], "output": [FAILED]})
+ECHOED = states(RESPONSE | {"tools": [mcp(UNREACHABLE_URL)], "output": [FAILED]})

@@ -1,9 +1,9 @@
 """Replies to repeated requests."""
 
-from antiphon_verify.replies import error, says, streams
+from antiphon_verify.replies import error, states, streams
 from antiphon_verify.replies.bodies import RESPONSE
 
-CREATED, OTHER = says(RESPONSE), says(RESPONSE | {"id": "resp_2"})
+CREATED, OTHER = states(RESPONSE), states(RESPONSE | {"id": "resp_2"})
 REUSED = error("This key was used with another request.", 422)
 GOOD = [CREATED, OTHER, OTHER, CREATED, REUSED]
 STREAM = streams([{"type": "response.completed", "sequence_number": 0, "response": RESPONSE}])

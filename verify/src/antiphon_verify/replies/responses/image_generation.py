@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says, streams
+from antiphon_verify.replies import Reply, error, states, streams
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 from antiphon_verify.samples import png
 
@@ -36,7 +36,7 @@ def body(*items: Item, **fields: Any) -> dict[str, Any]:
 
 def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items and a message."""
-    return says(body(*items, **fields))
+    return states(body(*items, **fields))
 
 
 def step(name: str, **fields: Any) -> Item:
@@ -60,5 +60,5 @@ def streamed(call: Item = CALL, opened: Item = OPENED, partial: Item = PARTIAL, 
 
 DRAWN, TALKED = with_output(CALL), with_output()
 REJECTED = error("There is no image to edit.", 400, "invalid_value", "tools[0].action")
-GENERATED = says({"created": 1_790_000_000, "data": [{"b64_json": PNG}]})
+GENERATED = states({"created": 1_790_000_000, "data": [{"b64_json": PNG}]})
 NO_IMAGE = with_output(CALL | {"result": NEITHER})

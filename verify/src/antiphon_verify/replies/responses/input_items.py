@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.bodies import RESPONSE
 
 TURNS = [
@@ -12,7 +12,7 @@ TURNS = [
 ]
 
 
-CREATED = says(RESPONSE)
+CREATED = states(RESPONSE)
 
 
 def item(text: str, role: str = "user") -> dict[str, Any]:
@@ -24,7 +24,7 @@ def item(text: str, role: str = "user") -> dict[str, Any]:
 def page(*items: dict[str, Any], has_more: bool = False) -> Reply:
     """Return a page of items."""
     ids = [one["id"] for one in items]
-    return says({"object": "list", "data": list(items), "first_id": ids[0], "last_id": ids[-1], "has_more": has_more})
+    return states({"object": "list", "data": list(items), "first_id": ids[0], "last_id": ids[-1], "has_more": has_more})
 
 
 ONE, TWO, THREE = (item(turn["content"], turn["role"]) for turn in TURNS)

@@ -1,15 +1,15 @@
 """Input tokens."""
 
-from antiphon_verify.replies import Reply, says
+from antiphon_verify.replies import Reply, states
 from antiphon_verify.replies.bodies import RESPONSE
 
 
 def counted(number: int, exactness: str = "exact") -> Reply:
     """Return a count of tokens."""
     body = {"object": "response.input_tokens", "input_tokens": number}
-    return says(body, antiphon_token_count=exactness)
+    return states(body, antiphon_token_count=exactness)
 
 
 SHORT, LONG = counted(12), counted(99)
 
-USED = says(RESPONSE)
+USED = states(RESPONSE)

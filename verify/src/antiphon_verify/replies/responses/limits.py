@@ -1,10 +1,10 @@
 """Truncated responses."""
 
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 
 GOOD = (
-    says(RESPONSE | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}})
+    states(RESPONSE | {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}})
     .patched("output", to=[MESSAGE | {"status": "incomplete"}])
     .patched("usage", "output_tokens", to=16)
 )

@@ -1,7 +1,7 @@
 """Log probabilities."""
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import says, streams
+from antiphon_verify.replies import states, streams
 from antiphon_verify.replies.bodies import RESPONSE
 
 ALTERNATIVE = {"token": "Hello.", "logprob": -0.1}
@@ -10,7 +10,7 @@ TOKEN = {**ALTERNATIVE, "top_logprobs": [ALTERNATIVE, {"token": "Hi", "logprob":
 
 PLACE = ("output", 0, "content", 0, "logprobs")
 
-BARE = says(RESPONSE)
+BARE = states(RESPONSE)
 
 GOOD = BARE.patched(*PLACE, to=[TOKEN])
 

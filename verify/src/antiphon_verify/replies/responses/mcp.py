@@ -5,7 +5,7 @@ from typing import Any
 
 from antiphon_verify.events.streams import WELL, grown, item, message, steps, stream
 from antiphon_verify.mcp import LOST, TOOLS, row, shelf
-from antiphon_verify.replies import Replies, Reply, changed, error, says, streams
+from antiphon_verify.replies import Replies, Reply, changed, error, states, streams
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 
 Item = dict[str, Any]
@@ -59,12 +59,12 @@ APPROVED = CALL | {"approval_request_id": "mcpr_1"}
 
 def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items."""
-    return says(RESPONSE | {"output": list(items), **fields})
+    return states(RESPONSE | {"output": list(items), **fields})
 
 
 def received(*words: str, **headers: str) -> Reply:
     """Return what the MCP server received: a call of `lookup` for each word."""
-    return says(
+    return states(
         [
             {"method": "tools/call", "params": {"name": "lookup", "arguments": {"word": word}}, "headers": headers}
             for word in words
@@ -119,7 +119,7 @@ SECRET_HEADERS = {"authorization": f"Bearer {TOKEN}", "x-shelf": VALUE}
 
 SECRETS = [WITH_CALL, received("antiphon", **SECRET_HEADERS), WITH_CALL, streams(EVENTS)]
 
-LEAKED = says(json.loads(WITH_CALL.body) | {"tools": [{"type": "mcp", **SECRET}]})
+LEAKED = states(json.loads(WITH_CALL.body) | {"tools": [{"type": "mcp", **SECRET}]})
 
 LEAKED_IN_A_STREAM = streams([*EVENTS[:-1], changed(EVENTS[-1], "response", "tools", to=[SECRET])])
 

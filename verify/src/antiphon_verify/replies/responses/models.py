@@ -1,6 +1,6 @@
 """`/models`."""
 
-from antiphon_verify.replies import MODEL, says
+from antiphon_verify.replies import MODEL, states
 
 ENTRY = {"id": MODEL, "object": "model", "created": 1, "owned_by": "antiphon"}
 CODEX_ENTRY = {
@@ -16,4 +16,4 @@ CODEX_ENTRY = {
     "experimental_supported_tools": [],
     "truncation_policy": {"mode": "tokens", "limit": 10_000},
 }
-LIST = says({"object": "list", "data": [ENTRY]})
+LIST = states({"object": "list", "data": [ENTRY]})

@@ -1,6 +1,6 @@
 """The response object."""
 
-from antiphon_verify.replies import says
+from antiphon_verify.replies import states
 from antiphon_verify.replies.bodies import RESPONSE
 
-GOOD = says(RESPONSE)
+GOOD = states(RESPONSE)

@@ -1,10 +1,10 @@
 """Prompt caches."""
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.bodies import RESPONSE
 
-FULL = says(RESPONSE)
+FULL = states(RESPONSE)
 
 EMPTY = FULL.patched("output", to=[])
 
@@ -12,7 +12,7 @@ WARM = EMPTY.patched("usage", "output_tokens", to=0)
 
 NOT_FOUND = error("Previous response with id 'resp_1' not found.", 400, "previous_response_not_found")
 
-QUEUED = says(RESPONSE | {"status": "queued", "background": True, "output": [], "usage": None, "completed_at": None})
+QUEUED = states(RESPONSE | {"status": "queued", "background": True, "output": [], "usage": None, "completed_at": None})
 
 STREAM = STREAMS["answer"]
 

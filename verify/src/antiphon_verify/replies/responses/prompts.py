@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 
 UNKNOWN = "pmpt_" + "0" * 32
@@ -25,11 +25,11 @@ PROMPT: dict[str, Any] = ADA | {
     "variables": ["visitor"],
 }
 
-CREATED = says(PROMPT)
-SECOND = says(PROMPT | DOCTOR | {"version": 2})
-LIST = says({"object": "list", "data": [PROMPT]})
-VERSIONS = says({"object": "list", "data": [PROMPT | {"version": 2}, PROMPT]})
-DELETED = says({"id": "pmpt_1", "object": "prompt.deleted", "deleted": True})
+CREATED = states(PROMPT)
+SECOND = states(PROMPT | DOCTOR | {"version": 2})
+LIST = states({"object": "list", "data": [PROMPT]})
+VERSIONS = states({"object": "list", "data": [PROMPT | {"version": 2}, PROMPT]})
+DELETED = states({"id": "pmpt_1", "object": "prompt.deleted", "deleted": True})
 NOT_FOUND = error(f"Prompt with id '{UNKNOWN}' not found.", 404)
 MISSING = error("Missing value for the variable 'visitor'.", 400, "missing_required_parameter", "prompt.variables")
 INVALID = error("Invalid 'prompt'.")
@@ -38,7 +38,7 @@ INVALID = error("Invalid 'prompt'.")
 def with_text(text: str, **prompt: Any) -> Reply:
     """Return a response with this text, made with a prompt."""
     part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return says(RESPONSE | {"output": [MESSAGE | {"content": [part]}], "prompt": prompt})
+    return states(RESPONSE | {"output": [MESSAGE | {"content": [part]}], "prompt": prompt})
 
 
 RECALLED = with_text("Your name is Ada.", id="pmpt_1", version=None, variables={"visitor": "Ada"})

@@ -1,6 +1,6 @@
 """Reasoning."""
 
-from antiphon_verify.replies import error, says
+from antiphon_verify.replies import error, states
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 
 ITEM = {
@@ -10,7 +10,9 @@ ITEM = {
     "content": [{"type": "reasoning_text", "text": "Three times seventeen."}],
 }
 
-GOOD = says(RESPONSE | {"output": [ITEM, MESSAGE]}).patched("usage", "output_tokens_details", "reasoning_tokens", to=3)
+GOOD = states(RESPONSE | {"output": [ITEM, MESSAGE]}).patched(
+    "usage", "output_tokens_details", "reasoning_tokens", to=3
+)
 
 REJECTED = error("Invalid value: 'low'.", 400, "invalid_value", "reasoning.effort")
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.bodies import CALL, MESSAGE, RESPONSE
 
 PART = MESSAGE["content"][0]
@@ -12,7 +12,7 @@ LOGPROB = {"token": "Hello", "logprob": -0.1, "bytes": None, "top_logprobs": []}
 
 def with_output(*items: dict[str, Any], status: str = "completed") -> Reply:
     """Return a response with these items."""
-    return says(RESPONSE | {"output": list(items), "status": status})
+    return states(RESPONSE | {"output": list(items), "status": status})
 
 
 def message(part: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Resumed streams."""
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import Reply, changed, error, says, streams
+from antiphon_verify.replies import Reply, changed, error, states, streams
 from antiphon_verify.replies.bodies import RESPONSE
 
 SEEN = 3
@@ -24,4 +24,4 @@ OTHER = streams([changed(EVENTS[SEEN + 1], "item_id", to="msg_9"), *EVENTS[SEEN 
 
 NOT_FOUND = error("Response with id 'x' not found.", 404)
 
-PLAIN = says(RESPONSE)
+PLAIN = states(RESPONSE)

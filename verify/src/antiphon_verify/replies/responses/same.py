@@ -1,10 +1,10 @@
 """The same response, plain and streamed."""
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import Reply, changed, says, streams
+from antiphon_verify.replies import Reply, changed, states, streams
 from antiphon_verify.replies.bodies import CALL, RESPONSE
 
-PLAIN = says(RESPONSE)
+PLAIN = states(RESPONSE)
 
 EVENTS = [*STREAMS["answer"][:-1], {"type": "response.completed", "sequence_number": 99, "response": RESPONSE}]
 

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.bodies import CALL, RESPONSE
 from antiphon_verify.samples import WEATHER
 
 WORLD = {"type": "namespace", "name": "world", "description": "Facts of the world.", "tools": [WEATHER]}
 
 
-TEXT = says(RESPONSE)
+TEXT = states(RESPONSE)
 
 REJECTED = error("Invalid value: 'custom_tool_call_output'.")
 
@@ -18,7 +18,7 @@ BAD_GRAMMAR = error("Invalid grammar.", 400, "invalid_grammar", "tools[0].format
 
 def with_output(*items: dict[str, Any], **fields: Any) -> Reply:
     """Return a response with these items."""
-    return says(RESPONSE | {"output": list(items), **fields})
+    return states(RESPONSE | {"output": list(items), **fields})
 
 
 def custom_call(name: str, input: str = "Roses.") -> Reply:

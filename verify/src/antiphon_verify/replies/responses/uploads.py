@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.responses.files import DELETED, FILE
 
 PARTS = b"first ", b"second"
@@ -22,13 +22,13 @@ UPLOAD: dict[str, Any] = {
     "file": None,
 }
 
-CREATED = says(UPLOAD)
+CREATED = states(UPLOAD)
 
-ADDED = [says({"id": f"part_{n}", "object": "upload.part", "created_at": 1, "upload_id": "upload_1"}) for n in (2, 1)]
+ADDED = [states({"id": f"part_{n}", "object": "upload.part", "created_at": 1, "upload_id": "upload_1"}) for n in (2, 1)]
 
 REJECTED = error("The parts have 6 bytes together.", param="part_ids")
 
-DONE = says(UPLOAD | {"status": "completed", "file": FILE | {"bytes": len(WHOLE)}})
+DONE = states(UPLOAD | {"status": "completed", "file": FILE | {"bytes": len(WHOLE)}})
 
 CONTENT = Reply(200, WHOLE)
 

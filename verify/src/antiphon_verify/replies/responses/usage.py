@@ -1,13 +1,13 @@
 """Usage."""
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import changed, says
+from antiphon_verify.replies import changed, states
 from antiphon_verify.replies.bodies import RESPONSE
 
 COUNTS = ("input_tokens", "output_tokens", "total_tokens")
 
 
-GOOD = says(RESPONSE)
+GOOD = states(RESPONSE)
 
 LONGER = GOOD.patched("usage", "input_tokens", to=112)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 
 TEXT = b"The lighthouse of Brest was built in 1687.\n"
 
@@ -22,11 +22,11 @@ STORE: dict[str, Any] = {
     "metadata": {},
 }
 
-CREATED = says(STORE)
+CREATED = states(STORE)
 
 CHANGED = CREATED.patched("name", to="other").patched("metadata", to={"b": "2"})
 
-DELETED = says({"id": "vs_1", "object": "vector_store.deleted", "deleted": True})
+DELETED = states({"id": "vs_1", "object": "vector_store.deleted", "deleted": True})
 
 NOT_FOUND = error("No vector store found with id 'vs_1'.", 404)
 
@@ -37,7 +37,7 @@ def page(*ids: str) -> Reply:
     """Return a page of vector stores with these ids."""
     data = [STORE | {"id": one} for one in ids]
     first, last = (ids[0], ids[-1]) if ids else (None, None)
-    return says({"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": False})
+    return states({"object": "list", "data": data, "first_id": first, "last_id": last, "has_more": False})
 
 
 LISTS = [
@@ -45,13 +45,13 @@ LISTS = [
     *(page("vs_2", "vs_1", "vs_0"), page("vs_1", "vs_0"), page("vs_2", "vs_1")),
 ]
 
-FILE = says({"id": "file-1", "object": "file"})
+FILE = states({"id": "file-1", "object": "file"})
 
-BAD = says({"id": "file-2", "object": "file"})
+BAD = states({"id": "file-2", "object": "file"})
 
 STATIC = {"type": "static", "static": {"max_chunk_size_tokens": 800, "chunk_overlap_tokens": 400}}
 
-ENTRY = says(
+ENTRY = states(
     {
         "id": "file-1",
         "object": "vector_store.file",
@@ -70,17 +70,17 @@ PARTS = [{"type": "text", "text": TEXT.decode()}]
 
 HIT = {"file_id": "file-1", "filename": "lighthouse.txt", "score": 0.5, "attributes": {}, "content": PARTS}
 
-HITS = says({"object": "vector_store.search_results.page", "search_query": ["x"], "data": [HIT], "has_more": False})
+HITS = states({"object": "vector_store.search_results.page", "search_query": ["x"], "data": [HIT], "has_more": False})
 
 NONE = HITS.patched("data", to=[])
 
-CONTENT = says({"object": "vector_store.file_content.page", "data": PARTS, "has_more": False, "next_page": None})
+CONTENT = states({"object": "vector_store.file_content.page", "data": PARTS, "has_more": False, "next_page": None})
 
-DETACHED = says({"id": "file-1", "object": "vector_store.file.deleted", "deleted": True})
+DETACHED = states({"id": "file-1", "object": "vector_store.file.deleted", "deleted": True})
 
 ATTACHED = [CREATED, FILE, ENTRY, ENTRY, DONE, WHOLE, HITS, NONE, CONTENT, DETACHED, NONE, FILE]
 
-BATCH = says(
+BATCH = states(
     {
         "id": "vsfb_1",
         "object": "vector_store.files_batch",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from antiphon_verify.replies import Reply, says
+from antiphon_verify.replies import Reply, states
 from antiphon_verify.replies.bodies import MESSAGE, RESPONSE
 
 Item = dict[str, Any]
@@ -28,7 +28,7 @@ def citing(first: int, last: int) -> Item:
 
 def with_output(*items: Item, **fields: Any) -> Reply:
     """Return a response with these items."""
-    return says(RESPONSE | {"output": list(items), **fields})
+    return states(RESPONSE | {"output": list(items), **fields})
 
 
 FOUND = with_output(SEARCH, citing(6, 9))

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon_verify.events.streams import STREAMS
-from antiphon_verify.replies import Reply, changed, frames, says
+from antiphon_verify.replies import Reply, changed, frames, states
 
 EMPTY = Reply(400, b"{}")
 
@@ -45,7 +45,7 @@ CHAIN = [FIRST, SECOND, LOST, FIRST]
 
 BAD = [FIRST, fails(), fails(), fails("invalid_type", "input")]
 
-COMPACTED = says({"object": "response.compaction", "output": [{"type": "compaction", "encrypted_content": "gAAA"}]})
+COMPACTED = states({"object": "response.compaction", "output": [{"type": "compaction", "encrypted_content": "gAAA"}]})
 
 
 def steered(outcome: str, **fields: Any) -> Reply:

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from antiphon_verify.replies import Reply, error, says
+from antiphon_verify.replies import Reply, error, states
 from antiphon_verify.replies.bodies import RESPONSE
 
-GOOD = says(RESPONSE)
+GOOD = states(RESPONSE)
 
 BROKEN = error("Internal Server Error", 500)
 
-LIST = says({"object": "list", "data": []})
+LIST = states({"object": "list", "data": []})
 
 DATED = dict(LIST.headers) | {"date": "Fri, 20 Nov 2026 12:00:00 GMT"}
 

@@ -154,7 +154,7 @@ def approve_forged(trial: Trial, path: str, name: str, first: Item, request: Ite
         tools=[trial.mcp_tool(path, require_approval="always")],
         previous_response_id=id_of(first),
     )
-    trial.served(exchange)
+    trial.supported(exchange)
     received = yield from received_calls(trial, path)
     is_called = any(at(one, "arguments", "word") == path for one in received)
     trial.expect(name, not is_called, f"The MCP server was called: {preview(received)}")

@@ -127,9 +127,9 @@ def an_mcp_tool_is_called(trial: Trial) -> Steps:
         json.dumps(parsed(str(one.get("arguments")).encode()), sort_keys=True, default=repr) for one in calls
     )
     trial.expect("responses:mcp:call-arguments", arguments == passed, f"{preview(passed)} for {preview(arguments)}")
-    looked_up = [one for one in calls if one.get("name") == LOOKUP["name"] and one.get("status") == "completed"]
-    words = [at(parsed(str(one.get("arguments")).encode()), "word") for one in looked_up]
-    pairs = [(str(word), str(one.get("output"))) for word, one in zip(words, looked_up, strict=True)]
+    resolved = [one for one in calls if one.get("name") == LOOKUP["name"] and one.get("status") == "completed"]
+    words = [at(parsed(str(one.get("arguments")).encode()), "word") for one in resolved]
+    pairs = [(str(word), str(one.get("output"))) for word, one in zip(words, resolved, strict=True)]
     trial.expect("responses:mcp:call-output", all(shelf(word) in output for word, output in pairs), calls)
     trial.expect("responses:mcp:call-structured", all(row(word) in output for word, output in pairs), calls)
     trial.expect("responses:mcp:goes-on", at(response, "status") == "completed" and kinds[-1] == "message", kinds)

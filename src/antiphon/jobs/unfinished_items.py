@@ -121,7 +121,7 @@ class OpenText:
 
 
 @dataclass(slots=True)
-class HalfMadeItem:
+class UnfinishedItem:
     """An item since it was added."""
 
     item: Json
@@ -174,7 +174,7 @@ def _put(item: Json, text: OpenText, by: str, whole: Any) -> None:
     item[last] = whole if not by else [*(item.get(last) or ()), whole]
 
 
-async def close_half_made(parts: JobParts, job: Job, writer: ResponseWriter) -> list[StoredItem]:
+async def close_unfinished(parts: JobParts, job: Job, writer: ResponseWriter) -> list[StoredItem]:
     """Emit the end of all open items of a job, and pass the output to its writer; return the response to store.
 
     The caller writes with the job's version, so an event that its worker logs meanwhile makes that write fail.
@@ -182,21 +182,21 @@ async def close_half_made(parts: JobParts, job: Job, writer: ResponseWriter) -> 
     stored = job.response
     first = len(stored.output)
     items = await _read_log(parts, job, first)
-    made = [items[index].close(writer, index) for index in sorted(items)]
-    kept = [msgspec.json.decode(item.body) for item in stored.output]
-    whole: list[Any] = [*kept, *made]
+    created = [items[index].close(writer, index) for index in sorted(items)]
+    saved = [msgspec.json.decode(item.body) for item in stored.output]
+    whole: list[Any] = [*saved, *created]
     writer.resume(whole, writer.next_number, settled=len(whole))
     for record in from_bytes(job.called).calls:
         if record.index >= len(whole):
             _restore(writer, record)
     behind = [_plain(item) for _, item in writer.since(len(whole)) if item is not None]
-    return [*stored.output, *(_kept(item, writer.sealed) for item in (*made, *behind))]
+    return [*stored.output, *(_stored(item, writer.sealed) for item in (*created, *behind))]
 
 
-async def _read_log(parts: JobParts, job: Job, first: int) -> dict[int, HalfMadeItem]:
+async def _read_log(parts: JobParts, job: Job, first: int) -> dict[int, UnfinishedItem]:
     """Return the items after the stored ones, by output index; reads the log page by page."""
-    items: dict[int, HalfMadeItem] = {}
-    after, stored, store = job.kept_number - 1, job.response, parts.store
+    items: dict[int, UnfinishedItem] = {}
+    after, stored, store = job.stored_number - 1, job.response, parts.store
     while (tail := await store.read(event_log.tail, stored.tenant, stored.id, after)) is not None and tail.frames:
         for frames in tail.frames:
             for event in _events(frames.body):
@@ -210,10 +210,10 @@ def _events(body: bytes) -> list[Json]:
     return [msgspec.json.decode(each.partition(b"data: ")[2]) for each in body.split(b"\n\n") if each]
 
 
-def _read(items: dict[int, HalfMadeItem], event: Json) -> None:
+def _read(items: dict[int, UnfinishedItem], event: Json) -> None:
     index = event["output_index"]
     if event["type"] == "response.output_item.added":
-        items[index] = HalfMadeItem(event["item"])
+        items[index] = UnfinishedItem(event["item"])
     elif index in items:
         items[index].read(event)
 
@@ -240,7 +240,7 @@ def _plain(item: Any) -> Json:
     return value
 
 
-def _kept(item: Json, sealed: Mapping[str, str]) -> StoredItem:
+def _stored(item: Json, sealed: Mapping[str, str]) -> StoredItem:
     """Return an item as it is stored, with its `encrypted_content` separate, except for a compaction."""
     blob = sealed.get(str(item.get("id")))
     if item["type"] != "compaction" and item.get("encrypted_content"):

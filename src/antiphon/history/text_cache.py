@@ -4,7 +4,7 @@ import zlib
 from dataclasses import dataclass
 
 from antiphon.documents.extraction.endings import is_as_named
-from antiphon.documents.limits import REQUEST, Limits
+from antiphon.documents.limits import REQUEST, DocumentLimits
 from antiphon.documents.reader import Document
 from antiphon.errors import StoreError, log
 from antiphon.ids import Clock
@@ -13,13 +13,13 @@ from antiphon.storage.operations import file_texts
 from antiphon.storage.records.files import FileText
 from antiphon.storage.store import Store
 
-LARGEST_KEPT = 8 * 1024 * 1024
+LARGEST_CACHED = 8 * 1024 * 1024
 """Bytes of a compressed text above which it is not stored: the file is read again."""
 COMPRESSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTexts:
+class StoredTexts:
     """The texts of files in the store."""
 
     store: Store
@@ -28,7 +28,9 @@ class KeptTexts:
     """Seconds for which a text is stored."""
     now: Clock
 
-    async def find(self, tenant: str, digest: bytes, filename: str, limits: Limits = REQUEST) -> Document | None:
+    async def find(
+        self, tenant: str, digest: bytes, filename: str, limits: DocumentLimits = REQUEST
+    ) -> Document | None:
         """Return the text of content for a file with this name; None if it is not stored, or as another kind.
 
         A text within the limits of a request is also the text within those of ingestion, unless something was cut.
@@ -46,18 +48,18 @@ class KeptTexts:
         text = await self.offload.run(tenant, _text, found.body)
         return Document(text, found.pages, found.is_cut, found.kind)
 
-    async def keep(self, tenant: str, digest: bytes, document: Document, limits: Limits = REQUEST) -> None:
+    async def save(self, tenant: str, digest: bytes, document: Document, limits: DocumentLimits = REQUEST) -> None:
         """Store a text, unless it is too large. Errors are logged: the file can be read again.
 
         The store has one text for each content: the one within other limits is replaced.
         """
         body = await self.offload.run(tenant, _compressed, document.text)
-        if len(body) > LARGEST_KEPT:
+        if len(body) > LARGEST_CACHED:
             return
         expires_at = int(self.now()) + self.retention
         about = digest, limits.version, document.kind, document.pages, document.is_cut
         try:
-            await self.store.write(file_texts.keep, FileText(tenant, *about, body, expires_at))
+            await self.store.write(file_texts.put, FileText(tenant, *about, body, expires_at))
         except StoreError as error:
             log.warning("Cannot store the text of a file: %s", error)
 

@@ -50,10 +50,10 @@ class Spoken:
         with os.fdopen(reading, "rb") as pipe:
             while line := pipe.readline(MAX_READ):
                 lines += 1
-                said = self._sound(line)
-                self.last = said or self.last
+                stated = self._sound(line)
+                self.last = stated or self.last
                 if lines <= MAX_LINES:
-                    log.debug("MCP server '%s': %s", self._label, said)
+                    log.debug("MCP server '%s': %s", self._label, stated)
 
     def _sound(self, line: bytes) -> str:
         text = without(self._secrets, line.decode(errors="replace"))

@@ -4,16 +4,16 @@ from antiphon.upstream.backend_state import BackendState
 from antiphon.upstream.options import is_listed
 
 
-def offered(served: BackendState) -> list[str]:
+def offered(backend: BackendState) -> list[str]:
     """Return a line for each model name that clients can use, an alias with its target.
 
     If the backend has listed its models, the names that it does not list are marked.
     """
-    return [_line(served, model["id"]) for model in served.offers()]
+    return [_line(backend, model["id"]) for model in backend.offers()]
 
 
-def _line(served: BackendState, name: str) -> str:
-    called = served.options.aliases.get(name, name)
+def _line(backend: BackendState, name: str) -> str:
+    called = backend.options.aliases.get(name, name)
     line = name if called == name else f"{name} → {called}"
-    is_known = is_listed(called, (model["id"] for model in served.models))
-    return line if is_known or served.error else f"{line} (not listed)"
+    is_known = is_listed(called, (model["id"] for model in backend.models))
+    return line if is_known or backend.error else f"{line} (not listed)"

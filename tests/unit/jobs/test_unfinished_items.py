@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from antiphon.jobs.half_made import HalfMadeItem
+from antiphon.jobs.unfinished_items import UnfinishedItem
 from antiphon.protocol.response import Response
 from antiphon.translation.writer import ResponseWriter
 
@@ -23,19 +23,19 @@ def closed(item: dict[str, Any], *logged: dict[str, Any]) -> tuple[dict[str, Any
     numbers = iter(range(1, 1000))
     response = msgspec.convert({"id": "resp_1", "created_at": 1, "model": "m"}, Response, strict=False)
     writer = ResponseWriter(response, lambda prefix: f"{prefix}_{next(numbers)}", lambda: 1.0, seal=lambda state: "")
-    one = HalfMadeItem(item)
+    one = UnfinishedItem(item)
     for event in logged:
         one.read(PLACE | event)
-    made = one.close(writer, 0)
-    return made, [msgspec.json.decode(msgspec.json.encode(event)) for event in writer.take()]
+    created = one.close(writer, 0)
+    return created, [msgspec.json.decode(msgspec.json.encode(event)) for event in writer.take()]
 
 
 def text(kind: str, index: int, **more: Any) -> dict[str, Any]:
     return {"type": f"response.output_text.{kind}", "content_index": index, **more}
 
 
-def part(kind: str, index: int, said: str = "", **more: Any) -> dict[str, Any]:
-    content = {**PART, "text": said, **more}
+def part(kind: str, index: int, text: str = "", **more: Any) -> dict[str, Any]:
+    content = {**PART, "text": text, **more}
     return {"type": f"response.content_part.{kind}", "content_index": index, "part": content}
 
 

@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Iterable
 
-from antiphon.errors import AntiphonError, ConfigError, StoreError, log, meant, without_secrets
+from antiphon.errors import AntiphonError, ConfigError, StoreError, closest_name, log, without_secrets
 
 _OF_THE_PORT = {errno.EADDRINUSE, errno.EACCES}
 """Errors about the port; other errors are about the address."""
@@ -60,5 +60,5 @@ def cannot_listen(host: str, port: int, error: OSError, setting: str = "") -> Co
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a sentence, after a space, that suggests one of these names; empty if none is similar."""
-    near = meant(name, names)
+    near = closest_name(name, names)
     return f" Did you mean '{near}'?" if near else ""

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from antiphon.cli.complain import cannot_listen, text_for_operator
+from antiphon.cli.error_output import cannot_listen, text_for_operator
 from antiphon.errors import AntiphonError, ConfigError, StoreError
 
 

@@ -253,8 +253,8 @@ def _schema(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _notes(notes: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: notes[name] for name, kind in _NOTES.items() if isinstance(notes.get(name), kind)}
-    return {name: shortened(clean(one), 256) if isinstance(one, str) else one for name, one in kept.items()}
+    stored = {name: notes[name] for name, kind in _NOTES.items() if isinstance(notes.get(name), kind)}
+    return {name: shortened(clean(one), 256) if isinstance(one, str) else one for name, one in stored.items()}
 
 
 def _blocks(raw: bytes) -> list[dict[str, Any]]:
@@ -270,13 +270,13 @@ def _block(block: _Block) -> dict[str, Any]:
     """Return a part of a result, or a note if its kind is unknown."""
     kind = clean(_string(block.type))
     if kind == "resource":
-        held = _resource(block.resource)
-        return {"type": kind, "resource": held} if held else _text("[an invalid resource]")
+        retained = _resource(block.resource)
+        return {"type": kind, "resource": retained} if retained else _text("[an invalid resource]")
     wanted = _BLOCKS.get(kind, {})
     values = _strings(block, wanted)
     if not wanted or len(values) < len(wanted):
-        shown = repr(kind) if _is(block.type, b'"') else "None"
-        return _text(f"[content of the type {shortened(shown, 100)}, which cannot be shown]")
+        displayed = repr(kind) if _is(block.type, b'"') else "None"
+        return _text(f"[content of the type {shortened(displayed, 100)}, which cannot be shown]")
     return {"type": kind, **values}
 
 

@@ -18,7 +18,7 @@ from antiphon.tools.base import ToolResult, Use
 from antiphon.tools.registry import Toolset
 from tests.support.parts import scripted_parts
 from tests.support.replay import Answer, ReplayBackend, delta, sse
-from tests.support.server import Served
+from tests.support.server import RunningServer
 from tests.support.tools import MCP, Servers, Web
 from tests.support.waiting import eventually, until
 
@@ -34,7 +34,7 @@ Cancel = Callable[[str], Awaitable[dict[str, Any]]]
 
 
 @pytest.fixture(params=["the same replica", "another replica"])
-def cancel(request: pytest.FixtureRequest, stateful: Served) -> Cancel:
+def cancel(request: pytest.FixtureRequest, stateful: RunningServer) -> Cancel:
     """Cancel a response where it is made, or at a server that knows of it by the store alone."""
 
     async def here(response_id: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def cancel(request: pytest.FixtureRequest, stateful: Served) -> Cancel:
 
 @pytest.fixture(params=[True, False], ids=["streamed", "polled"])
 def stream(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    monkeypatch.setattr(recorder, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(recorder, "VISIBLE_AFTER", 0.0)
     return bool(request.param)
 
 
@@ -63,7 +63,7 @@ def call(name: str, arguments: str, index: int = 0) -> dict[str, Any]:
     return delta(tool_calls=[one])
 
 
-def says(backend: ReplayBackend, *chunks: dict[str, Any]) -> None:
+def states(backend: ReplayBackend, *chunks: dict[str, Any]) -> None:
     """Have the model say this, and nothing more."""
     backend.script = lambda request: Answer([sse(*chunks, done=False)], wait=asyncio.Event())
 
@@ -71,12 +71,12 @@ def says(backend: ReplayBackend, *chunks: dict[str, Any]) -> None:
 class Stuck:
     """Tools that never return; they count the calls."""
 
-    def __init__(self, served: Served) -> None:
+    def __init__(self, server: RunningServer) -> None:
         self.calls = 0
         self.servers = Servers(roll=self.hang)
         self.web = Web()
         self.web.run = self.hang  # type: ignore[method-assign]
-        served.parts.run.toolset = Toolset(mcp=self.servers, web_search=self.web)
+        server.parts.run.toolset = Toolset(mcp=self.servers, web_search=self.web)
 
     async def hang(self, use: Use) -> ToolResult:
         self.calls += 1
@@ -86,44 +86,48 @@ class Stuck:
         await until(lambda: self.calls >= calls)
 
 
-async def begin(served: Served, stream: bool, **body: Any) -> str:
+async def begin(server: RunningServer, stream: bool, **body: Any) -> str:
     body = {"model": "m", "input": "Hi", "background": True, "stream": stream, **body}
     if not stream:
-        return str((await served.post("/responses", json=body))[1]["id"])
-    async with served.http.post(f"{served.url}/responses", json=body) as response:
+        return str((await server.post("/responses", json=body))[1]["id"])
+    async with server.http.post(f"{server.url}/responses", json=body) as response:
         first = await response.content.readuntil(b"\n\n")
     return str(json.loads(first.split(b"data: ")[1])["response"]["id"])
 
 
-async def until_logged(served: Served, response_id: str, mark: str) -> None:
+async def until_logged(server: RunningServer, response_id: str, mark: str) -> None:
     """Wait until the store has an event with this in it."""
     await eventually(
-        lambda: served.parts.store.read(event_log.tail, "", response_id, -1),
+        lambda: server.parts.store.read(event_log.tail, "", response_id, -1),
         lambda tail: tail and mark.encode() in b"".join(frame.body for frame in tail.frames),
     )
 
 
-async def check(served: Served, response_id: str, cancelled: dict[str, Any], stream: bool) -> list[dict[str, Any]]:
+async def check(
+    server: RunningServer, response_id: str, cancelled: dict[str, Any], stream: bool
+) -> list[dict[str, Any]]:
     """The output of a response that was cancelled: the same in every place, and its stream sound."""
     assert cancelled["status"] == "cancelled"
-    _, found = await served.get(f"/responses/{response_id}")
+    _, found = await server.get(f"/responses/{response_id}")
     assert found == cancelled
-    assert (await served.post(f"/responses/{response_id}/cancel"))[1] == cancelled
+    assert (await server.post(f"/responses/{response_id}/cancel"))[1] == cancelled
     if stream:
-        async with served.http.get(f"{served.url}/responses/{response_id}?stream=true") as response:
+        async with server.http.get(f"{server.url}/responses/{response_id}?stream=true") as response:
             lines = (await response.read()).split(b"\n")
         events = [json.loads(line[6:]) for line in lines if line.startswith(b"data: ")]
         broken = {each.rule: str(each) for each in check_event_stream(events)}
         assert broken.keys() <= OF_A_CANCEL, broken
         assert events[-1]["response"]["output"] == cancelled["output"]
     else:
-        tail = await served.parts.store.read(event_log.tail, "", response_id, -1)
+        tail = await server.parts.store.read(event_log.tail, "", response_id, -1)
         assert tail is not None
         assert tail.frames == []
     return list(cancelled["output"])
 
 
-async def test_an_mcp_call_in_progress(stateful: Served, backend: ReplayBackend, cancel: Cancel, stream: bool) -> None:
+async def test_an_mcp_call_in_progress(
+    stateful: RunningServer, backend: ReplayBackend, cancel: Cancel, stream: bool
+) -> None:
     tools = Stuck(stateful)
     backend.script = lambda request: Answer([sse(call("dice__roll", '{"e":"2d4"}'), delta("tool_calls"))])
     response_id = await begin(stateful, stream, tools=[MCP])
@@ -142,7 +146,7 @@ async def test_an_mcp_call_in_progress(stateful: Served, backend: ReplayBackend,
 
 
 async def test_calls_that_wait_behind_the_one_in_progress(
-    stateful: Served, backend: ReplayBackend, cancel: Cancel, stream: bool
+    stateful: RunningServer, backend: ReplayBackend, cancel: Cancel, stream: bool
 ) -> None:
     tools = Stuck(stateful)
     tools.servers.answers = {"roll": tools.hang, "flip": "heads"}
@@ -161,7 +165,9 @@ async def test_calls_that_wait_behind_the_one_in_progress(
     assert (searched["type"], searched["status"]) == ("web_search_call", "incomplete")
 
 
-async def test_a_search_in_progress(stateful: Served, backend: ReplayBackend, cancel: Cancel, stream: bool) -> None:
+async def test_a_search_in_progress(
+    stateful: RunningServer, backend: ReplayBackend, cancel: Cancel, stream: bool
+) -> None:
     tools = Stuck(stateful)
     backend.script = lambda request: Answer([sse(call("web_search", '{"query":"q"}'), delta("tool_calls"))])
     response_id = await begin(stateful, stream, tools=[{"type": "web_search"}])
@@ -171,7 +177,9 @@ async def test_a_search_in_progress(stateful: Served, backend: ReplayBackend, ca
     assert (item["type"], item["status"], item["action"]["type"]) == ("web_search_call", "incomplete", "search")
 
 
-async def test_a_list_in_progress(stateful: Served, backend: ReplayBackend, cancel: Cancel, stream: bool) -> None:
+async def test_a_list_in_progress(
+    stateful: RunningServer, backend: ReplayBackend, cancel: Cancel, stream: bool
+) -> None:
     servers = Servers()
 
     async def never(*arguments: Any) -> Any:
@@ -252,11 +260,11 @@ PARTIAL: dict[str, tuple[dict[str, Any], list[dict[str, Any]], str, dict[str, An
 
 @pytest.mark.wide("postgres")
 @pytest.mark.parametrize("kind", PARTIAL)
-async def test_what_the_model_was_saying(
-    stateful: Served, backend: ReplayBackend, cancel: Cancel, stream: bool, kind: str
+async def test_a_cancelled_response_keeps_partial_output_of_the_model(
+    stateful: RunningServer, backend: ReplayBackend, cancel: Cancel, stream: bool, kind: str
 ) -> None:
     body, chunks, mark, left = PARTIAL[kind]
-    says(backend, *chunks)
+    states(backend, *chunks)
     response_id = await begin(stateful, stream, **body)
     await until_logged(stateful, response_id, mark)
     (item,) = await check(stateful, response_id, await cancel(response_id), stream)
@@ -266,9 +274,9 @@ async def test_what_the_model_was_saying(
 
 
 async def test_items_that_were_done_stay_complete(
-    stateful: Served, backend: ReplayBackend, cancel: Cancel, stream: bool
+    stateful: RunningServer, backend: ReplayBackend, cancel: Cancel, stream: bool
 ) -> None:
-    says(backend, delta(reasoning_content="Hm."), delta(content="Well, "), delta(content="yes"))
+    states(backend, delta(reasoning_content="Hm."), delta(content="Well, "), delta(content="yes"))
     response_id = await begin(stateful, stream)
     await until_logged(stateful, response_id, '"delta":"yes"')
     reasoning, message = await check(stateful, response_id, await cancel(response_id), stream)

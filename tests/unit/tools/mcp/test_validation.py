@@ -11,7 +11,7 @@ from mcp.shared.inbound import find_invalid_x_mcp_header, x_mcp_header_map
 from mcp_types.methods import validate_server_result
 
 from antiphon.tools.mcp.result import ServerError, came
-from antiphon.tools.mcp.sound import (
+from antiphon.tools.mcp.validation import (
     MAX_BLOCKS,
     MAX_NODES,
     MAX_SCHEMA,
@@ -96,7 +96,7 @@ def test_a_page_of_anything_is_a_page(page: dict[str, Any]) -> None:
 @given(
     st.fixed_dictionaries({"content": st.lists(BLOCK | JSON, max_size=5) | JSON}, optional={"structuredContent": JSON})
 )
-def test_a_result_of_anything_is_a_result_that_can_be_stored_and_shown(result: dict[str, Any]) -> None:
+def test_any_result_can_be_stored_and_displayed(result: dict[str, Any]) -> None:
     try:
         sound = sound_result(encoded(result))
     except ValueError:
@@ -105,9 +105,9 @@ def test_a_result_of_anything_is_a_result_that_can_be_stored_and_shown(result: d
     for version in VERSIONS:
         validate_server_result("tools/call", version, {**COMMON, **sound})
     outcome = came(sound)
-    told = outcome.fields["output"]
-    assert "\0" not in told
-    told.encode()
+    reported = outcome.fields["output"]
+    assert "\0" not in reported
+    reported.encode()
 
 
 GOOD = {"name": "good", "inputSchema": {"type": "object"}}
@@ -137,13 +137,13 @@ def deep(depth: int) -> dict[str, Any]:
         ({**GOOD, "inputSchema": {"enum": [[]] * 50_000}}, "too_large"),
     ],
 )
-def test_a_tool_that_cannot_be_used_says_why(tool: Any, flaw: str) -> None:
+def test_an_unusable_tool_has_its_reason(tool: Any, flaw: str) -> None:
     with pytest.raises(FlawError) as caught:
         sound_tool(encoded(tool))
     assert caught.value.flaw == flaw
 
 
-def test_the_largest_and_the_deepest_schema_are_kept() -> None:
+def test_the_largest_and_the_deepest_schema_are_remembered() -> None:
     for schema in (deep(60), {"enum": [1] * (MAX_NODES - 2)}, {"title": "é" * (MAX_SCHEMA - 5)}):
         assert sound_tool(encoded({**GOOD, "inputSchema": schema}))["input_schema"] == {**schema, "type": "object"}
 

@@ -38,7 +38,7 @@ ELSE = "Run `bwrap --unshare-all --ro-bind / / true` as the server's user to see
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class HostFacts:
     """The relevant facts about the host."""
 
     is_container: bool
@@ -48,7 +48,7 @@ class Host:
     """systemd started the server."""
 
     @classmethod
-    def read(cls) -> "Host":
+    def read(cls) -> "HostFacts":
         """Return the facts of this host. Blocks for a moment."""
         try:
             restricts = RESTRICTED.read_text().strip() == "1"
@@ -57,12 +57,12 @@ class Host:
         return cls(any(path.exists() for path in CONTAINER), restricts, "INVOCATION_ID" in os.environ)
 
 
-def explained(message: str, host: Host) -> str:
+def explained(message: str, host: HostFacts) -> str:
     """Return why no machine starts, and the remedy. `message` is the output of bubblewrap, or of the kernel program."""
     return f"Cannot start a machine: {message or 'no message'}. {_cure(message, host)}"
 
 
-def _cure(message: str, host: Host) -> str:
+def _cure(message: str, host: HostFacts) -> str:
     if "setpriv" in message:
         return NO_SETPRIV
     if "Unknown option" in message or "not recognized" in message:

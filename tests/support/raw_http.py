@@ -38,7 +38,7 @@ async def speaking(speak: Speak, tls: ssl.SSLContext | None = None) -> AsyncIter
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def heard(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+async def received(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
     """Read a request: its head and its body."""
     head = await reader.readuntil(b"\r\n\r\n")
     lengths = [int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]

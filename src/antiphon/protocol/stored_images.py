@@ -12,7 +12,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from antiphon.protocol.items.content import Item
-from antiphon.protocol.items.hosted import KEPT, ImageGenerationCall
+from antiphon.protocol.items.hosted import STORED_FIELDS, ImageGenerationCall
 
 USAGE = (
     ("input_tokens", ""),
@@ -34,7 +34,7 @@ def as_base64(data: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptImage:
+class StoredImage:
     """A blob with the bytes of an image, its size, and the tokens that generating it took (`USAGE`).
 
     Without a `blob` the image is not stored.
@@ -47,14 +47,14 @@ class KeptImage:
     @property
     def reference(self) -> str:
         """The reference that replaces the base64."""
-        return f"{KEPT}{self.blob}:{self.size}:{','.join(map(str, self.usage))}"
+        return f"{STORED_FIELDS}{self.blob}:{self.size}:{','.join(map(str, self.usage))}"
 
     @classmethod
     def read(cls, text: object) -> Self | None:
         """Return the content of a reference, None for anything else."""
-        if not isinstance(text, str) or not text.startswith(KEPT):
+        if not isinstance(text, str) or not text.startswith(STORED_FIELDS):
             return None
-        blob, _, rest = text.removeprefix(KEPT).partition(":")
+        blob, _, rest = text.removeprefix(STORED_FIELDS).partition(":")
         size, _, usage = rest.partition(":")
         numbers = [size, *usage.split(",")]
         if len(numbers) != 1 + len(USAGE) or not all(one.isascii() and one.isdecimal() for one in numbers):
@@ -63,49 +63,51 @@ class KeptImage:
         return cls(blob, first, tuple(others))
 
 
-def note_kept(item: ImageGenerationCall, kept: KeptImage | None) -> None:
+def note_stored(item: ImageGenerationCall, stored_image: StoredImage | None) -> None:
     """Record on an item that a client sees where its image is stored."""
-    if kept is not None:
-        item.__dict__["kept"] = kept
+    if stored_image is not None:
+        item.__dict__["kept"] = stored_image
 
 
-def kept_of(item: ImageGenerationCall) -> KeptImage | None:
+def stored_image_of(item: ImageGenerationCall) -> StoredImage | None:
     """Return where the image of an item is stored, None if that is unknown."""
-    noted: KeptImage | None = item.__dict__.get("kept")
-    return noted or KeptImage.read(item.result)
+    noted: StoredImage | None = item.__dict__.get("kept")
+    return noted or StoredImage.read(item.result)
 
 
-def as_kept(item: Item) -> tuple[Item, KeptImage | None]:
+def as_stored(item: Item) -> tuple[Item, StoredImage | None]:
     """Return an item as it is stored, and where its image is stored."""
-    kept = kept_of(item) if isinstance(item, ImageGenerationCall) else None
-    if kept is None or not kept.blob:
+    stored = stored_image_of(item) if isinstance(item, ImageGenerationCall) else None
+    if stored is None or not stored.blob:
         return item, None
-    return replace(item, result=kept.reference), kept
+    return replace(item, result=stored.reference), stored
 
 
 def as_logged(event: Any) -> Any:
     """Return an event as it is stored for replay."""
     if isinstance(getattr(event, "item", None), ImageGenerationCall):
-        return replace(event, item=as_kept(event.item)[0])
+        return replace(event, item=as_stored(event.item)[0])
     response = getattr(event, "response", None)
     if response is None or ImageGenerationCall not in map(type, response.output):
         return event
-    output = [as_kept(item)[0] for item in response.output]
+    output = [as_stored(item)[0] for item in response.output]
     return replace(event, response=replace(response, output=output))
 
 
 def usage_of(items: Sequence[Any]) -> dict[str, Any] | None:
     """Return the tokens that these images took (specification section 8); None without an image generated here."""
-    made = [kept for item in items if isinstance(item, ImageGenerationCall) and (kept := kept_of(item))]
-    return usage_object([sum(one) for one in zip(*(kept.usage for kept in made), strict=True)]) if made else None
+    created = [stored for item in items if isinstance(item, ImageGenerationCall) and (stored := stored_image_of(item))]
+    return (
+        usage_object([sum(one) for one in zip(*(stored.usage for stored in created), strict=True)]) if created else None
+    )
 
 
 def usage_object(tokens: Sequence[int]) -> dict[str, Any]:
     """Return tokens as the API shows them."""
-    shown: dict[str, Any] = {}
+    displayed: dict[str, Any] = {}
     for (name, detail), count in zip(USAGE, tokens, strict=True):
         if detail:
-            shown.setdefault(name, {})[detail] = count
+            displayed.setdefault(name, {})[detail] = count
         else:
-            shown[name] = count
-    return {**shown, "total_tokens": tokens[0] + tokens[3]}
+            displayed[name] = count
+    return {**displayed, "total_tokens": tokens[0] + tokens[3]}

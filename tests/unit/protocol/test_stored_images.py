@@ -7,46 +7,55 @@ import pytest
 
 from antiphon.protocol.events import ResponseOutputItemDoneEvent
 from antiphon.protocol.items.hosted import ImageGenerationCall
-from antiphon.protocol.kept_images import PIECE, KeptImage, as_base64, as_kept, as_logged, kept_of, note_kept, usage_of
+from antiphon.protocol.stored_images import (
+    PIECE,
+    StoredImage,
+    as_base64,
+    as_logged,
+    as_stored,
+    note_stored,
+    stored_image_of,
+    usage_of,
+)
 
-KEPT = KeptImage("row_1", 12, (1, 2, 3, 4, 5, 6))
+RETAINED = StoredImage("row_1", 12, (1, 2, 3, 4, 5, 6))
 
 
-def made() -> ImageGenerationCall:
+def created() -> ImageGenerationCall:
     item = ImageGenerationCall(id="ig_1", status="completed", result="aGk=")
-    note_kept(item, KEPT)
+    note_stored(item, RETAINED)
     return item
 
 
 def test_a_client_sees_the_image_and_the_store_its_reference() -> None:
-    item = made()
-    stored, kept = as_kept(item)
+    item = created()
+    stored, saved = as_stored(item)
     assert b"row_1" not in msgspec.json.encode(item)
-    assert kept == kept_of(stored)  # type: ignore[arg-type]
+    assert saved == stored_image_of(stored)  # type: ignore[arg-type]
     assert b'"result":"kept:row_1:12:1,2,3,4,5,6"' in msgspec.json.encode(stored)
     assert b"aGk=" not in msgspec.json.encode(as_logged(ResponseOutputItemDoneEvent(output_index=0, item=item)))
 
 
 def test_an_image_that_is_in_no_store_stays_in_its_item() -> None:
     item = ImageGenerationCall(id="ig_1", status="completed", result="aGk=")
-    assert as_kept(item) == (item, None)
-    note_kept(item, KeptImage("", 2))
-    assert as_kept(item) == (item, None)
+    assert as_stored(item) == (item, None)
+    note_stored(item, StoredImage("", 2))
+    assert as_stored(item) == (item, None)
 
 
 def test_a_reference_is_read_as_it_was_written() -> None:
-    found = KeptImage.read(KEPT.reference)
+    found = StoredImage.read(RETAINED.reference)
     assert found is not None
     assert (found.blob, found.size, tuple(found.usage)) == ("row_1", 12, (1, 2, 3, 4, 5, 6))
 
 
 @pytest.mark.parametrize("text", [None, 7, "", "aGk=", "kept:", "kept:a:b:c", "kept:a:1:1,2", "kept:a:-1:1,2,3,4,5,6"])
 def test_anything_else_is_no_reference(text: object) -> None:
-    assert KeptImage.read(text) is None
+    assert StoredImage.read(text) is None
 
 
 def test_tokens_are_summed_up_as_the_api_shows_them() -> None:
-    assert usage_of([made(), made()]) == {
+    assert usage_of([created(), created()]) == {
         "input_tokens": 2,
         "input_tokens_details": {"image_tokens": 4, "text_tokens": 6},
         "output_tokens": 8,
